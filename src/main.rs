@@ -1,0 +1,3 @@
+//! The process: parses the command line and hands over to `app`.
+
+fn main() {}

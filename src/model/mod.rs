@@ -1,0 +1,1 @@
+//! What the provider has, as immutable values. No I/O, no clock.

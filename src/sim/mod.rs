@@ -1,0 +1,1 @@
+//! The provider, simulated over real HTTP.
