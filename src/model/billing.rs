@@ -1,0 +1,112 @@
+//! Billing as the provider reports it (interface 2.8, 2.9). What follows from it is in `forecast`.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, NaiveDate, Utc};
+use rust_decimal::Decimal;
+
+use super::ids::{OrderId, TariffId};
+use super::money::Money;
+use super::states::OrderState;
+
+/// The expected disconnect date of a report.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Edd {
+    /// A date was given.
+    At(DateTime<Utc>),
+    /// Null: by the interface, later than the report's date. By itself no good news.
+    Null,
+    /// Missing or not a date: nothing is known.
+    Unknown,
+}
+
+/// An expected-balance report (interface 2.8).
+#[derive(Clone, PartialEq, Debug)]
+pub struct Report {
+    /// The date that was asked for.
+    pub date: Option<DateTime<Utc>>,
+    pub edd: Edd,
+    /// The provider's own error message. A report with one counts as a failed poll.
+    pub error: Option<Box<str>>,
+    /// As of `date`.
+    pub expected_balance: Option<Money>,
+    /// In the order of time.
+    pub moments: Vec<ChargeMoment>,
+    /// The orders that the moments name, each once, by id.
+    pub orders: Vec<Arc<Order>>,
+    /// Moments that could not be decoded: the report is then no proof that all is well.
+    pub moments_rejected: u64,
+}
+
+/// One charge to come.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ChargeMoment {
+    pub at: DateTime<Utc>,
+    pub amount: Money,
+    /// After the charge.
+    pub balance: Money,
+    /// The provider's own word on whether `balance` is above 0.
+    pub positive: Option<bool>,
+    /// Index into `Report::orders`.
+    pub order: Option<u32>,
+}
+
+impl ChargeMoment {
+    /// Both the balance and the provider's flag say so; one of them against it is enough to doubt.
+    pub fn is_positive(&self) -> bool {
+        self.balance.is_positive() && self.positive != Some(false)
+    }
+}
+
+impl Report {
+    /// The order that a moment charges.
+    pub fn order_of(&self, moment: &ChargeMoment) -> Option<&Arc<Order>> {
+        self.orders.get(moment.order? as usize)
+    }
+}
+
+/// A billing order (interface 2.8).
+#[derive(Clone, PartialEq, Debug)]
+pub struct Order {
+    pub id: OrderId,
+    pub state: OrderState,
+    pub comment: Option<Box<str>>,
+    pub last_charge_date: Option<DateTime<Utc>>,
+    pub paid_till: Option<DateTime<Utc>>,
+    pub start_date: Option<DateTime<Utc>>,
+    pub tariff: Option<Tariff>,
+}
+
+/// The tariff of an order (interface 2.8).
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tariff {
+    pub id: Option<TariffId>,
+    pub amount: Option<Money>,
+    pub billing_period: Option<Period>,
+    pub charge_period: Option<Period>,
+    /// `hosting`, `dedicated` or null.
+    pub generic_type: Option<Box<str>>,
+    pub name: Option<Box<str>>,
+    pub short_name: Option<Box<str>>,
+    /// `std`, `pro`, …: open-ended.
+    pub kind: Option<Box<str>>,
+}
+
+/// A number of units; the interface does not list the units' names, so they stay text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Period {
+    pub count: u32,
+    pub unit: Box<str>,
+}
+
+/// A past charge (interface 2.9).
+#[derive(Clone, PartialEq, Debug)]
+pub struct Charge {
+    pub event_date: NaiveDate,
+    pub description: Option<Box<str>>,
+    pub price: Option<Money>,
+    pub quantity: Option<Decimal>,
+    pub total: Money,
+    /// The path of the charge; what tells one charge from another.
+    pub resource_uri: Option<Box<str>>,
+}

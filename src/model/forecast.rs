@@ -1,0 +1,397 @@
+//! What an expected-balance report means: balance now and to come, when the account is cut off, what
+//! keeps it up. Pure and exact; the rules are those of the "billing arithmetic" of the contract.
+
+use chrono::{DateTime, Duration, Utc};
+use rust_decimal::Decimal;
+
+use super::billing::{Edd, Report};
+use super::ids::OrderId;
+use super::money::Money;
+
+/// The spans, in days, that metrics and mails speak of.
+pub const SPANS_DAYS: [u32; 3] = [7, 30, 90];
+
+/// When the account is cut off, as far as a report tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Disconnect {
+    /// At this moment. `computed`: the report named none, and this is its first moment that leaves
+    /// nothing on the account.
+    At { at: DateTime<Utc>, computed: bool },
+    /// The balance is used up already and no moment is named.
+    Now,
+    /// None before the report's date, and nothing in the report says otherwise.
+    NotExpected,
+    /// The report does not tell.
+    Unknown,
+}
+
+/// Why a report is no all-clear.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Doubt {
+    #[error("the report carries an error")]
+    Error,
+    #[error("the report names a disconnect date")]
+    DateGiven,
+    #[error("the report's disconnect date is missing or not a date")]
+    DateUnknown,
+    #[error("the expected balance is not known to be above 0")]
+    ExpectedBalance,
+    #[error("the balance is not above 0 after the charge of {0}")]
+    Moment(DateTime<Utc>),
+    #[error("some charge moments could not be read")]
+    MomentsRejected,
+    #[error("the balance now is not above 0")]
+    BalanceNow,
+    #[error("the report ends before the disconnect date known so far")]
+    TooShort,
+}
+
+/// One charge to come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NextCharge {
+    pub at: DateTime<Utc>,
+    /// All charges of that moment together.
+    pub amount: Money,
+}
+
+/// What an order costs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct OrderCost {
+    pub order: OrderId,
+    /// Index into `Report::orders`.
+    pub index: u32,
+    /// Sum of its charges within the horizon.
+    pub charges: Money,
+    pub per_day: Money,
+    pub per_month: Money,
+    /// Part of all charges within the horizon, 0 to 1.
+    pub share: Decimal,
+    /// By how many days the disconnect moves back without it; `None` where none is expected, or it
+    /// would go past the report's end.
+    pub buys_days: Option<i64>,
+}
+
+/// The balance before the first charge to come; without one, the expected balance.
+pub fn balance_now(report: &Report) -> Option<Money> {
+    match report.moments.first() {
+        Some(first) => Some(first.balance + first.amount),
+        None => report.expected_balance,
+    }
+}
+
+/// The balance after the last charge within `days` of `from`; `None` past the report's end.
+pub fn balance_in(report: &Report, from: DateTime<Utc>, days: u32) -> Option<Money> {
+    let until = within(report, from, days)?;
+    let count = report.moments.partition_point(|moment| moment.at <= until);
+    match count.checked_sub(1) {
+        Some(last) => Some(report.moments[last].balance),
+        None => balance_now(report),
+    }
+}
+
+/// The least amount that keeps the balance above 0 through every charge within `days` of `from`;
+/// `None` past the report's end.
+pub fn top_up_required(report: &Report, from: DateTime<Utc>, days: u32) -> Option<Money> {
+    let until = within(report, from, days)?;
+    let count = report.moments.partition_point(|moment| moment.at <= until);
+    let lowest = report.moments[..count].iter().map(|moment| moment.balance).min();
+    let lowest = lowest.or_else(|| balance_now(report))?;
+    Some((Money::SMALLEST - lowest).max(Money::ZERO))
+}
+
+/// When the account is cut off (contract section 6: a null date beside a moment that is not positive
+/// is answered by that moment).
+pub fn disconnect(report: &Report) -> Disconnect {
+    if let Edd::At(at) = report.edd {
+        return Disconnect::At { at, computed: false };
+    }
+    if let Some(at) = first_unpaid(report) {
+        return Disconnect::At { at, computed: true };
+    }
+    match (balance_now(report), report.edd) {
+        (Some(balance), _) if !balance.is_positive() => Disconnect::Now,
+        (_, Edd::Null) if all_clear(report, None).is_ok() => Disconnect::NotExpected,
+        _ => Disconnect::Unknown,
+    }
+}
+
+/// The first moment that leaves nothing on the account.
+pub fn first_unpaid(report: &Report) -> Option<DateTime<Utc>> {
+    report.moments.iter().find(|moment| !moment.is_positive()).map(|moment| moment.at)
+}
+
+/// Whether a report shows that no disconnect is ahead. `known` is the date known so far, which the
+/// report has to reach.
+pub fn all_clear(report: &Report, known: Option<DateTime<Utc>>) -> Result<(), Doubt> {
+    if report.error.is_some() {
+        return Err(Doubt::Error);
+    }
+    match report.edd {
+        Edd::At(_) => return Err(Doubt::DateGiven),
+        Edd::Unknown => return Err(Doubt::DateUnknown),
+        Edd::Null => {}
+    }
+    if !report.expected_balance.is_some_and(Money::is_positive) {
+        return Err(Doubt::ExpectedBalance);
+    }
+    if let Some(at) = first_unpaid(report) {
+        return Err(Doubt::Moment(at));
+    }
+    if report.moments_rejected > 0 {
+        return Err(Doubt::MomentsRejected);
+    }
+    if balance_now(report).is_some_and(|balance| !balance.is_positive()) {
+        return Err(Doubt::BalanceNow);
+    }
+    if let Some(known) = known
+        && report.date.is_none_or(|date| date < known)
+    {
+        return Err(Doubt::TooShort);
+    }
+    Ok(())
+}
+
+/// The next charge after `from`, with all that falls on the same moment.
+pub fn next_charge(report: &Report, from: DateTime<Utc>) -> Option<NextCharge> {
+    let start = report.moments.partition_point(|moment| moment.at < from);
+    let at = report.moments.get(start)?.at;
+    let same = report.moments[start..].iter().take_while(|moment| moment.at == at);
+    Some(NextCharge { at, amount: same.map(|moment| moment.amount).sum() })
+}
+
+/// Every order with charges ahead, the dearest first.
+pub fn order_costs(report: &Report, from: DateTime<Utc>) -> Vec<OrderCost> {
+    let mut sums = vec![Money::ZERO; report.orders.len()];
+    for moment in &report.moments {
+        if let Some(sum) = moment.order.and_then(|index| sums.get_mut(index as usize)) {
+            *sum += moment.amount;
+        }
+    }
+    let total: Money = sums.iter().copied().sum();
+    let days = Decimal::from(horizon_days(report, from).max(1));
+    let cut_off = match disconnect(report) {
+        Disconnect::At { at, .. } => Some(at),
+        Disconnect::Now | Disconnect::NotExpected | Disconnect::Unknown => None,
+    };
+    let mut costs: Vec<OrderCost> = (0u32..)
+        .zip(report.orders.iter().zip(sums))
+        .map(|(index, (order, charges))| OrderCost {
+            order: order.id,
+            index,
+            charges,
+            per_day: charges.over(days).unwrap_or(Money::ZERO),
+            per_month: charges.times(Decimal::from(30)).over(days).unwrap_or(Money::ZERO),
+            share: charges.over(total.decimal()).map_or(Decimal::ZERO, Money::decimal),
+            buys_days: None,
+        })
+        .collect();
+    costs.sort_by(|a, b| b.charges.cmp(&a.charges).then(a.order.cmp(&b.order)));
+    if let Some(at) = cut_off {
+        // Only the dearest are ever named; walking the report for each of 10,000 orders would not do.
+        for cost in costs.iter_mut().take(5) {
+            cost.buys_days = first_unpaid_without(report, cost.index).map(|later| (later - at).num_days());
+        }
+    }
+    costs
+}
+
+/// All charges within the horizon, a day.
+pub fn cost_per_day(report: &Report, from: DateTime<Utc>) -> Option<Money> {
+    let total: Money = report.moments.iter().map(|moment| moment.amount).sum();
+    total.over(Decimal::from(horizon_days(report, from).max(1)))
+}
+
+/// By how far the report's own date and the one recomputed from its moments differ; `None` where one
+/// of them is not there.
+pub fn edd_disagreement(report: &Report) -> Option<Duration> {
+    match (report.edd, first_unpaid(report)) {
+        (Edd::At(reported), Some(computed)) => Some((reported - computed).abs()),
+        _ => None,
+    }
+}
+
+/// The first moment whose balance is not the one before less its amount, if there is one.
+pub fn does_not_add_up(report: &Report) -> Option<DateTime<Utc>> {
+    let pairs = report.moments.windows(2);
+    let broken = pairs.filter(|pair| pair[0].balance - pair[1].amount != pair[1].balance);
+    let broken = broken.map(|pair| pair[1].at).next();
+    broken.or_else(|| {
+        let last = report.moments.last()?;
+        let expected = report.expected_balance?;
+        (expected != last.balance).then_some(last.at)
+    })
+}
+
+/// The balance that a report foresaw for `at`; `None` outside of what it covers.
+pub fn foreseen_balance(report: &Report, at: DateTime<Utc>) -> Option<Money> {
+    if report.date.is_some_and(|date| date < at) {
+        return None;
+    }
+    let count = report.moments.partition_point(|moment| moment.at <= at);
+    match count.checked_sub(1) {
+        Some(last) => Some(report.moments[last].balance),
+        None => balance_now(report),
+    }
+}
+
+fn within(report: &Report, from: DateTime<Utc>, days: u32) -> Option<DateTime<Utc>> {
+    let until = from.checked_add_signed(Duration::days(i64::from(days)))?;
+    let end = report.date.or_else(|| report.moments.last().map(|moment| moment.at))?;
+    (until <= end).then_some(until)
+}
+
+fn horizon_days(report: &Report, from: DateTime<Utc>) -> i64 {
+    let end = report.date.or_else(|| report.moments.last().map(|moment| moment.at));
+    end.map_or(0, |end| ((end - from).num_hours() + 12) / 24)
+}
+
+fn first_unpaid_without(report: &Report, order: u32) -> Option<DateTime<Utc>> {
+    let mut saved = Money::ZERO;
+    for moment in &report.moments {
+        if moment.order == Some(order) {
+            saved += moment.amount;
+        }
+        if !(moment.balance + saved).is_positive() {
+            return Some(moment.at);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::{ChargeMoment, Order, OrderState};
+
+    pub(crate) fn t(text: &str) -> DateTime<Utc> {
+        crate::model::time::parse_moment(text, Some(chrono_tz::UTC)).unwrap()
+    }
+
+    pub(crate) fn money(text: &str) -> Money {
+        text.parse().unwrap()
+    }
+
+    /// One charge a day at 11:00, from 2 March 2026 on, of two orders in turn.
+    pub(crate) fn report(balance: &str, per_day: &str, days: i64, edd: Edd) -> Report {
+        let orders = (1..=2).map(|id| {
+            Arc::new(Order {
+                id: OrderId::new(id),
+                state: OrderState::Ordered,
+                comment: None,
+                last_charge_date: None,
+                paid_till: None,
+                start_date: None,
+                tariff: None,
+            })
+        });
+        let mut left = money(balance);
+        let moments = (0..days).map(|day| {
+            left -= money(per_day);
+            ChargeMoment {
+                at: t("2026-03-02T11:00:00") + Duration::days(day),
+                amount: money(per_day),
+                balance: left,
+                positive: Some(left.is_positive()),
+                order: Some((day % 2) as u32),
+            }
+        });
+        let moments: Vec<_> = moments.collect();
+        Report {
+            date: Some(t("2026-03-01T12:00:00") + Duration::days(days)),
+            edd,
+            error: None,
+            expected_balance: Some(left),
+            moments,
+            orders: orders.collect(),
+            moments_rejected: 0,
+        }
+    }
+
+    #[test]
+    fn the_arithmetic_of_the_contract() {
+        let now = t("2026-03-01T12:00:00");
+        let report = report("25.50", "10.00", 90, Edd::Null);
+        assert_eq!(balance_now(&report), Some(money("25.5")));
+        assert_eq!(balance_in(&report, now, 7), Some(money("-44.5")));
+        assert_eq!(top_up_required(&report, now, 7), Some(money("44.51")));
+        assert_eq!(balance_in(&report, now, 91), None, "past the report's end nothing is known");
+        assert_eq!(top_up_required(&report, now, 91), None);
+        let next = next_charge(&report, now).unwrap();
+        assert_eq!((next.at, next.amount), (t("2026-03-02T11:00:00"), money("10")));
+        assert_eq!(cost_per_day(&report, now), Some(money("10")));
+        assert_eq!(does_not_add_up(&report), None);
+    }
+
+    #[test]
+    fn without_charges_the_expected_balance_is_the_balance() {
+        let mut report = report("25.50", "10.00", 0, Edd::Null);
+        report.expected_balance = Some(money("-3"));
+        report.date = Some(t("2026-06-01"));
+        let now = t("2026-03-01T12:00:00");
+        assert_eq!(balance_now(&report), Some(money("-3")));
+        assert_eq!(balance_in(&report, now, 7), Some(money("-3")));
+        assert_eq!(top_up_required(&report, now, 7), Some(money("3.01")));
+        assert_eq!(disconnect(&report), Disconnect::Now);
+    }
+
+    #[test]
+    fn a_null_date_is_no_good_news_by_itself() {
+        let healthy = report("5000", "10", 90, Edd::Null);
+        assert_eq!(disconnect(&healthy), Disconnect::NotExpected);
+        assert_eq!(all_clear(&healthy, None), Ok(()));
+
+        let negative = report("25.50", "10.00", 90, Edd::Null);
+        let at = t("2026-03-04T11:00:00");
+        assert_eq!(disconnect(&negative), Disconnect::At { at, computed: true });
+        assert_eq!(all_clear(&negative, None), Err(Doubt::ExpectedBalance));
+
+        let mut flagged = healthy.clone();
+        flagged.moments[3].positive = Some(false);
+        assert_eq!(all_clear(&flagged, None), Err(Doubt::Moment(flagged.moments[3].at)));
+
+        let mut broken = healthy.clone();
+        broken.error = Some("no data".into());
+        assert_eq!(all_clear(&broken, None), Err(Doubt::Error));
+
+        let mut unknown = healthy.clone();
+        unknown.edd = Edd::Unknown;
+        assert_eq!(disconnect(&unknown), Disconnect::Unknown);
+
+        let mut silent = healthy.clone();
+        silent.expected_balance = None;
+        assert_eq!(disconnect(&silent), Disconnect::Unknown);
+
+        let mut gaps = healthy.clone();
+        gaps.moments_rejected = 1;
+        assert_eq!(all_clear(&gaps, None), Err(Doubt::MomentsRejected));
+
+        assert_eq!(all_clear(&healthy, Some(t("2026-07-01"))), Err(Doubt::TooShort));
+    }
+
+    #[test]
+    fn dear_orders_come_first_and_say_what_they_buy() {
+        let mut report = report("25.50", "10.00", 90, Edd::Null);
+        for moment in report.moments.iter_mut().filter(|moment| moment.order == Some(1)) {
+            moment.amount = money("12.00");
+        }
+        let costs = order_costs(&report, t("2026-03-01T12:00:00"));
+        assert_eq!(costs[0].order, OrderId::new(2));
+        assert_eq!(costs[0].charges, money("540"));
+        assert_eq!(costs[0].per_day, money("6"));
+        assert_eq!(costs[1].charges, money("450"));
+        assert!(costs[0].buys_days.is_some_and(|days| days >= 1));
+        assert_eq!(costs[0].share.round_dp(4), "0.5455".parse().unwrap());
+    }
+
+    #[test]
+    fn reports_that_do_not_add_up_are_noticed() {
+        let mut report = report("100", "10", 5, Edd::Null);
+        report.moments[2].balance = money("1");
+        assert_eq!(does_not_add_up(&report), Some(report.moments[2].at));
+        report.edd = Edd::At(t("2026-03-09T11:00:00"));
+        report.moments[4].balance = money("-1");
+        assert_eq!(edd_disagreement(&report), Some(Duration::days(3)));
+    }
+}

@@ -1,0 +1,176 @@
+//! Money: exact decimals in the account's currency. Never a float.
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Neg, Sub, SubAssign};
+use std::str::FromStr;
+
+use rust_decimal::prelude::ToPrimitive;
+use rust_decimal::{Decimal, RoundingStrategy};
+
+/// An amount in the account's currency, as exact as the provider gave it.
+///
+/// Arithmetic saturates at the ends of `Decimal` (some 7.9 × 10²⁸) rather than panic on absurd input.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Money(Decimal);
+
+impl Money {
+    /// Nothing.
+    pub const ZERO: Self = Self(Decimal::ZERO);
+    /// The least amount that keeps a balance above zero.
+    pub const SMALLEST: Self = Self(Decimal::from_parts(1, 0, 0, false, 2));
+
+    /// Wraps an exact decimal.
+    pub const fn new(value: Decimal) -> Self {
+        Self(value)
+    }
+
+    /// The exact decimal.
+    pub const fn decimal(self) -> Decimal {
+        self.0
+    }
+
+    /// Above zero: what the interface calls `positive` (2.8).
+    pub fn is_positive(self) -> bool {
+        self.0 > Decimal::ZERO
+    }
+
+    /// Rounded up to whole units, as mails name amounts to pay. More is never too little.
+    pub fn ceil_units(self) -> Self {
+        Self(self.0.round_dp_with_strategy(0, RoundingStrategy::ToPositiveInfinity))
+    }
+
+    /// Rounded to two places, for people.
+    pub fn rounded(self) -> Self {
+        Self(self.0.round_dp_with_strategy(2, RoundingStrategy::MidpointAwayFromZero))
+    }
+
+    /// Multiplied by an exact factor, saturating.
+    pub fn times(self, factor: Decimal) -> Self {
+        Self(self.0.checked_mul(factor).unwrap_or(
+            if (self.0 >= Decimal::ZERO) == (factor >= Decimal::ZERO) { Decimal::MAX } else { Decimal::MIN },
+        ))
+    }
+
+    /// Divided by an exact divisor; `None` for zero.
+    pub fn over(self, divisor: Decimal) -> Option<Self> {
+        self.0.checked_div(divisor).map(Self)
+    }
+
+    /// The nearest float, for drawing only.
+    pub fn to_f64(self) -> f64 {
+        self.0.to_f64().unwrap_or(0.0)
+    }
+
+    fn saturated(result: Option<Decimal>, up: bool) -> Self {
+        Self(result.unwrap_or(if up { Decimal::MAX } else { Decimal::MIN }))
+    }
+}
+
+impl Add for Money {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self::saturated(self.0.checked_add(other.0), other.0 >= Decimal::ZERO)
+    }
+}
+
+impl Sub for Money {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self::saturated(self.0.checked_sub(other.0), other.0 < Decimal::ZERO)
+    }
+}
+
+impl AddAssign for Money {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl SubAssign for Money {
+    fn sub_assign(&mut self, other: Self) {
+        *self = *self - other;
+    }
+}
+
+impl Neg for Money {
+    type Output = Self;
+    fn neg(self) -> Self {
+        Self(-self.0)
+    }
+}
+
+impl Sum for Money {
+    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+        iter.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl FromStr for Money {
+    type Err = rust_decimal::Error;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let text = text.trim();
+        Decimal::from_str_exact(text).or_else(|_| Decimal::from_scientific(text)).map(Self)
+    }
+}
+
+/// Without trailing zeros: `25.5`, `-44.5`, `0`. What metrics print.
+impl fmt::Display for Money {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.normalize().fmt(f)
+    }
+}
+
+impl fmt::Debug for Money {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl serde::Serialize for Money {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Money {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn money(text: &str) -> Money {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn stays_exact_and_prints_without_trailing_zeros() {
+        assert_eq!((money("0.10") + money("0.20")).to_string(), "0.3");
+        assert_eq!(money("25.50").to_string(), "25.5");
+        assert_eq!(money("-44.50").to_string(), "-44.5");
+        assert_eq!(money("1e3"), money("1000"));
+        assert!("12,5".parse::<Money>().is_err());
+        assert!("".parse::<Money>().is_err());
+    }
+
+    #[test]
+    fn amounts_to_pay_round_up() {
+        assert_eq!(money("44.51").ceil_units(), money("45"));
+        assert_eq!(money("44.00").ceil_units(), money("44"));
+        assert_eq!(money("0.01").ceil_units(), money("1"));
+        assert_eq!(money("-0.5").ceil_units(), Money::ZERO);
+    }
+
+    #[test]
+    fn absurd_amounts_saturate() {
+        let huge = Money::new(Decimal::MAX);
+        assert_eq!(huge + huge, huge);
+        assert_eq!(-huge - huge, Money::new(Decimal::MIN));
+        assert_eq!(huge.times(Decimal::TEN), huge);
+    }
+}

@@ -1,0 +1,107 @@
+//! States as open enums (interface 3): a value nobody here knows keeps its own name.
+
+use std::fmt;
+
+macro_rules! open_enum {
+    ($(#[$doc:meta])* $name:ident { $($variant:ident = $text:literal),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum $name {
+            $(#[doc = concat!("`", $text, "`")] $variant,)*
+            /// A value that the interface does not list, as it came.
+            Unknown(Box<str>),
+        }
+
+        impl $name {
+            /// Every value the interface lists, in its order.
+            pub const KNOWN: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The provider's name for it.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$variant => $text,)*
+                    Self::Unknown(text) => text,
+                }
+            }
+
+            /// Listed by the interface.
+            pub fn is_known(&self) -> bool {
+                !matches!(self, Self::Unknown(_))
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                match text {
+                    $($text => Self::$variant,)*
+                    other => Self::Unknown(other.into()),
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+    };
+}
+
+open_enum! {
+    /// State of a VM (interface 3.1).
+    VmState {
+        Pending = "pending", Building = "building", Active = "active",
+        Stopped = "stopped", Blocked = "blocked", Error = "error",
+    }
+}
+
+open_enum! {
+    /// State of a site (interface 3.2).
+    SiteState {
+        Active = "Active", Stopped = "Stopped", Building = "Building", Starting = "Starting",
+        Stopping = "Stopping", Restarting = "Restarting", Updating = "Updating",
+        StoppedByAdmin = "StoppedByAdmin", StoppedByService = "StoppedByService",
+        StoppedByQuota = "StoppedByQuota", Backuping = "Backuping", Restoring = "Restoring",
+        Error = "Error",
+    }
+}
+
+open_enum! {
+    /// State of a container (interface 3.3). On the wire it is a number whose meaning the interface
+    /// does not give: a number that the configuration does not name stays `Unknown("7")`.
+    ContainerState {
+        Enabled = "ENABLED", DisabledByService = "DISABLED_BY_SERVICE",
+        DisabledByAdmin = "DISABLED_BY_ADMIN", DisabledByQuota = "DISABLED_BY_QUOTA",
+    }
+}
+
+open_enum! {
+    /// State of a billing order (interface 3.4).
+    OrderState {
+        Awaiting = "AWAITING", Ordered = "ORDERED", Suspended = "SUSPENDED",
+        Completed = "COMPLETED", Rejected = "REJECTED",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_values_round_trip_and_unknown_ones_keep_their_name() {
+        for state in SiteState::KNOWN {
+            assert_eq!(&SiteState::from(state.as_str()), state);
+            assert!(state.is_known());
+        }
+        let odd = VmState::from("migrating");
+        assert_eq!((odd.as_str(), odd.is_known()), ("migrating", false));
+        // Case counts: the interface writes VM states small and site states with a capital.
+        assert!(!VmState::from("Active").is_known());
+    }
+}

@@ -1,0 +1,95 @@
+//! Moments of the provider: naive ones are read in the account's time zone, across DST changes.
+
+use chrono::{DateTime, Duration, LocalResult, NaiveDate, NaiveDateTime, NaiveTime, TimeZone, Utc};
+use chrono_tz::Tz;
+
+/// Reads any form the provider may send: RFC 3339, with or without offset, a space for the `T`, or a
+/// date alone (its midnight). Without an offset it needs the account's zone, else it is unknown.
+pub fn parse_moment(text: &str, zone: Option<Tz>) -> Option<DateTime<Utc>> {
+    let text = text.trim();
+    if text.len() > 64 || !text.is_ascii() {
+        return None;
+    }
+    let iso = match text.as_bytes().get(10) {
+        Some(b' ') => format!("{}T{}", &text[..10], &text[11..]),
+        _ => text.to_owned(),
+    };
+    if let Ok(moment) = DateTime::parse_from_rfc3339(&iso) {
+        return Some(moment.with_timezone(&Utc));
+    }
+    if let Ok(moment) = DateTime::parse_from_str(&iso, "%Y-%m-%dT%H:%M:%S%.f%z") {
+        return Some(moment.with_timezone(&Utc));
+    }
+    let naive = NaiveDateTime::parse_from_str(&iso, "%Y-%m-%dT%H:%M:%S%.f")
+        .or_else(|_| NaiveDateTime::parse_from_str(&iso, "%Y-%m-%dT%H:%M"))
+        .or_else(|_| NaiveDate::parse_from_str(&iso, "%Y-%m-%d").map(|date| date.and_time(NaiveTime::MIN)))
+        .ok()?;
+    Some(at_zone(naive, zone?))
+}
+
+/// A naive moment in a zone. Twice-told hours mean the earlier one and skipped hours the moment the
+/// clock jumped: an early warning costs less than a late one.
+pub fn at_zone(naive: NaiveDateTime, zone: Tz) -> DateTime<Utc> {
+    match zone.from_local_datetime(&naive) {
+        LocalResult::Single(moment) => moment.with_timezone(&Utc),
+        LocalResult::Ambiguous(early, _) => early.with_timezone(&Utc),
+        LocalResult::None => {
+            // No zone has ever skipped more than a day; step to the first minute that exists.
+            let mut probe = naive;
+            for _ in 0..(25 * 60) {
+                probe += Duration::minutes(1);
+                if let Some(moment) = zone.from_local_datetime(&probe).earliest() {
+                    return moment.with_timezone(&Utc) - Duration::seconds(seconds_past_minute(probe));
+                }
+            }
+            naive.and_utc()
+        }
+    }
+}
+
+fn seconds_past_minute(naive: NaiveDateTime) -> i64 {
+    i64::from(chrono::Timelike::second(&naive))
+}
+
+/// Whole and part days from `now` to `then`, in 24-hour periods; negative when it is past.
+pub fn days_between(now: DateTime<Utc>, then: DateTime<Utc>) -> f64 {
+    (then - now).num_seconds() as f64 / 86_400.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_of_a_moment_is_read() {
+        let moscow = Some(chrono_tz::Europe::Moscow);
+        let table = [
+            ("2026-03-01T12:00:00", "2026-03-01T09:00:00Z"),
+            ("2026-03-01 12:00:00", "2026-03-01T09:00:00Z"),
+            ("2026-03-01 12:00:00.250", "2026-03-01T09:00:00.250Z"),
+            ("2026-03-01", "2026-02-28T21:00:00Z"),
+            ("2026-03-01T12:00:00Z", "2026-03-01T12:00:00Z"),
+            ("2026-03-01T12:00:00+05:00", "2026-03-01T07:00:00Z"),
+            ("2026-03-01 12:00:00+0500", "2026-03-01T07:00:00Z"),
+            ("2026-03-01 12:00:00+05:00", "2026-03-01T07:00:00Z"),
+        ];
+        for (text, want) in table {
+            let want = DateTime::parse_from_rfc3339(want).unwrap();
+            assert_eq!(parse_moment(text, moscow), Some(want.with_timezone(&Utc)), "{text}");
+        }
+        for bad in ["", "soon", "2026-13-01", "01.03.2026", "1767225600", "2026-03-01T25:00:00"] {
+            assert_eq!(parse_moment(bad, moscow), None, "{bad}");
+        }
+        assert_eq!(parse_moment("2026-03-01T12:00:00", None), None, "a naive moment needs a zone");
+        assert!(parse_moment("2026-03-01T12:00:00Z", None).is_some());
+    }
+
+    #[test]
+    fn dst_changes_are_crossed_on_the_early_side() {
+        let berlin = Some(chrono_tz::Europe::Berlin);
+        let text = |moment: &str| parse_moment(moment, berlin).unwrap().to_rfc3339();
+        // 02:30 does not exist on the day the clock goes forward, and is told twice when it goes back.
+        assert_eq!(text("2026-03-29T02:30:00"), "2026-03-29T01:00:00+00:00");
+        assert_eq!(text("2026-10-25T02:30:00"), "2026-10-25T00:30:00+00:00");
+    }
+}
