@@ -1,5 +1,9 @@
 //! hostwatch: watches an account at a hosting provider. See ARCHITECTURE.md for the layers.
 
+pub mod alert;
+pub mod api;
 pub mod clock;
+pub mod mail;
+pub mod metrics;
 pub mod model;
 pub mod sim;

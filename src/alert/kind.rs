@@ -1,0 +1,292 @@
+//! Kinds, severities, events and keys of incidents: the words that mails, metrics and commands share.
+
+use std::fmt;
+use std::str::FromStr;
+
+use chrono::NaiveDate;
+
+use crate::model::AccountName;
+
+/// What an incident is about (contract section 6).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Kind {
+    Disconnect,
+    BillingReport,
+    OrderSuspended,
+    BalanceDrop,
+    VmError,
+    VmBlocked,
+    VmStopped,
+    VmStuck,
+    SiteError,
+    SiteBlocked,
+    SiteStuck,
+    ContainerDisabled,
+    ResourceGone,
+    UnknownState,
+    CollectorFailing,
+    CredentialsRejected,
+}
+
+impl Kind {
+    pub const ALL: [Self; 16] = [
+        Self::Disconnect,
+        Self::BillingReport,
+        Self::OrderSuspended,
+        Self::BalanceDrop,
+        Self::VmError,
+        Self::VmBlocked,
+        Self::VmStopped,
+        Self::VmStuck,
+        Self::SiteError,
+        Self::SiteBlocked,
+        Self::SiteStuck,
+        Self::ContainerDisabled,
+        Self::ResourceGone,
+        Self::UnknownState,
+        Self::CollectorFailing,
+        Self::CredentialsRejected,
+    ];
+
+    /// The name in keys, labels and configuration.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Disconnect => "disconnect",
+            Self::BillingReport => "billing_report",
+            Self::OrderSuspended => "order_suspended",
+            Self::BalanceDrop => "balance_drop",
+            Self::VmError => "vm_error",
+            Self::VmBlocked => "vm_blocked",
+            Self::VmStopped => "vm_stopped",
+            Self::VmStuck => "vm_stuck",
+            Self::SiteError => "site_error",
+            Self::SiteBlocked => "site_blocked",
+            Self::SiteStuck => "site_stuck",
+            Self::ContainerDisabled => "container_disabled",
+            Self::ResourceGone => "resource_gone",
+            Self::UnknownState => "unknown_state",
+            Self::CollectorFailing => "collector_failing",
+            Self::CredentialsRejected => "credentials_rejected",
+        }
+    }
+
+    /// Watched without being asked for.
+    pub const fn on_by_default(self) -> bool {
+        !matches!(self, Self::VmStopped | Self::ResourceGone)
+    }
+
+    /// Where no rule says otherwise; `disconnect` takes its rung's.
+    pub const fn default_severity(self) -> Severity {
+        match self {
+            Self::Disconnect
+            | Self::VmError
+            | Self::VmBlocked
+            | Self::SiteError
+            | Self::SiteBlocked
+            | Self::ContainerDisabled
+            | Self::CredentialsRejected => Severity::Critical,
+            Self::BillingReport
+            | Self::OrderSuspended
+            | Self::BalanceDrop
+            | Self::VmStopped
+            | Self::VmStuck
+            | Self::SiteStuck
+            | Self::CollectorFailing => Severity::Warning,
+            Self::ResourceGone | Self::UnknownState => Severity::Info,
+        }
+    }
+}
+
+/// How much it matters; the greater, the worse.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Severity {
+    Info,
+    Warning,
+    Critical,
+}
+
+impl Severity {
+    pub const ALL: [Self; 3] = [Self::Info, Self::Warning, Self::Critical];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Critical => "critical",
+        }
+    }
+}
+
+/// Something told about an incident, once an episode.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Event {
+    Started,
+    Opened,
+    /// A rung of the ladder in days; 0 is overdue.
+    Rung(u32),
+    /// The disconnect date moved to this date.
+    Extended(NaiveDate),
+    Reminder(u32),
+    Resolved,
+    Removed,
+    WasDown,
+    Flapping,
+    Digest(NaiveDate),
+    Overflow,
+    Test,
+}
+
+/// `account/kind/resource`: what one incident is about. The resource is a numeric id, `account`, or the
+/// collector or group concerned; it never holds a character that a header or a path would mind.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Key {
+    pub account: AccountName,
+    pub kind: Kind,
+    pub resource: String,
+}
+
+impl Key {
+    /// A key; characters outside `[A-Za-z0-9_.:-]` of the resource become `%XX`.
+    pub fn new(account: &AccountName, kind: Kind, resource: impl fmt::Display) -> Self {
+        Self { account: account.clone(), kind, resource: safe(&resource.to_string()) }
+    }
+
+    /// The key of an account-wide kind.
+    pub fn account_wide(account: &AccountName, kind: Kind) -> Self {
+        Self::new(account, kind, "account")
+    }
+}
+
+fn safe(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes().take(200) {
+        if byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+/// A key, kind, severity or event that cannot be read.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("'{0}' is no {1}")]
+pub struct Unreadable(pub String, pub &'static str);
+
+impl FromStr for Kind {
+    type Err = Unreadable;
+    fn from_str(text: &str) -> Result<Self, Unreadable> {
+        let found = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
+        found.ok_or_else(|| Unreadable(text.to_owned(), "kind of incident"))
+    }
+}
+
+impl FromStr for Severity {
+    type Err = Unreadable;
+    fn from_str(text: &str) -> Result<Self, Unreadable> {
+        let found = Self::ALL.into_iter().find(|severity| severity.as_str() == text);
+        found.ok_or_else(|| Unreadable(text.to_owned(), "severity (info, warning, critical)"))
+    }
+}
+
+impl FromStr for Key {
+    type Err = Unreadable;
+    fn from_str(text: &str) -> Result<Self, Unreadable> {
+        let bad = || Unreadable(text.to_owned(), "incident key (account/kind/resource)");
+        let mut parts = text.splitn(3, '/');
+        let (Some(account), Some(kind), Some(resource)) = (parts.next(), parts.next(), parts.next()) else {
+            return Err(bad());
+        };
+        let account = account.parse().map_err(|_| bad())?;
+        Ok(Self { account, kind: kind.parse()?, resource: resource.to_owned() })
+    }
+}
+
+impl FromStr for Event {
+    type Err = Unreadable;
+    fn from_str(text: &str) -> Result<Self, Unreadable> {
+        let bad = || Unreadable(text.to_owned(), "event");
+        let (name, value) = text.split_once(':').unwrap_or((text, ""));
+        Ok(match name {
+            "started" => Self::Started,
+            "opened" => Self::Opened,
+            "rung" => Self::Rung(value.parse().map_err(|_| bad())?),
+            "extended" => Self::Extended(value.parse().map_err(|_| bad())?),
+            "reminder" => Self::Reminder(value.parse().map_err(|_| bad())?),
+            "resolved" => Self::Resolved,
+            "removed" => Self::Removed,
+            "was-down" => Self::WasDown,
+            "flapping" => Self::Flapping,
+            "digest" => Self::Digest(value.parse().map_err(|_| bad())?),
+            "overflow" => Self::Overflow,
+            "test" => Self::Test,
+            _ => return Err(bad()),
+        })
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.account, self.kind, self.resource)
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Started => f.write_str("started"),
+            Self::Opened => f.write_str("opened"),
+            Self::Rung(days) => write!(f, "rung:{days}"),
+            Self::Extended(date) => write!(f, "extended:{date}"),
+            Self::Reminder(count) => write!(f, "reminder:{count}"),
+            Self::Resolved => f.write_str("resolved"),
+            Self::Removed => f.write_str("removed"),
+            Self::WasDown => f.write_str("was-down"),
+            Self::Flapping => f.write_str("flapping"),
+            Self::Digest(date) => write!(f, "digest:{date}"),
+            Self::Overflow => f.write_str("overflow"),
+            Self::Test => f.write_str("test"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_round_trip() {
+        for kind in Kind::ALL {
+            assert_eq!(kind.as_str().parse(), Ok(kind));
+        }
+        let date = NaiveDate::from_ymd_opt(2026, 3, 1).unwrap();
+        let events = [
+            Event::Started,
+            Event::Rung(0),
+            Event::Extended(date),
+            Event::Reminder(2),
+            Event::WasDown,
+            Event::Digest(date),
+        ];
+        for event in events {
+            assert_eq!(event.to_string().parse(), Ok(event));
+        }
+        let account: AccountName = "main".parse().unwrap();
+        let key = Key::new(&account, Kind::UnknownState, "vm:a b\r\nX: y");
+        assert_eq!(key.to_string(), "main/unknown_state/vm:a%20b%0D%0AX:%20y");
+        assert_eq!(key.to_string().parse(), Ok(key));
+    }
+}

@@ -1,0 +1,135 @@
+//! What a user decides about incidents: ladder, confirmation, reminders, rules. No I/O.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::kind::{Kind, Severity};
+
+/// `[alerts]`, with the account's part of `[billing]`.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Rungs in days, tightest last; always holds `lead_days + 1`, never 0 (overdue is always a rung).
+    pub disconnect_days: Vec<u32>,
+    /// How long a payment takes to arrive, in days.
+    pub lead_days: u32,
+    /// Bad observations before an incident opens.
+    pub confirm_polls: u32,
+    /// Good observations before it closes.
+    pub recover_polls: u32,
+    /// How long a passing state may last.
+    pub stuck_after: Duration,
+    /// The same for Backuping and Restoring.
+    pub stuck_after_backup: Duration,
+    pub collector_failing_after: Duration,
+    /// Absent severities are not reminded of.
+    pub remind_every: BTreeMap<Severity, Duration>,
+    pub rules: BTreeMap<Kind, Rule>,
+}
+
+/// `[alerts.rules]`, one kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rule {
+    /// `None`: the kind's own default.
+    pub enabled: Option<bool>,
+    pub severity: Option<Severity>,
+    /// Patterns (`*` and `?`) of names it is limited to; empty for all.
+    pub only: Vec<String>,
+    /// Patterns of names it leaves out.
+    pub except: Vec<String>,
+    /// Recipients instead of the account's.
+    pub to: Vec<String>,
+}
+
+impl Settings {
+    /// The defaults of the contract (section 3).
+    pub fn defaults() -> Self {
+        let day = Duration::from_secs(86_400);
+        Self {
+            disconnect_days: vec![14, 7, 4, 3, 1],
+            lead_days: 3,
+            confirm_polls: 1,
+            recover_polls: 2,
+            stuck_after: Duration::from_secs(30 * 60),
+            stuck_after_backup: Duration::from_secs(6 * 3600),
+            collector_failing_after: Duration::from_secs(15 * 60),
+            remind_every: BTreeMap::from([(Severity::Critical, day), (Severity::Warning, 3 * day)]),
+            rules: BTreeMap::new(),
+        }
+    }
+
+    /// Is this kind watched?
+    pub fn enabled(&self, kind: Kind) -> bool {
+        self.rules.get(&kind).and_then(|rule| rule.enabled).unwrap_or(kind.on_by_default())
+    }
+
+    /// The severity of incidents of this kind; the ladder has its own.
+    pub fn severity(&self, kind: Kind) -> Severity {
+        self.rules.get(&kind).and_then(|rule| rule.severity).unwrap_or(kind.default_severity())
+    }
+
+    /// Does the kind's rule take in a resource of this name?
+    pub fn covers(&self, kind: Kind, name: &str) -> bool {
+        let Some(rule) = self.rules.get(&kind) else { return true };
+        let named = |patterns: &[String]| patterns.iter().any(|pattern| matches_pattern(pattern, name));
+        (rule.only.is_empty() || named(&rule.only)) && !named(&rule.except)
+    }
+}
+
+/// `*` for any run of characters and `?` for one; the rest is taken as it is, case included.
+pub fn matches_pattern(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (mut p, mut n) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while n < name.len() {
+        if p < pattern.len() && pattern[p] == '*' {
+            star = Some((p, n));
+            p += 1;
+        } else if p < pattern.len() && (pattern[p] == '?' || pattern[p] == name[n]) {
+            p += 1;
+            n += 1;
+        } else if let Some((at, taken)) = star {
+            p = at + 1;
+            n = taken + 1;
+            star = Some((at, n));
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|&c| c == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        let table = [
+            ("*", "", true),
+            ("web-*", "web-1", true),
+            ("web-*", "db-1", false),
+            ("*.example.com", "a.example.com", true),
+            ("*.example.com", "example.com", false),
+            ("a?c", "abc", true),
+            ("a?c", "ac", false),
+            ("a*b*c", "a-b-b-c", true),
+            ("a*b*c", "a-c-b", false),
+            ("", "x", false),
+        ];
+        for (pattern, name, want) in table {
+            assert_eq!(matches_pattern(pattern, name), want, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn rules_narrow_a_kind() {
+        let mut settings = Settings::defaults();
+        assert!(settings.enabled(Kind::VmError) && !settings.enabled(Kind::VmStopped));
+        let rule = Rule { only: vec!["web-*".into()], except: vec!["web-test*".into()], ..Rule::default() };
+        settings.rules.insert(Kind::VmError, rule);
+        assert!(settings.covers(Kind::VmError, "web-1"));
+        assert!(!settings.covers(Kind::VmError, "web-test-1"));
+        assert!(!settings.covers(Kind::VmError, "db"));
+        assert!(settings.covers(Kind::VmBlocked, "db"));
+    }
+}

@@ -1,0 +1,73 @@
+//! What the client needs to know of one account: addresses, credentials, limits. No I/O.
+
+use std::collections::BTreeMap;
+
+use chrono_tz::Tz;
+use reqwest::Url;
+use secrecy::SecretString;
+
+use crate::model::{AccountName, Group};
+
+/// One account at the provider.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub account: AccountName,
+    /// Serves `/api/v1/hosting/` and `/api/v2/hosting/`; ends without a slash or with one.
+    pub base_url: Option<Url>,
+    /// Serves `/api/cvds/v1/` and billing.
+    pub panel_url: Option<Url>,
+    pub hosting: Option<HostingCredentials>,
+    pub vm_api_key: Option<SecretString>,
+    pub billing: Option<BillingCredentials>,
+    /// Names of the numeric container states; the interface does not give them (2.1).
+    pub container_states: BTreeMap<i64, String>,
+    /// Of datetimes without offset; without it they are unknown.
+    pub time_zone: Option<Tz>,
+    pub limits: Limits,
+}
+
+impl Settings {
+    /// An endpoint group without address or credentials is off.
+    pub fn has(&self, group: Group) -> bool {
+        match group {
+            Group::Hosting => self.base_url.is_some() && self.hosting.is_some(),
+            Group::Vm => self.panel_url.is_some() && self.vm_api_key.is_some(),
+            Group::Billing => self.panel_url.is_some() && self.billing.is_some(),
+        }
+    }
+}
+
+/// `Authorization` of the hosting endpoints; the interface does not show the word before the token (5).
+#[derive(Clone, Debug)]
+pub struct HostingCredentials {
+    /// `Bearer`, another word, or empty for none.
+    pub scheme: String,
+    pub token: SecretString,
+}
+
+/// HTTP basic authentication of the billing endpoints (5).
+#[derive(Clone, Debug)]
+pub struct BillingCredentials {
+    pub username: String,
+    pub password: SecretString,
+}
+
+/// Calls in any 60 s, of one account.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    pub vm_list_per_minute: u32,
+    pub vm_other_per_minute: u32,
+    pub hosting_per_minute: u32,
+    pub billing_per_minute: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            vm_list_per_minute: 200,
+            vm_other_per_minute: 60,
+            hosting_per_minute: 300,
+            billing_per_minute: 30,
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Mails: how they read and how they leave.
+
+pub mod settings;
+
+pub use settings::{Security, Server, Settings};

@@ -1,0 +1,39 @@
+//! `[email]`, as the transport and the renderer need it. No I/O.
+
+use std::path::PathBuf;
+
+use lettre::message::Mailbox;
+use secrecy::SecretString;
+
+/// Where mail goes out, and as whom.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub server: Server,
+    pub from: Mailbox,
+    /// Recipients for every account that has none of its own.
+    pub to: Vec<Mailbox>,
+    pub max_per_hour: u32,
+}
+
+/// The SMTP server of `smtp_url`.
+#[derive(Clone, Debug)]
+pub struct Server {
+    pub host: String,
+    pub port: u16,
+    pub security: Security,
+    pub username: Option<String>,
+    pub password: Option<SecretString>,
+    /// A private CA to trust beside the system's.
+    pub ca_file: Option<PathBuf>,
+}
+
+/// How the connection is protected.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Security {
+    /// TLS from the first byte (`smtps://`).
+    Tls,
+    /// STARTTLS, required (`smtp://`).
+    StartTls,
+    /// None; only to a loopback address.
+    Plain,
+}
