@@ -1,0 +1,320 @@
+//! The incident engine: observations and time in, changed incidents and notices out. Pure: `step`
+//! changes nothing; what it returns is taken in by `commit` once the store holds it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, Utc};
+
+use super::incident::Incident;
+use super::kind::{Event, Key, Kind};
+use super::notice::{self, Form, Item, Notice, Started};
+use super::rules::{self, Finding};
+use super::settings::Settings;
+use super::step::Step;
+use crate::model::{AccountName, AccountState, Collector, Observed, Snapshot};
+
+/// What an account's incidents are judged by, and who hears of them.
+#[derive(Clone, Debug)]
+pub struct Watcher {
+    pub settings: Settings,
+    /// Recipients where no rule names others; empty for none.
+    pub to: Vec<String>,
+}
+
+/// What the engine is told.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// Readings of one account that were applied to the snapshot together, and the end of the poll if
+    /// it ended.
+    Poll { account: AccountName, observed: Vec<Observed>, ended: Option<Collector> },
+    /// A minute went by.
+    Tick,
+}
+
+/// What the store knows that the engine cannot: mails that no attempt was made to send, with what
+/// each tells, by Message-ID.
+pub type Unsent = BTreeMap<String, Vec<(Key, Event)>>;
+
+/// What a step decided.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    pub incidents: Vec<Incident>,
+    pub notices: Vec<Notice>,
+    /// Message-IDs of unsent mails that a newer one replaces.
+    pub withdraw: Vec<String>,
+    /// Sentences about what was decided, by incident.
+    pub decisions: Vec<(Key, String)>,
+    /// The first-start mail was decided by this step.
+    pub started: bool,
+    seen: Vec<(AccountName, String)>,
+}
+
+impl Outcome {
+    /// Nothing to keep and nothing to tell.
+    pub fn is_empty(&self) -> bool {
+        self.incidents.is_empty() && self.notices.is_empty() && self.withdraw.is_empty() && !self.started
+    }
+}
+
+/// All incidents, and what the daemon remembers of its own past.
+#[derive(Debug)]
+pub struct Engine {
+    watchers: BTreeMap<AccountName, Watcher>,
+    incidents: BTreeMap<Key, Incident>,
+    /// The first-start mail is out, or was never due.
+    started: bool,
+    /// From when to when nobody watched, before this start.
+    unwatched: Option<(DateTime<Utc>, DateTime<Utc>)>,
+    /// How often each listing was seen since the start.
+    seen: BTreeMap<(AccountName, String), u32>,
+}
+
+impl Engine {
+    /// An engine that goes on from what the store holds. `watched_until` is when the daemon last
+    /// looked, `None` for a store that has never been used.
+    pub fn new(
+        watchers: BTreeMap<AccountName, Watcher>,
+        incidents: Vec<Incident>,
+        started: bool,
+        watched_until: Option<DateTime<Utc>>,
+        now: DateTime<Utc>,
+    ) -> Self {
+        let incidents = incidents.into_iter().map(|incident| (incident.key.clone(), incident)).collect();
+        let unwatched = watched_until.filter(|&until| until < now).map(|until| (until, now));
+        Self { watchers, incidents, started, unwatched, seen: BTreeMap::new() }
+    }
+
+    /// Every incident ever, by key.
+    pub fn incidents(&self) -> &BTreeMap<Key, Incident> {
+        &self.incidents
+    }
+
+    /// Replaces what accounts are judged by; incidents stay.
+    pub fn set_watchers(&mut self, watchers: BTreeMap<AccountName, Watcher>) {
+        self.watchers = watchers;
+    }
+
+    /// Decides. The snapshot already holds what `input` speaks of.
+    pub fn step(&self, input: &Input, snapshot: &Snapshot, unsent: &Unsent, now: DateTime<Utc>) -> Outcome {
+        let mut step = Step::new(&self.incidents, self.started, unsent, now);
+        let mut seen = Vec::new();
+        match input {
+            Input::Poll { account, observed, ended } => {
+                if let (Some(watcher), Some(state)) =
+                    (self.watchers.get(account), snapshot.accounts.get(account))
+                {
+                    for one in observed {
+                        let listing = listing_name(one);
+                        step.unwatched = self.unwatched_for(account, &listing, watcher);
+                        seen.push((account.clone(), listing));
+                        self.observe(&mut step, state, one, watcher);
+                    }
+                    step.unwatched = None;
+                    if let Some(collector) = ended {
+                        let findings = rules::judge_collector(state, *collector, &watcher.settings);
+                        self.take(&mut step, state, findings, watcher);
+                    }
+                }
+            }
+            Input::Tick => self.tick(&mut step, snapshot),
+        }
+        self.finish(step, snapshot, seen, now)
+    }
+
+    /// Takes in what `step` decided, now that it is kept. `threads` are the Message-IDs of opening
+    /// mails: incident, recipient, id.
+    pub fn commit(&mut self, outcome: Outcome, threads: Vec<(Key, String, String)>) {
+        for incident in outcome.incidents {
+            self.incidents.insert(incident.key.clone(), incident);
+        }
+        for (key, to, id) in threads {
+            if let Some(incident) = self.incidents.get_mut(&key) {
+                incident.threads.insert(to, id);
+            }
+        }
+        self.started |= outcome.started;
+        for listing in outcome.seen {
+            *self.seen.entry(listing).or_default() += 1;
+        }
+    }
+
+    fn observe(&self, step: &mut Step<'_>, state: &AccountState, observed: &Observed, watcher: &Watcher) {
+        if matches!(observed, Observed::Report) {
+            // The ladder first: what follows from being overdue folds into its mail.
+            step.report(state, &watcher.settings);
+        }
+        let findings = rules::judge(state, observed, &self.incidents, &watcher.settings);
+        self.take(step, state, findings, watcher);
+    }
+
+    fn take(&self, step: &mut Step<'_>, state: &AccountState, findings: Vec<Finding>, watcher: &Watcher) {
+        for finding in findings {
+            if watcher.settings.enabled(finding.key.kind) {
+                step.finding(finding, state, &watcher.settings);
+            }
+        }
+    }
+
+    fn tick(&self, step: &mut Step<'_>, snapshot: &Snapshot) {
+        for (account, watcher) in &self.watchers {
+            let Some(state) = snapshot.accounts.get(account) else { continue };
+            for &collector in state.collectors.keys() {
+                // A collector that runs once a day must not need a day to be noticed.
+                step.held_long_enough(
+                    &Key::new(account, Kind::CollectorFailing, collector.as_str()),
+                    state,
+                    watcher,
+                );
+            }
+            step.ladder_tick(state, &watcher.settings);
+        }
+        let open: Vec<Key> = self
+            .incidents
+            .values()
+            .filter(|i| i.phase.is_open() || i.flapping)
+            .map(|i| i.key.clone())
+            .collect();
+        for key in open {
+            if let Some(watcher) = self.watchers.get(&key.account) {
+                step.time_passed(&key, &watcher.settings);
+            }
+        }
+    }
+
+    fn finish(
+        &self,
+        mut step: Step<'_>,
+        snapshot: &Snapshot,
+        seen: Vec<(AccountName, String)>,
+        now: DateTime<Utc>,
+    ) -> Outcome {
+        let started = !self.started && self.all_attempted(snapshot);
+        let mut first = if started { self.first_start(&mut step, snapshot, now) } else { Vec::new() };
+        let parts = step.into_parts();
+        let mut notices = notice::group(&parts.items, |key| self.recipients(key));
+        first.append(&mut notices);
+        Outcome {
+            incidents: parts.changed.into_values().collect(),
+            notices: first,
+            withdraw: parts.withdraw,
+            decisions: parts.decisions,
+            started,
+            seen,
+        }
+    }
+
+    fn recipients(&self, key: &Key) -> &[String] {
+        let Some(watcher) = self.watchers.get(&key.account) else { return &[] };
+        match watcher.settings.rules.get(&key.kind) {
+            Some(rule) if !rule.to.is_empty() => &rule.to,
+            _ => &watcher.to,
+        }
+    }
+
+    /// Was each collector that sees states tried once, in every account?
+    fn all_attempted(&self, snapshot: &Snapshot) -> bool {
+        self.watchers.keys().all(|account| {
+            snapshot.accounts.get(account).is_some_and(|state| {
+                state_collectors(state)
+                    .all(|collector| state.collectors.get(&collector).is_some_and(|status| status.polls > 0))
+            })
+        })
+    }
+
+    fn first_start(&self, step: &mut Step<'_>, snapshot: &Snapshot, now: DateTime<Utc>) -> Vec<Notice> {
+        let mut all: BTreeMap<Key, Item> = BTreeMap::new();
+        for key in step.keys() {
+            let Some(incident) = step.get(&key) else { continue };
+            if !incident.phase.is_open() || key.kind == Kind::Disconnect || incident.announced {
+                continue;
+            }
+            let mut incident = incident.clone();
+            incident.announced = true;
+            incident.pre_existing = true;
+            incident.last_mailed = Some(now);
+            incident.reason = "known at the first start: listed in the first-start mail".to_owned();
+            all.insert(key, Item::new(&incident, Event::Started, now));
+            step.put(incident);
+        }
+        // By recipient: what each is told of, and of which accounts.
+        let mut by_recipient: BTreeMap<String, (BTreeSet<AccountName>, Vec<Item>)> = BTreeMap::new();
+        for (account, watcher) in &self.watchers {
+            for to in &watcher.to {
+                by_recipient.entry(to.clone()).or_default().0.insert(account.clone());
+            }
+        }
+        for item in all.values() {
+            for to in self.recipients(&item.key) {
+                by_recipient.entry(to.clone()).or_default().1.push(item.clone());
+            }
+        }
+        let mut notices: Vec<Notice> = Vec::new();
+        for (to, (accounts, mut items)) in by_recipient {
+            notice::worst_first(&mut items);
+            let same = notices.iter_mut().find(|n| n.items == items && n.accounts.iter().eq(accounts.iter()));
+            if let Some(same) = same {
+                same.to.push(to);
+                continue;
+            }
+            let started = self.started_facts(step, snapshot, &accounts, items.len());
+            let accounts = accounts.into_iter().collect();
+            notices.push(Notice { form: Form::Started(started), items, to: vec![to], accounts });
+        }
+        notices
+    }
+
+    fn started_facts(
+        &self,
+        step: &Step<'_>,
+        snapshot: &Snapshot,
+        accounts: &BTreeSet<AccountName>,
+        items: usize,
+    ) -> Started {
+        let mut facts = Started { needs: items, ..Started::default() };
+        for account in accounts {
+            let Some(state) = snapshot.accounts.get(account) else { continue };
+            facts.resources += state.resource_count();
+            let disconnect = Key::account_wide(account, Kind::Disconnect);
+            if step.get(&disconnect).is_some_and(|incident| incident.phase.is_open()) {
+                facts.disconnect = true;
+                facts.needs += 1;
+            }
+            for collector in state_collectors(state) {
+                if let Some(failure) =
+                    state.collectors.get(&collector).and_then(|status| status.failure.as_ref())
+                {
+                    let why = rules::clean(&failure.message, 200);
+                    facts.unread.push(format!("{account}: {}: {why}", collector.as_str()));
+                }
+            }
+        }
+        facts
+    }
+
+    fn unwatched_for(
+        &self,
+        account: &AccountName,
+        listing: &str,
+        watcher: &Watcher,
+    ) -> Option<(DateTime<Utc>, DateTime<Utc>)> {
+        let seen = self.seen.get(&(account.clone(), listing.to_owned())).copied().unwrap_or(0);
+        self.unwatched.filter(|_| seen < watcher.settings.recover_polls.max(watcher.settings.confirm_polls))
+    }
+}
+
+/// The collectors that see states, of those that are on.
+pub fn state_collectors(state: &AccountState) -> impl Iterator<Item = Collector> + '_ {
+    [Collector::Vms, Collector::Containers, Collector::Sites, Collector::ExpectedBalance]
+        .into_iter()
+        .filter(|collector| state.profile.collectors.contains(collector))
+}
+
+fn listing_name(observed: &Observed) -> String {
+    match observed {
+        Observed::Vms(_) => "vms".to_owned(),
+        Observed::Containers(_) => "containers".to_owned(),
+        Observed::Sites(container, _) => format!("sites {container}"),
+        Observed::Report => "report".to_owned(),
+        Observed::Other => "other".to_owned(),
+    }
+}

@@ -1,0 +1,153 @@
+//! One incident: everything the engine has to remember of it, in a form the store can keep.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::kind::{Key, Severity};
+use super::ladder::Ladder;
+
+/// Where an incident stands in its life.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// Known, and not wrong: holds a disconnect date that has crossed no rung yet.
+    Watching,
+    /// Seen wrong, not yet confirmed.
+    Pending,
+    Firing,
+    /// Seen right again, not yet often enough.
+    Recovering,
+    Resolved,
+}
+
+impl Phase {
+    pub const ALL: [Self; 5] =
+        [Self::Watching, Self::Pending, Self::Firing, Self::Recovering, Self::Resolved];
+
+    /// The word in metrics, commands and pages.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Watching => "watching",
+            Self::Pending => "pending",
+            Self::Firing => "firing",
+            Self::Recovering => "recovering",
+            Self::Resolved => "resolved",
+        }
+    }
+
+    /// Firing, or not yet recovered.
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::Firing | Self::Recovering)
+    }
+}
+
+/// An incident as the store keeps it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Incident {
+    pub key: Key,
+    /// Counts up at each opening, from 1; 0 before the first.
+    pub episode: u32,
+    pub phase: Phase,
+    pub severity: Severity,
+    /// The resource in words: `VM "db-1"`. Constant over the incident: subjects are made of it.
+    pub subject: String,
+    /// What is wrong, constant over the incident: `in error`.
+    pub problem: String,
+    /// The state as last observed, in words.
+    pub detail: String,
+    /// The last decision, as a sentence.
+    pub reason: String,
+    /// First bad observation of this episode.
+    pub since: DateTime<Utc>,
+    /// What `hold` counts from: the first observation of the present passing state.
+    pub held_since: DateTime<Utc>,
+    pub held: String,
+    pub last_observed: DateTime<Utc>,
+    pub last_change: DateTime<Utc>,
+    pub resolved_at: Option<DateTime<Utc>>,
+    /// Observations in a row that speak for the next phase.
+    pub streak: u32,
+    /// People know of this episode: a mail of its opening was queued, or another mail lists it.
+    pub announced: bool,
+    /// Known at the very first start: no reminders.
+    pub pre_existing: bool,
+    /// The incident whose mail speaks for this one.
+    pub folded_into: Option<Key>,
+    pub reminders: u32,
+    pub last_mailed: Option<DateTime<Utc>>,
+    /// Message-ID of the mail that opened this episode, by recipient.
+    pub threads: BTreeMap<String, String>,
+    /// Openings and closings within the last hour.
+    pub changes: Vec<DateTime<Utc>>,
+    pub flapping: bool,
+    /// Of `disconnect` alone.
+    pub ladder: Option<Ladder>,
+    /// Somebody looks after it: no reminders.
+    #[serde(default)]
+    pub acknowledged: bool,
+}
+
+impl Incident {
+    /// An incident of which nothing was told yet.
+    pub fn new(key: Key, severity: Severity, now: DateTime<Utc>) -> Self {
+        Self {
+            key,
+            episode: 0,
+            phase: Phase::Watching,
+            severity,
+            subject: String::new(),
+            problem: String::new(),
+            detail: String::new(),
+            reason: String::new(),
+            since: now,
+            held_since: now,
+            held: String::new(),
+            last_observed: now,
+            last_change: now,
+            resolved_at: None,
+            streak: 0,
+            announced: false,
+            pre_existing: false,
+            folded_into: None,
+            reminders: 0,
+            last_mailed: None,
+            threads: BTreeMap::new(),
+            changes: Vec::new(),
+            flapping: false,
+            ladder: None,
+            acknowledged: false,
+        }
+    }
+
+    /// The words of its subject line: `VM "db-1" in error`.
+    pub fn words(&self) -> String {
+        format!("{} {}", self.subject, self.problem)
+    }
+
+    /// Starts the next episode, pending until confirmed.
+    pub fn begin_episode(&mut self, now: DateTime<Utc>) {
+        self.phase = Phase::Pending;
+        self.episode += 1;
+        self.since = now;
+        self.streak = 0;
+        self.announced = false;
+        self.pre_existing = false;
+        self.folded_into = None;
+        self.reminders = 0;
+        self.resolved_at = None;
+        self.threads.clear();
+        self.acknowledged = false;
+    }
+
+    /// Moves to another phase.
+    pub fn enter(&mut self, phase: Phase, now: DateTime<Utc>) {
+        self.phase = phase;
+        self.last_change = now;
+        self.streak = 0;
+        if phase == Phase::Resolved {
+            self.resolved_at = Some(now);
+        }
+    }
+}

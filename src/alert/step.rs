@@ -1,0 +1,357 @@
+//! One step of the engine: the life of each incident it touches. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, Duration, Utc};
+
+use super::engine::{Unsent, Watcher};
+use super::incident::{Incident, Phase};
+use super::kind::{Event, Key, Kind};
+use super::notice::Item;
+use super::root;
+use super::rules::{Finding, Verdict};
+use super::settings::Settings;
+use crate::model::AccountState;
+
+/// Four changes within an hour are told once, and once more when it has been quiet for half an hour.
+const FLAPPING_CHANGES: usize = 4;
+const FLAPPING_WINDOW_MINUTES: i64 = 60;
+const FLAPPING_QUIET_MINUTES: i64 = 30;
+/// After these the digest speaks of it.
+const REMINDERS: u32 = 3;
+
+/// What a step has touched so far.
+pub(super) struct Step<'a> {
+    incidents: &'a BTreeMap<Key, Incident>,
+    unsent: &'a Unsent,
+    started: bool,
+    pub(super) now: DateTime<Utc>,
+    /// Set while what is observed may have changed while nobody watched.
+    pub(super) unwatched: Option<(DateTime<Utc>, DateTime<Utc>)>,
+    parts: Parts,
+}
+
+/// What comes out of a step.
+#[derive(Default)]
+pub(super) struct Parts {
+    pub(super) changed: BTreeMap<Key, Incident>,
+    pub(super) items: Vec<Item>,
+    pub(super) withdraw: Vec<String>,
+    pub(super) decisions: Vec<(Key, String)>,
+}
+
+impl<'a> Step<'a> {
+    pub(super) fn new(
+        incidents: &'a BTreeMap<Key, Incident>,
+        started: bool,
+        unsent: &'a Unsent,
+        now: DateTime<Utc>,
+    ) -> Self {
+        Self { incidents, unsent, started, now, unwatched: None, parts: Parts::default() }
+    }
+
+    /// The incident as this step has it.
+    pub(super) fn get(&self, key: &Key) -> Option<&Incident> {
+        self.parts.changed.get(key).or_else(|| self.incidents.get(key))
+    }
+
+    pub(super) fn put(&mut self, incident: Incident) {
+        self.parts.changed.insert(incident.key.clone(), incident);
+    }
+
+    pub(super) fn keys(&self) -> BTreeSet<Key> {
+        self.incidents.keys().chain(self.parts.changed.keys()).cloned().collect()
+    }
+
+    /// Incidents of one account as this step has them.
+    pub(super) fn of_account<'b>(&'b self, state: &'b AccountState) -> impl Iterator<Item = &'b Incident> {
+        let old = self.incidents.values().filter(|incident| !self.parts.changed.contains_key(&incident.key));
+        old.chain(self.parts.changed.values()).filter(|incident| incident.key.account == state.profile.name)
+    }
+
+    /// The first-start mail is out.
+    pub(super) fn is_started(&self) -> bool {
+        self.started
+    }
+
+    /// This step already tells of the account's disconnect.
+    pub(super) fn tells_disconnect(&self, state: &AccountState) -> bool {
+        let key = Key::account_wide(&state.profile.name, Kind::Disconnect);
+        self.parts.items.iter().any(|item| item.key == key)
+    }
+
+    pub(super) fn into_parts(mut self) -> Parts {
+        self.withdraw_ended();
+        let incidents = self.incidents;
+        self.parts.changed.retain(|key, incident| incidents.get(key) != Some(incident));
+        self.parts
+    }
+
+    /// Takes in one finding.
+    pub(super) fn finding(&mut self, finding: Finding, state: &AccountState, settings: &Settings) {
+        let Finding { key, verdict, subject, problem, detail } = finding;
+        let old = self.get(&key).cloned();
+        match verdict {
+            Verdict::Bad { hold, held } => {
+                let severity = settings.severity(key.kind);
+                let mut incident = old.unwrap_or_else(|| Incident::new(key, severity, self.now));
+                if !incident.phase.is_open() && incident.phase != Phase::Pending {
+                    incident.begin_episode(self.now);
+                    incident.severity = severity;
+                    incident.subject = subject;
+                    incident.problem = problem;
+                    incident.held_since = self.now;
+                }
+                if incident.held != held {
+                    incident.held = held;
+                    incident.held_since = self.now;
+                }
+                incident.detail = detail;
+                self.bad(incident, hold, state, settings);
+            }
+            Verdict::Good | Verdict::Gone => {
+                let Some(mut incident) = old else { return };
+                incident.detail = detail;
+                self.good(incident, verdict == Verdict::Gone, settings);
+            }
+            Verdict::Frozen => {
+                let Some(mut incident) = old else { return };
+                if incident.phase.is_open() && incident.detail != detail {
+                    incident.reason = format!("kept open: {detail}, which is no recovery");
+                    incident.detail = detail;
+                    self.decide(incident);
+                }
+            }
+        }
+    }
+
+    /// An incident that only time keeps pending.
+    pub(super) fn held_long_enough(&mut self, key: &Key, state: &AccountState, watcher: &Watcher) {
+        let Some(incident) = self.get(key).cloned() else { return };
+        if incident.phase == Phase::Pending && watcher.settings.enabled(key.kind) {
+            let hold = watcher.settings.collector_failing_after;
+            self.confirm(incident, hold, state, &watcher.settings);
+        }
+    }
+
+    /// Reminders, and the end of flapping.
+    pub(super) fn time_passed(&mut self, key: &Key, settings: &Settings) {
+        let Some(mut incident) = self.get(key).cloned() else { return };
+        if incident.flapping {
+            if self.now - incident.last_change >= Duration::minutes(FLAPPING_QUIET_MINUTES) {
+                incident.flapping = false;
+                let open = incident.phase.is_open();
+                let event = if open { Event::Opened } else { Event::Resolved };
+                incident.reason = "stable for half an hour after changing again and again".to_owned();
+                self.tell(incident, event);
+            }
+            return;
+        }
+        let due = settings.remind_every.get(&incident.severity).copied();
+        let Some(due) = due.and_then(|due| Duration::from_std(due).ok()) else { return };
+        let quiet = incident.key.kind == Kind::Disconnect
+            || incident.phase != Phase::Firing
+            || incident.pre_existing
+            || incident.acknowledged
+            || incident.folded_into.is_some()
+            || incident.reminders >= REMINDERS;
+        if quiet || incident.last_mailed.is_none_or(|last| self.now - last < due) {
+            return;
+        }
+        incident.reminders += 1;
+        incident.reason = format!("reminder {} of {REMINDERS}: still open", incident.reminders);
+        let event = Event::Reminder(incident.reminders);
+        self.tell(incident, event);
+    }
+
+    /// Tells an event of an incident, and keeps both.
+    pub(super) fn tell(&mut self, mut incident: Incident, event: Event) {
+        incident.last_mailed = Some(self.now);
+        let mut item = Item::new(&incident, event, self.now);
+        item.unwatched = self.unwatched;
+        self.parts.items.push(item);
+        self.decide(incident);
+    }
+
+    /// Keeps an incident and the reason of the decision about it.
+    pub(super) fn decide(&mut self, incident: Incident) {
+        self.parts.decisions.push((incident.key.clone(), incident.reason.clone()));
+        self.put(incident);
+    }
+
+    /// Unsent rungs of this incident, withdrawn for a newer one.
+    pub(super) fn withdraw_older(&mut self, incident: &mut Incident) {
+        let rung = |(key, event): &(Key, Event)| {
+            *key == incident.key && matches!(event, Event::Rung(_) | Event::Extended(_))
+        };
+        let older = self.unsent.iter().filter(|(_, told)| told.iter().all(rung));
+        let older: Vec<String> = older.map(|(id, _)| id.clone()).collect();
+        incident.threads.retain(|_, id| !older.contains(id));
+        self.parts.withdraw.extend(older);
+    }
+
+    fn bad(
+        &mut self,
+        mut incident: Incident,
+        hold: std::time::Duration,
+        state: &AccountState,
+        settings: &Settings,
+    ) {
+        incident.last_observed = self.now;
+        match incident.phase {
+            Phase::Pending => {
+                incident.streak += 1;
+                self.confirm(incident, hold, state, settings);
+            }
+            Phase::Recovering => {
+                incident.phase = Phase::Firing;
+                incident.streak = 0;
+                incident.reason = "wrong again before it had recovered".to_owned();
+                self.decide(incident);
+            }
+            Phase::Firing => {
+                let root_gone =
+                    incident.folded_into.is_some() && root::of(self, &incident.key, state).is_none();
+                if !root_gone {
+                    self.put(incident);
+                    return;
+                }
+                // The mail that spoke for it is over, and it is still wrong.
+                incident.streak += 1;
+                if incident.streak >= settings.recover_polls {
+                    incident.folded_into = None;
+                    incident.streak = 0;
+                    incident.reason = "still wrong after its cause ended".to_owned();
+                    self.tell(incident, Event::Opened);
+                } else {
+                    self.put(incident);
+                }
+            }
+            Phase::Watching | Phase::Resolved => self.put(incident),
+        }
+    }
+
+    fn confirm(
+        &mut self,
+        mut incident: Incident,
+        hold: std::time::Duration,
+        state: &AccountState,
+        settings: &Settings,
+    ) {
+        let held = (self.now - incident.held_since).to_std().unwrap_or_default();
+        if incident.streak < settings.confirm_polls.max(1) || held < hold {
+            self.put(incident);
+            return;
+        }
+        incident.enter(Phase::Firing, self.now);
+        self.count_change(&mut incident);
+        incident.reason = match settings.confirm_polls {
+            0 | 1 => "seen wrong".to_owned(),
+            polls => format!("seen wrong {polls} times in a row"),
+        };
+        if !hold.is_zero() {
+            incident.reason = format!("unchanged for {} min", held.as_secs() / 60);
+        }
+        if let Some(root) = root::of(self, &incident.key, state) {
+            incident.reason = format!("no mail: folded into {root}, which speaks for it");
+            incident.folded_into = Some(root);
+            incident.announced = true;
+            self.decide(incident);
+        } else if !self.started {
+            incident.reason = "waits for the first-start mail".to_owned();
+            self.decide(incident);
+        } else if incident.flapping {
+            incident.reason = "no mail: it changes again and again".to_owned();
+            self.decide(incident);
+        } else if incident.changes.len() >= FLAPPING_CHANGES {
+            incident.flapping = true;
+            incident.announced = true;
+            incident.reason = format!("{} changes within an hour", incident.changes.len());
+            self.tell(incident, Event::Flapping);
+        } else {
+            incident.announced = true;
+            self.tell(incident, Event::Opened);
+        }
+    }
+
+    fn good(&mut self, mut incident: Incident, gone: bool, settings: &Settings) {
+        match incident.phase {
+            Phase::Pending => {
+                incident.enter(Phase::Resolved, self.now);
+                incident.reason = "went away before it was confirmed: no mail".to_owned();
+                self.decide(incident);
+            }
+            // Several listings read at once may each miss a resource that is gone: one observation.
+            Phase::Recovering if gone && incident.last_observed == self.now => {}
+            Phase::Firing | Phase::Recovering => {
+                incident.last_observed = self.now;
+                if incident.phase == Phase::Firing {
+                    incident.phase = Phase::Recovering;
+                    incident.streak = 0;
+                }
+                incident.streak += 1;
+                if incident.streak >= settings.recover_polls.max(1) {
+                    self.close(incident, gone);
+                } else {
+                    incident.reason =
+                        format!("seen right {} of {} times", incident.streak, settings.recover_polls);
+                    self.decide(incident);
+                }
+            }
+            Phase::Watching | Phase::Resolved => {}
+        }
+    }
+
+    /// Ends an episode.
+    pub(super) fn close(&mut self, mut incident: Incident, gone: bool) {
+        incident.enter(Phase::Resolved, self.now);
+        self.count_change(&mut incident);
+        let how = if gone { "no longer listed" } else { "seen right often enough" };
+        incident.reason = how.to_owned();
+        let root = incident.folded_into.take();
+        if let Some(root) = root {
+            incident.reason = format!("{how}; no mail: {root} spoke for it");
+            self.decide(incident);
+        } else if incident.flapping {
+            incident.reason = format!("{how}; no mail: it changes again and again");
+            self.decide(incident);
+        } else if !incident.announced {
+            self.tell(incident, Event::WasDown);
+        } else if incident.changes.len() >= FLAPPING_CHANGES && incident.key.kind != Kind::Disconnect {
+            incident.flapping = true;
+            incident.reason = format!("{} changes within an hour", incident.changes.len());
+            self.tell(incident, Event::Flapping);
+        } else {
+            let event = if gone { Event::Removed } else { Event::Resolved };
+            self.tell(incident, event);
+        }
+    }
+
+    fn count_change(&self, incident: &mut Incident) {
+        let since = self.now - Duration::minutes(FLAPPING_WINDOW_MINUTES);
+        incident.changes.retain(|&at| at > since);
+        incident.changes.push(self.now);
+    }
+
+    /// An incident that ends before its first mail went out is told once, as having been: the unsent
+    /// mail is withdrawn if everything it tells of has ended now.
+    fn withdraw_ended(&mut self) {
+        let ended = |item: &Item| matches!(item.event, Event::Resolved | Event::Removed);
+        let closing: BTreeSet<Key> =
+            self.parts.items.iter().filter(|item| ended(item)).map(|item| item.key.clone()).collect();
+        let opening = |(_, event): &(Key, Event)| {
+            matches!(event, Event::Opened | Event::Rung(_) | Event::Extended(_) | Event::Reminder(_))
+        };
+        let whole = self.unsent.iter().filter(|(_, told)| {
+            told.iter().all(opening) && told.iter().all(|(key, _)| closing.contains(key))
+        });
+        let ids: BTreeSet<String> = whole.map(|(id, _)| id.clone()).collect();
+        for item in self.parts.items.iter_mut().filter(|item| ended(item)) {
+            if item.threads.values().any(|id| ids.contains(id)) {
+                item.event = Event::WasDown;
+                item.threads.clear();
+            }
+        }
+        self.parts.withdraw.extend(ids);
+    }
+}
