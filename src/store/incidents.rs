@@ -1,0 +1,95 @@
+//! Incidents and the reasons of decisions, as rows.
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Transaction, params};
+
+use super::{Store, StoreError, meta, moment};
+use crate::alert::{Incident, Key};
+
+/// What a start finds.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    pub incidents: Vec<Incident>,
+    /// The first-start mail was decided in an earlier life.
+    pub started: bool,
+    /// When the daemon last looked; `None` for a store that has never been used.
+    pub watched_until: Option<DateTime<Utc>>,
+}
+
+/// Why something was done or not done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    pub key: Key,
+    pub at: DateTime<Utc>,
+    pub reason: String,
+}
+
+impl Store {
+    /// Everything the engine goes on from.
+    pub fn load(&self) -> Result<Loaded, StoreError> {
+        let mut statement = self.connection.prepare("SELECT body FROM incidents ORDER BY key")?;
+        let bodies = statement.query_map([], |row| row.get::<_, String>(0))?;
+        let mut incidents = Vec::new();
+        for body in bodies {
+            let body = body?;
+            let incident =
+                serde_json::from_str(&body).map_err(|error| StoreError::Content(error.to_string()))?;
+            incidents.push(incident);
+        }
+        let watched_until = meta(&self.connection, "watched_until")?.map(|text| moment(&text)).transpose()?;
+        let started = meta(&self.connection, "started")?.is_some();
+        Ok(Loaded { incidents, started, watched_until })
+    }
+
+    /// The reasons kept about one incident, oldest first; at most the last `most`.
+    pub fn decisions(&self, key: &str, most: u32) -> Result<Vec<Decision>, StoreError> {
+        let mut statement = self.connection.prepare(
+            "SELECT key, decided_at, reason FROM decisions WHERE key = ?1 ORDER BY id DESC LIMIT ?2",
+        )?;
+        let rows = statement.query_map(params![key, most], |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?))
+        })?;
+        let mut decisions = Vec::new();
+        for row in rows {
+            let (key, at, reason) = row?;
+            let key = key.parse().map_err(|error| StoreError::Content(format!("{error}")))?;
+            decisions.push(Decision { key, at: moment(&at)?, reason });
+        }
+        decisions.reverse();
+        Ok(decisions)
+    }
+}
+
+pub(super) fn write(
+    transaction: &Transaction<'_>,
+    incidents: &[Incident],
+    decisions: &[(Key, String)],
+    now: DateTime<Utc>,
+) -> Result<(), StoreError> {
+    let mut put = transaction.prepare_cached(
+        "INSERT OR REPLACE INTO incidents (key, phase, severity, updated_at, body) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
+    for incident in incidents {
+        let body = serde_json::to_string(incident).map_err(|error| StoreError::Content(error.to_string()))?;
+        put.execute(params![
+            incident.key.to_string(),
+            incident.phase.as_str(),
+            incident.severity.as_str(),
+            now.to_rfc3339(),
+            body
+        ])?;
+    }
+    let mut last =
+        transaction.prepare_cached("SELECT reason FROM decisions WHERE key = ?1 ORDER BY id DESC LIMIT 1")?;
+    let mut add =
+        transaction.prepare_cached("INSERT INTO decisions (key, decided_at, reason) VALUES (?1, ?2, ?3)")?;
+    for (key, reason) in decisions {
+        let key = key.to_string();
+        // The same reason again, poll after poll, would bury the ones that matter.
+        let known: Option<String> = last.query_row([&key], |row| row.get(0)).ok();
+        if known.as_deref() != Some(reason) {
+            add.execute(params![key, now.to_rfc3339(), reason])?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! What must survive a crash: incidents, rendered mails and what became of them, in one SQLite file.
+//!
+//! One writer: the daemon, which holds `PATH.lock`. Commands beside it read and write rows without that
+//! lock. Decides nothing; incidents and mails come in together and commit together.
+
+mod incidents;
+mod outbox;
+mod schema;
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+
+pub use incidents::{Decision, Loaded};
+pub use outbox::{
+    Claim, Envelope, EnvelopeState, GIVE_UP_AFTER, Lane, Outgoing, Result as SendResult, Summary, retry_delay,
+};
+
+use crate::alert::{Incident, Key};
+
+/// The store could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("another hostwatch holds {0}; stop it, or give this one a store.path of its own")]
+    Locked(PathBuf),
+    #[error("cannot open the lock file {path}: {source}; the directory must exist and be writable")]
+    Lock { path: PathBuf, source: std::io::Error },
+    #[error("cannot open the store {path}: {source}")]
+    Open { path: PathBuf, source: rusqlite::Error },
+    #[error("the store {path} is of schema {found}, this hostwatch knows {known}; run the newer release")]
+    Newer { path: PathBuf, found: i64, known: i64 },
+    #[error("the store {path} is damaged: {detail}")]
+    Damaged { path: PathBuf, detail: String },
+    #[error("the store: {0}")]
+    Sql(#[from] rusqlite::Error),
+    #[error("the store holds something that cannot be read: {0}")]
+    Content(String),
+    /// A mail to be withdrawn was claimed meanwhile; decide again.
+    #[error("a mail to be withdrawn is being sent")]
+    Conflict,
+}
+
+/// Everything one decision changes; committed whole or not at all.
+#[derive(Debug, Default)]
+pub struct Batch {
+    pub incidents: Vec<Incident>,
+    pub decisions: Vec<(Key, String)>,
+    pub mails: Vec<Outgoing>,
+    /// Message-IDs of unsent mails that newer ones replace.
+    pub withdraw: Vec<String>,
+    /// The first-start mail is among `mails`, or was never due.
+    pub started: bool,
+}
+
+/// The open store.
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+    path: Option<PathBuf>,
+    /// Held while the daemon runs.
+    _lock: Option<File>,
+}
+
+impl Store {
+    /// Opens or creates the daemon's store and locks it against a second daemon. Claims left open by a
+    /// crash are void: those mails are due at once.
+    pub fn open(path: &Path, now: DateTime<Utc>) -> Result<Self, StoreError> {
+        let lock = lock(path)?;
+        let mut store = Self::connect(path, OpenFlags::default())?;
+        store._lock = Some(lock);
+        store.check()?;
+        schema::migrate(&mut store.connection, path)?;
+        store.void_claims(now)?;
+        Ok(store)
+    }
+
+    /// Opens an existing store beside a running daemon.
+    pub fn open_beside(path: &Path) -> Result<Self, StoreError> {
+        let flags = OpenFlags::default().difference(OpenFlags::SQLITE_OPEN_CREATE);
+        let mut store = Self::connect(path, flags)?;
+        schema::migrate(&mut store.connection, path)?;
+        Ok(store)
+    }
+
+    /// A store that ends with the process: for a daemon that mails nobody.
+    pub fn in_memory() -> Result<Self, StoreError> {
+        let mut connection = Connection::open_in_memory()?;
+        schema::migrate(&mut connection, Path::new(":memory:"))?;
+        Ok(Self { connection, path: None, _lock: None })
+    }
+
+    /// Where it is; `None` in memory.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// Commits a decision: incidents, reasons, rendered mails, in one transaction.
+    pub fn commit(&mut self, batch: &Batch, now: DateTime<Utc>) -> Result<(), StoreError> {
+        let transaction = self.connection.transaction()?;
+        incidents::write(&transaction, &batch.incidents, &batch.decisions, now)?;
+        outbox::withdraw(&transaction, &batch.withdraw)?;
+        for mail in &batch.mails {
+            outbox::insert(&transaction, mail, now)?;
+        }
+        if batch.started {
+            set_meta(&transaction, "started", &now.to_rfc3339())?;
+        }
+        set_meta(&transaction, "watched_until", &now.to_rfc3339())?;
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// Notes that the daemon watched until now.
+    pub fn still_watching(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
+        set_meta(&self.connection, "watched_until", &now.to_rfc3339())?;
+        Ok(())
+    }
+
+    /// Changes whenever another process writes.
+    pub fn data_version(&self) -> Result<i64, StoreError> {
+        Ok(self.connection.query_row("PRAGMA data_version", [], |row| row.get(0))?)
+    }
+
+    fn connect(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
+        let open = |source| StoreError::Open { path: path.to_owned(), source };
+        let connection = Connection::open_with_flags(path, flags).map_err(open)?;
+        connection.busy_timeout(Duration::from_secs(5)).map_err(open)?;
+        Ok(Self { connection, path: Some(path.to_owned()), _lock: None })
+    }
+
+    fn check(&self) -> Result<(), StoreError> {
+        let path = || self.path.clone().unwrap_or_default();
+        let damaged = |detail: String| StoreError::Damaged { path: path(), detail };
+        let setup = self.connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
+        match setup {
+            Err(rusqlite::Error::SqliteFailure(error, text))
+                if matches!(
+                    error.code,
+                    rusqlite::ErrorCode::NotADatabase | rusqlite::ErrorCode::DatabaseCorrupt
+                ) =>
+            {
+                return Err(damaged(text.unwrap_or_else(|| error.to_string())));
+            }
+            other => other.map_err(|source| StoreError::Open { path: path(), source })?,
+        }
+        let verdict = self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+        match verdict {
+            Ok(text) if text == "ok" => Ok(()),
+            Ok(text) => Err(damaged(text)),
+            Err(error) => Err(damaged(error.to_string())),
+        }
+    }
+}
+
+fn lock(path: &Path) -> Result<File, StoreError> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let lock_path = PathBuf::from(name);
+    let failed = |source| StoreError::Lock { path: lock_path.clone(), source };
+    let file = File::options().create(true).truncate(false).write(true).open(&lock_path).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StoreError::Locked(path.to_owned())),
+        Err(TryLockError::Error(source)) => Err(failed(source)),
+    }
+}
+
+fn set_meta(connection: &Connection, key: &str, value: &str) -> rusqlite::Result<()> {
+    connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)", params![key, value])?;
+    Ok(())
+}
+
+fn meta(connection: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
+    connection.query_row("SELECT value FROM meta WHERE key = ?1", [key], |row| row.get(0)).optional()
+}
+
+fn moment(text: &str) -> Result<DateTime<Utc>, StoreError> {
+    let parsed = DateTime::parse_from_rfc3339(text);
+    parsed.map(|at| at.with_timezone(&Utc)).map_err(|_| StoreError::Content(format!("'{text}' is no moment")))
+}

@@ -1,0 +1,379 @@
+//! The outbox: rendered mails and one envelope a recipient. Claim, send, result are three commits.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Duration, Utc};
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use super::{Store, StoreError, moment};
+use crate::alert::{Event, Key, Unsent};
+
+/// A rendered mail, ready to be sent as it is, for ever.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outgoing {
+    /// Without angle brackets.
+    pub message_id: String,
+    /// Envelope sender.
+    pub sender: String,
+    pub recipients: Vec<String>,
+    pub subject: String,
+    pub lane: Lane,
+    /// What it tells; unique keys of the events, and incident with event.
+    pub event_keys: Vec<String>,
+    pub told: Vec<(Key, Event)>,
+    pub raw: Vec<u8>,
+}
+
+/// Disconnect mails never wait behind others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lane {
+    Disconnect,
+    Normal,
+}
+
+/// A mail to one recipient, claimed for sending.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    pub envelope: i64,
+    pub message_id: String,
+    pub sender: String,
+    pub recipient: String,
+    pub raw: Vec<u8>,
+    /// Attempts before this one.
+    pub attempts: u32,
+    pub created_at: DateTime<Utc>,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Result {
+    Sent,
+    /// To be tried again, then.
+    Retry {
+        due_at: DateTime<Utc>,
+        error: String,
+    },
+    /// The connection itself failed: this mail's attempt does not count.
+    Untried {
+        error: String,
+    },
+    /// Never to be tried again.
+    Dead {
+        error: String,
+    },
+}
+
+/// Where an envelope stands.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum EnvelopeState {
+    Queued,
+    Sending,
+    Sent,
+    Dead,
+    Withdrawn,
+}
+
+impl EnvelopeState {
+    pub const ALL: [Self; 5] = [Self::Queued, Self::Sending, Self::Sent, Self::Dead, Self::Withdrawn];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Sending => "sending",
+            Self::Sent => "sent",
+            Self::Dead => "dead",
+            Self::Withdrawn => "withdrawn",
+        }
+    }
+}
+
+/// One envelope as `hostwatch outbox` shows it.
+#[derive(Clone, Debug)]
+pub struct Envelope {
+    pub id: i64,
+    pub state: String,
+    pub recipient: String,
+    pub subject: String,
+    pub created_at: DateTime<Utc>,
+    pub attempts: u32,
+    pub error: Option<String>,
+}
+
+/// Counts by state, and how old the oldest unsent mail is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    pub by_state: BTreeMap<&'static str, u64>,
+    pub oldest: Option<DateTime<Utc>>,
+    pub last_sent: Option<DateTime<Utc>>,
+}
+
+impl Store {
+    /// Mails of which no envelope was ever tried.
+    pub fn unsent(&self) -> std::result::Result<Unsent, StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT m.message_id, m.told FROM messages m WHERE NOT EXISTS (
+               SELECT 1 FROM envelopes e WHERE e.message_id = m.message_id
+               AND NOT (e.state = 'queued' AND e.attempts = 0))",
+        )?;
+        let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+        let mut unsent = Unsent::new();
+        for row in rows {
+            let (id, told) = row?;
+            let told = serde_json::from_str(&told).map_err(|error| StoreError::Content(error.to_string()))?;
+            unsent.insert(id, told);
+        }
+        Ok(unsent)
+    }
+
+    /// Claims the next mail that is due: disconnect mails first, then by age.
+    pub fn claim(&mut self, now: DateTime<Utc>) -> std::result::Result<Option<Claim>, StoreError> {
+        let transaction = self.connection.transaction()?;
+        let found = transaction
+            .query_row(
+                "SELECT e.id, m.message_id, m.sender, e.recipient, m.raw, e.attempts, m.created_at
+                 FROM envelopes e JOIN messages m USING (message_id)
+                 WHERE e.state = 'queued' AND e.due_at <= ?1 ORDER BY m.lane, e.id LIMIT 1",
+                [stamp(now)],
+                |row| {
+                    Ok((
+                        row.get(0)?,
+                        row.get(1)?,
+                        row.get(2)?,
+                        row.get(3)?,
+                        row.get(4)?,
+                        row.get(5)?,
+                        row.get::<_, String>(6)?,
+                    ))
+                },
+            )
+            .optional()?;
+        let Some((envelope, message_id, sender, recipient, raw, attempts, created)) = found else {
+            return Ok(None);
+        };
+        transaction.execute("UPDATE envelopes SET state = 'sending' WHERE id = ?1", [envelope])?;
+        transaction.commit()?;
+        let created_at = moment(&created)?;
+        Ok(Some(Claim { envelope, message_id, sender, recipient, raw, attempts, created_at }))
+    }
+
+    /// Notes how an attempt ended.
+    pub fn finish(
+        &mut self,
+        claim: &Claim,
+        result: &Result,
+        now: DateTime<Utc>,
+    ) -> std::result::Result<(), StoreError> {
+        let id = claim.envelope;
+        let at = stamp(now);
+        match result {
+            Result::Sent => self.connection.execute(
+                "UPDATE envelopes SET state = 'sent', attempts = attempts + 1, error = NULL, ended_at = ?2 WHERE id = ?1",
+                params![id, at],
+            )?,
+            Result::Retry { due_at, error } => self.connection.execute(
+                "UPDATE envelopes SET state = 'queued', attempts = attempts + 1, due_at = ?2, error = ?3 WHERE id = ?1",
+                params![id, stamp(*due_at), error],
+            )?,
+            Result::Untried { error } => self.connection.execute(
+                "UPDATE envelopes SET state = 'queued', due_at = ?2, error = ?3 WHERE id = ?1",
+                params![id, at, error],
+            )?,
+            Result::Dead { error } => self.connection.execute(
+                "UPDATE envelopes SET state = 'dead', attempts = attempts + 1, error = ?2, ended_at = ?3 WHERE id = ?1",
+                params![id, error, at],
+            )?,
+        };
+        Ok(())
+    }
+
+    /// When the next queued mail falls due; `None` with none queued.
+    pub fn next_due(&self) -> std::result::Result<Option<DateTime<Utc>>, StoreError> {
+        let due: Option<String> = self.connection.query_row(
+            "SELECT min(due_at) FROM envelopes WHERE state = 'queued'",
+            [],
+            |row| row.get(0),
+        )?;
+        due.map(|text| moment(&text)).transpose()
+    }
+
+    /// Queued mails created before `then`: given up.
+    pub fn expire(
+        &mut self,
+        then: DateTime<Utc>,
+        now: DateTime<Utc>,
+    ) -> std::result::Result<usize, StoreError> {
+        Ok(self.connection.execute(
+            "UPDATE envelopes SET state = 'dead', ended_at = ?2, error = 'given up: ' || coalesce(error, 'never tried')
+             WHERE state = 'queued' AND message_id IN (SELECT message_id FROM messages WHERE created_at < ?1)",
+            params![stamp(then), stamp(now)],
+        )?)
+    }
+
+    /// No mail waits for longer than a minute because the clock was set back.
+    pub fn pull_in(&mut self, latest: DateTime<Utc>) -> std::result::Result<(), StoreError> {
+        self.connection.execute(
+            "UPDATE envelopes SET due_at = ?1 WHERE state = 'queued' AND due_at > ?1",
+            [stamp(latest)],
+        )?;
+        Ok(())
+    }
+
+    /// Makes dead or waiting mails due now; all of them, or one.
+    pub fn retry_now(
+        &mut self,
+        id: Option<i64>,
+        now: DateTime<Utc>,
+    ) -> std::result::Result<usize, StoreError> {
+        Ok(self.connection.execute(
+            "UPDATE envelopes SET state = 'queued', due_at = ?2, attempts = 0, ended_at = NULL
+             WHERE state IN ('queued', 'dead') AND (?1 IS NULL OR id = ?1)",
+            params![id, stamp(now)],
+        )?)
+    }
+
+    /// Gives a mail up by hand.
+    pub fn drop_envelope(&mut self, id: i64, now: DateTime<Utc>) -> std::result::Result<usize, StoreError> {
+        Ok(self.connection.execute(
+            "UPDATE envelopes SET state = 'withdrawn', ended_at = ?2 WHERE id = ?1 AND state IN ('queued', 'dead')",
+            params![id, stamp(now)],
+        )?)
+    }
+
+    /// Recipients whose mails were given up and that no mail has named yet; naming is noted by the
+    /// caller's next batch.
+    pub fn take_unreported_dead(&mut self) -> std::result::Result<Vec<(String, String)>, StoreError> {
+        let mut statement = self.connection.prepare(
+            "UPDATE envelopes SET reported = 1 WHERE state = 'dead' AND reported = 0 RETURNING recipient, coalesce(error, '')",
+        )?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Every envelope, newest first.
+    pub fn envelopes(&self, most: u32) -> std::result::Result<Vec<Envelope>, StoreError> {
+        let mut statement = self.connection.prepare(
+            "SELECT e.id, e.state, e.recipient, m.subject, m.created_at, e.attempts, e.error
+             FROM envelopes e JOIN messages m USING (message_id) ORDER BY e.id DESC LIMIT ?1",
+        )?;
+        let mut rows = statement.query([most])?;
+        let mut envelopes = Vec::new();
+        while let Some(row) = rows.next()? {
+            envelopes.push(Envelope {
+                id: row.get(0)?,
+                state: row.get(1)?,
+                recipient: row.get(2)?,
+                subject: row.get(3)?,
+                created_at: moment(&row.get::<_, String>(4)?)?,
+                attempts: row.get(5)?,
+                error: row.get(6)?,
+            });
+        }
+        Ok(envelopes)
+    }
+
+    /// Counts for metrics and the page.
+    pub fn outbox_summary(&self) -> std::result::Result<Summary, StoreError> {
+        let mut summary = Summary::default();
+        for state in EnvelopeState::ALL {
+            let count: i64 = self.connection.query_row(
+                "SELECT count(*) FROM envelopes WHERE state = ?1",
+                [state.as_str()],
+                |row| row.get(0),
+            )?;
+            summary.by_state.insert(state.as_str(), count.unsigned_abs());
+        }
+        let oldest: Option<String> = self.connection.query_row(
+            "SELECT min(m.created_at) FROM envelopes e JOIN messages m USING (message_id)
+             WHERE e.state IN ('queued', 'sending')",
+            [],
+            |row| row.get(0),
+        )?;
+        let last: Option<String> = self.connection.query_row(
+            "SELECT max(ended_at) FROM envelopes WHERE state = 'sent'",
+            [],
+            |row| row.get(0),
+        )?;
+        summary.oldest = oldest.map(|text| moment(&text)).transpose()?;
+        summary.last_sent = last.map(|text| moment(&text)).transpose()?;
+        Ok(summary)
+    }
+
+    /// Claims that a crash left open are void.
+    pub(super) fn void_claims(&mut self, now: DateTime<Utc>) -> std::result::Result<(), StoreError> {
+        self.connection.execute(
+            "UPDATE envelopes SET state = 'queued', due_at = ?1 WHERE state = 'sending'",
+            [stamp(now)],
+        )?;
+        Ok(())
+    }
+}
+
+pub(super) fn insert(
+    transaction: &Transaction<'_>,
+    mail: &Outgoing,
+    now: DateTime<Utc>,
+) -> std::result::Result<(), StoreError> {
+    // The last guard of "one mail an event": whoever was told already is left out.
+    let mut recipients = Vec::new();
+    for recipient in &mail.recipients {
+        let mut fresh = mail.event_keys.is_empty();
+        for event_key in &mail.event_keys {
+            let added = transaction.execute(
+                "INSERT OR IGNORE INTO told (event_key, recipient, message_id) VALUES (?1, ?2, ?3)",
+                params![event_key, recipient, mail.message_id],
+            )?;
+            fresh |= added > 0;
+        }
+        if fresh {
+            recipients.push(recipient);
+        }
+    }
+    if recipients.is_empty() {
+        return Ok(());
+    }
+    let told = serde_json::to_string(&mail.told).map_err(|error| StoreError::Content(error.to_string()))?;
+    let lane = i64::from(mail.lane == Lane::Normal);
+    transaction.execute(
+        "INSERT OR IGNORE INTO messages (message_id, created_at, sender, subject, lane, told, raw)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        params![mail.message_id, stamp(now), mail.sender, mail.subject, lane, told, mail.raw],
+    )?;
+    for recipient in recipients {
+        transaction.execute(
+            "INSERT INTO envelopes (message_id, recipient, state, due_at) VALUES (?1, ?2, 'queued', ?3)",
+            params![mail.message_id, recipient, stamp(now)],
+        )?;
+    }
+    Ok(())
+}
+
+pub(super) fn withdraw(transaction: &Transaction<'_>, ids: &[String]) -> std::result::Result<(), StoreError> {
+    for id in ids {
+        let claimed: bool = transaction.query_row(
+            "SELECT EXISTS (SELECT 1 FROM envelopes WHERE message_id = ?1 AND NOT (state = 'queued' AND attempts = 0))",
+            [id],
+            |row| row.get(0),
+        )?;
+        if claimed {
+            return Err(StoreError::Conflict);
+        }
+        transaction.execute("UPDATE envelopes SET state = 'withdrawn' WHERE message_id = ?1", [id])?;
+    }
+    Ok(())
+}
+
+/// Delays between attempts; the last one repeats.
+const RETRY_SECONDS: [i64; 5] = [30, 120, 300, 900, 1800];
+/// After this a mail is given up.
+pub const GIVE_UP_AFTER: Duration = Duration::days(5);
+
+/// How long to wait after the attempt that follows `attempts` others.
+pub fn retry_delay(attempts: u32) -> Duration {
+    let index = (attempts as usize).min(RETRY_SECONDS.len() - 1);
+    Duration::seconds(RETRY_SECONDS[index])
+}
+
+/// Fixed width, so that text order is time order.
+fn stamp(at: DateTime<Utc>) -> String {
+    at.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
+}

@@ -1,0 +1,49 @@
+//! The tables, version by version. A store of an older version is brought up; a newer one is refused.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use super::StoreError;
+
+/// Each entry brings a store from its index to the next version.
+const MIGRATIONS: &[&str] = &["
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+-- `body` is the incident as JSON; the columns beside it are for people with a sqlite3 shell.
+CREATE TABLE incidents (
+  key TEXT PRIMARY KEY, phase TEXT NOT NULL, severity TEXT NOT NULL, updated_at TEXT NOT NULL, body TEXT NOT NULL
+) STRICT;
+CREATE TABLE decisions (
+  id INTEGER PRIMARY KEY, key TEXT NOT NULL, decided_at TEXT NOT NULL, reason TEXT NOT NULL
+) STRICT;
+CREATE INDEX decisions_by_key ON decisions (key, id);
+CREATE TABLE messages (
+  message_id TEXT PRIMARY KEY, created_at TEXT NOT NULL, sender TEXT NOT NULL, subject TEXT NOT NULL,
+  lane INTEGER NOT NULL, told TEXT NOT NULL, raw BLOB NOT NULL
+) STRICT;
+CREATE TABLE envelopes (
+  id INTEGER PRIMARY KEY, message_id TEXT NOT NULL REFERENCES messages (message_id), recipient TEXT NOT NULL,
+  state TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, due_at TEXT NOT NULL, error TEXT, ended_at TEXT,
+  reported INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX envelopes_by_state ON envelopes (state, due_at);
+CREATE TABLE told (
+  event_key TEXT NOT NULL, recipient TEXT NOT NULL, message_id TEXT NOT NULL, PRIMARY KEY (event_key, recipient)
+) STRICT;
+"];
+
+/// Brings the store to the newest version, in one transaction a version.
+pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    let known = MIGRATIONS.len() as i64;
+    let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    if found > known {
+        return Err(StoreError::Newer { path: path.to_owned(), found, known });
+    }
+    for (version, sql) in (0i64..).zip(MIGRATIONS).skip_while(|(version, _)| *version < found) {
+        let transaction = connection.transaction()?;
+        transaction.execute_batch(sql)?;
+        transaction.pragma_update(None, "user_version", version + 1)?;
+        transaction.commit()?;
+    }
+    Ok(())
+}
