@@ -6,4 +6,5 @@ pub mod clock;
 pub mod mail;
 pub mod metrics;
 pub mod model;
+pub mod schedule;
 pub mod sim;
