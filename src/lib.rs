@@ -3,6 +3,7 @@
 pub mod alert;
 pub mod api;
 pub mod clock;
+pub mod config;
 pub mod mail;
 pub mod metrics;
 pub mod model;

@@ -212,8 +212,7 @@ const SECOND: Syntax = Syntax { name: "second", low: 0, high: 59, names: &[], ex
 const MINUTE: Syntax = Syntax { name: "minute", low: 0, high: 59, names: &[], example: "*/15" };
 const HOUR: Syntax = Syntax { name: "hour", low: 0, high: 23, names: &[], example: "8-18/2" };
 const DAY: Syntax = Syntax { name: "day of month", low: 1, high: 31, names: &[], example: "1,15" };
-const MONTHS: &[&str] =
-    &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const MONTHS: &[&str] = &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const MONTH: Syntax = Syntax { name: "month", low: 1, high: 12, names: MONTHS, example: "jan-mar" };
 const WEEKDAYS: &[&str] = &["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 const WEEKDAY: Syntax = Syntax { name: "day of week", low: 0, high: 7, names: WEEKDAYS, example: "mon-fri" };
