@@ -2,6 +2,7 @@
 
 pub mod alert;
 pub mod api;
+pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod mail;
@@ -9,3 +10,4 @@ pub mod metrics;
 pub mod model;
 pub mod schedule;
 pub mod sim;
+pub mod telemetry;
