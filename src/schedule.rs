@@ -105,18 +105,13 @@ impl Schedule {
         self.fields.minute.starred || self.fields.hour.starred
     }
 
-    /// Shortest and longest gap over four years, or 28 where that shows no two days.
+    /// Shortest and longest gap.
     fn gaps(&self) -> (Duration, Duration) {
-        let (first, last, mut shortest, mut longest) = self.fields.within_a_day();
-        let days = [4 * 366, 28 * 366].map(|count| self.fields.day_gaps(count));
-        let Some((nearest, farthest)) = days[0].or(days[1]) else {
-            let forever = Duration::from_secs(28 * 366 * 86_400);
-            return (shortest.unwrap_or(forever), forever);
-        };
+        let (first, last, shortest, longest) = self.fields.within_a_day();
+        let (nearest, farthest) = self.fields.day_gaps();
         let across = |days: u64| Duration::from_secs(days * 86_400 + first - last);
-        shortest = Some(shortest.map_or(across(nearest), |gap| gap.min(across(nearest))));
-        longest = Some(longest.map_or(across(farthest), |gap| gap.max(across(farthest))));
-        (shortest.unwrap_or_default(), longest.unwrap_or_default())
+        let (nearest, farthest) = (across(nearest), across(farthest));
+        (shortest.map_or(nearest, |gap| gap.min(nearest)), longest.map_or(farthest, |gap| gap.max(farthest)))
     }
 }
 
@@ -291,13 +286,21 @@ impl Fields {
         self.month.has(date.month()) && if self.either_day() { day || weekday } else { day && weekday }
     }
 
-    /// Least and greatest distance in days between neighbouring days that match.
-    fn day_gaps(&self, count: usize) -> Option<(u64, u64)> {
-        let days = NaiveDate::default().iter_days().take(count).enumerate();
+    /// Least and greatest distance in days between neighbouring days that match, over a time in which
+    /// everything that can happen does: weeks repeat at once, dates after 4 years, both together after 28.
+    fn day_gaps(&self) -> (u64, u64) {
+        let (any_date, any_weekday) =
+            (self.day.is_full(&DAY) && self.month.is_full(&MONTH), self.weekday.bits == 0x7f);
+        let window = match (any_date, any_weekday) {
+            (true, _) => 15,
+            (false, true) => 9 * 366,
+            (false, false) => 40 * 366,
+        };
+        let days = NaiveDate::default().iter_days().take(window).enumerate();
         let hits: Vec<u64> =
             days.filter(|&(_, date)| self.matches_day(date)).map(|(index, _)| index as u64).collect();
         let gaps = hits.windows(2).map(|pair| pair[1] - pair[0]);
-        Some((gaps.clone().min()?, gaps.max()?))
+        (gaps.clone().min().unwrap_or(window as u64), gaps.max().unwrap_or(window as u64))
     }
 
     /// First and last tick of a day in seconds, with the shortest and longest gap between two of its ticks.
@@ -325,6 +328,10 @@ impl Field {
 
     fn has(self, value: u32) -> bool {
         self.bits >> value & 1 == 1
+    }
+
+    fn is_full(self, syntax: &Syntax) -> bool {
+        (syntax.low..=syntax.high).all(|value| self.has(value))
     }
 
     fn values(self) -> impl Iterator<Item = u64> {
@@ -386,3 +393,6 @@ impl Syntax {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests;

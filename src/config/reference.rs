@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::keys::{KEYS, Key, Type};
+use super::keys::{KEYS, Key};
 
 /// The whole page, as Markdown.
 pub fn markdown() -> String {
@@ -17,11 +17,7 @@ pub fn markdown() -> String {
             page.push_str("| key | type | default | meaning |\n|---|---|---|---|\n");
         }
         let default = if key.default.is_empty() { "–".to_owned() } else { format!("`{}`", key.default) };
-        let kind = match key.kind {
-            Type::Secret => "secret (text)",
-            other => other.as_str(),
-        };
-        let _ = writeln!(page, "| `{name}` | {kind} | {default} | {} |", key.help);
+        let _ = writeln!(page, "| `{name}` | {} | {default} | {} |", key.kind.as_str(), key.help);
     }
     page
 }

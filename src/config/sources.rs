@@ -145,10 +145,7 @@ pub(super) fn reason(error: &std::io::Error) -> String {
 
 /// Says why a file is no TOML, or can't be read. The line itself is not quoted: it can hold a secret.
 fn refuse_file(path: &Path, error: &figment::Error, findings: &mut Findings) {
-    let text = match &error.kind {
-        Kind::Message(text) => text.clone(),
-        other => other.to_string(),
-    };
+    let text = if let Kind::Message(text) = &error.kind { text.clone() } else { error.kind.to_string() };
     let source = path.display().to_string();
     let Some(place) = text.strip_prefix("TOML parse error at ") else {
         let why = text.split(" (os error").next().unwrap_or(&text);
