@@ -107,11 +107,10 @@ impl Schedule {
 
     /// Shortest and longest gap.
     fn gaps(&self) -> (Duration, Duration) {
-        let (first, last, shortest, longest) = self.fields.within_a_day();
+        let day = self.fields.within_a_day();
         let (nearest, farthest) = self.fields.day_gaps();
-        let across = |days: u64| Duration::from_secs(days * 86_400 + first - last);
-        let (nearest, farthest) = (across(nearest), across(farthest));
-        (shortest.map_or(nearest, |gap| gap.min(nearest)), longest.map_or(farthest, |gap| gap.max(farthest)))
+        let (shortest, longest) = day.repeated(86_400, [nearest, farthest].into_iter()).unwrap_or_default();
+        (Duration::from_secs(shortest), Duration::from_secs(longest))
     }
 }
 
@@ -246,17 +245,18 @@ impl Fields {
                 parts.len()
             )));
         };
-        let mut weekday = Field::parse(weekday, &WEEKDAY)?;
-        // 7 is Sunday, as 0 is.
-        weekday.bits = (weekday.bits | weekday.bits >> 7) & 0x7f;
-        Ok(Self {
+        let mut fields = Self {
             second: Field::parse(second, &SECOND)?,
             minute: Field::parse(minute, &MINUTE)?,
             hour: Field::parse(hour, &HOUR)?,
             day: Field::parse(day, &DAY)?,
             month: Field::parse(month, &MONTH)?,
-            weekday,
-        })
+            weekday: Field::parse(weekday, &WEEKDAY)?,
+        };
+        // 7 is Sunday, as 0 is.
+        let bits = &mut fields.weekday.bits;
+        *bits = (*bits | *bits >> 7) & 0x7f;
+        Ok(fields)
     }
 
     /// A day that matches either day field will do; crontab(5) asks whether a field starts with `*`.
@@ -303,17 +303,41 @@ impl Fields {
         (gaps.clone().min().unwrap_or(window as u64), gaps.max().unwrap_or(window as u64))
     }
 
-    /// First and last tick of a day in seconds, with the shortest and longest gap between two of its ticks.
-    fn within_a_day(&self) -> (u64, u64, Option<Duration>, Option<Duration>) {
-        let mut ticks = Vec::new();
-        for hour in self.hour.values() {
-            for minute in self.minute.values() {
-                ticks.extend(self.second.values().map(|second| hour * 3600 + minute * 60 + second));
-            }
+    /// The ticks of one day.
+    fn within_a_day(&self) -> Ticks {
+        let seconds = Ticks { first: 0, last: 0, gaps: None }.within(self.second, 1);
+        seconds.within(self.minute, 60).within(self.hour, 3600)
+    }
+}
+
+/// Ticks of a minute, hour or day, in seconds from its start.
+#[derive(Clone, Copy)]
+struct Ticks {
+    first: u64,
+    last: u64,
+    /// Shortest and longest between two of them; `None` for a single one.
+    gaps: Option<(u64, u64)>,
+}
+
+impl Ticks {
+    /// These ticks at each value of a field whose unit has so many seconds.
+    fn within(self, field: Field, unit: u64) -> Self {
+        let values: Vec<u64> = field.values().collect();
+        let distances = values.windows(2).map(|pair| pair[1] - pair[0]);
+        let (first, last) = (values.first().copied(), values.last().copied());
+        Self {
+            first: first.unwrap_or(0) * unit + self.first,
+            last: last.unwrap_or(0) * unit + self.last,
+            gaps: self.repeated(unit, distances),
         }
-        let gaps = ticks.windows(2).map(|pair| Duration::from_secs(pair[1] - pair[0]));
-        let (first, last) = (ticks.first().copied(), ticks.last().copied());
-        (first.unwrap_or(0), last.unwrap_or(0), gaps.clone().min(), gaps.max())
+    }
+
+    /// Shortest and longest gap when they come again at these distances.
+    fn repeated(self, unit: u64, distances: impl Iterator<Item = u64>) -> Option<(u64, u64)> {
+        let between = distances.map(|distance| distance * unit + self.first - self.last);
+        let inside = self.gaps.into_iter().flat_map(|(shortest, longest)| [shortest, longest]);
+        let all: Vec<u64> = between.chain(inside).collect();
+        Some((all.iter().copied().min()?, all.iter().copied().max()?))
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) fn settings(view: &View<'_>, findings: &mut Findings) -> Settings {
     let lead_days = view.bounded("billing.lead_days", 0..=60, findings);
     let mut duration = |key: &str, default: Duration| {
         view.parsed(key, findings, values::duration).unwrap_or_else(|| {
-            let cleared = view.leaf(key).is_some() && view.text(key).is_none();
+            let cleared = view.leaf(key).is_some() && !view.is_set(key);
             if cleared {
                 view.error(key, findings, "is empty; give a duration such as \"30m\", or remove the key");
             }

@@ -102,7 +102,8 @@ fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Opti
         let view = tree.account(name, source);
         accounts.push(account::read(account, &view, &mut secrets, shared_to, findings));
     }
-    if sources.accounts.is_empty() {
+    let misshapen = sources.values.get("accounts").is_some_and(|accounts| accounts.as_dict().is_none());
+    if sources.accounts.is_empty() && !misshapen {
         let message = "none; add a table such as [accounts.main] with an address and credentials";
         findings.error(&sources.main, "accounts", message);
     }
@@ -121,7 +122,7 @@ fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Opti
 
 fn store_path(view: &View<'_>, state: Option<PathBuf>, findings: &mut Findings) -> PathBuf {
     let Some(path) = view.text("store.path") else {
-        if view.leaf("store.path").is_some() {
+        if view.leaf("store.path").is_some() && !view.is_set("store.path") {
             view.error("store.path", findings, "is empty; name a file such as \"hostwatch.db\"");
         }
         return PathBuf::new();

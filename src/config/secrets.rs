@@ -50,6 +50,9 @@ impl Secrets {
         let (inline, file) = (view.leaf(key), view.leaf(&file_key));
         let rank = |leaf: Option<&Leaf>| leaf.map(|leaf| (!leaf.is_shared(), leaf.from_environment));
         let (inline_rank, file_rank) = (rank(inline), rank(file));
+        if view.is_unusable(key) || view.is_unusable(&file_key) {
+            return Secret::Broken;
+        }
         let credential = self.credential(credential);
         let own = [inline_rank, file_rank].into_iter().flatten().any(|(own, _)| own);
         if let Some(path) = credential {

@@ -95,7 +95,7 @@ impl Sources {
                 findings.error(source, &format!("accounts.{name}"), message);
             }
         }
-        if data.values().any(|table| table.contains_key("email")) {
+        if has_email(data) {
             self.email.get_or_insert_with(|| source.to_owned());
         }
     }
@@ -104,10 +104,14 @@ impl Sources {
         for name in account_names(data) {
             self.accounts.entry(name.clone()).or_insert_with(|| source.to_owned());
         }
-        if data.values().any(|table| table.contains_key("email")) {
+        if has_email(data) {
             self.email.get_or_insert_with(|| source.to_owned());
         }
     }
+}
+
+fn has_email(data: &Map<Profile, Dict>) -> bool {
+    data.values().any(|table| table.get("email").is_some_and(|email| email.as_dict().is_some()))
 }
 
 fn account_names(data: &Map<Profile, Dict>) -> impl Iterator<Item = &String> {
@@ -156,8 +160,14 @@ fn refuse_file(path: &Path, error: &figment::Error, findings: &mut Findings) {
     let place = lines.next().unwrap_or_default();
     // "line 3, column 5", then the gutter with the source and a caret, then what is wrong.
     let caret = |line: &&str| line.trim_start().starts_with('|') && line.trim_end().ends_with('^');
-    let why: Vec<&str> = lines.skip_while(|line| !caret(line)).skip(1).map(str::trim).collect();
-    findings.error(&source, "", format!("{place}: not valid TOML: {}", why.join("; ")));
+    let why: Vec<&str> = lines
+        .skip_while(|line| !caret(line))
+        .skip(1)
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let why = if why.is_empty() { "something is missing here".to_owned() } else { why.join("; ") };
+    findings.error(&source, "", format!("{place}: not valid TOML: {why}"));
 }
 
 const DEFAULTS: &str = "defaults";

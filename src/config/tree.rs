@@ -190,6 +190,11 @@ impl<'a> View<'a> {
         value.is_some_and(|value| value.and_then(Value::as_str) != Some(""))
     }
 
+    /// Has a value of the wrong type; that has been said.
+    pub fn is_unusable(&self, key: &str) -> bool {
+        self.leaf(key).is_some_and(|leaf| leaf.value.is_none())
+    }
+
     /// A text; `None` where unset, empty or unusable.
     pub fn text(&self, key: &str) -> Option<&'a str> {
         self.leaf(key)?.value.as_ref()?.as_str().filter(|text| !text.is_empty())
@@ -259,7 +264,8 @@ impl<'a> View<'a> {
     }
 
     fn locate(&self, key: &str) -> (&str, String) {
-        match self.leaf(key) {
+        let written = |leaf: &&Leaf| leaf.source.is_some() || !leaf.is_shared();
+        match self.leaf(key).filter(written) {
             Some(leaf) => (leaf.source.as_deref().unwrap_or(&self.source), leaf.key.clone()),
             None if self.place.is_empty() => (&self.source, key.to_owned()),
             None => (&self.source, format!("{}.{key}", self.place)),
