@@ -2,9 +2,16 @@
 
 pub mod alert;
 pub mod api;
+pub mod chart;
+pub mod cli;
 pub mod clock;
+pub mod config;
+pub mod http;
 pub mod mail;
 pub mod metrics;
 pub mod model;
+pub mod schedule;
 pub mod sim;
+pub mod state;
 pub mod store;
+pub mod telemetry;

@@ -1,0 +1,262 @@
+//! The command line: commands, flags, their defaults and help. Definitions only; `app` acts on them.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::LazyLock;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::telemetry;
+
+/// Where the configuration is unless a flag or variable says otherwise.
+pub const CONFIG_FILE: &str = "/etc/hostwatch/hostwatch.toml";
+/// On loopback: who opens it wider does so knowingly.
+pub const LISTEN_ADDRESS: &str = "127.0.0.1:10245";
+
+/// Version, with commit and date where the build was given `HOSTWATCH_COMMIT` and `HOSTWATCH_BUILD_DATE`.
+pub static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let version = env!("CARGO_PKG_VERSION");
+    let details =
+        [("commit", option_env!("HOSTWATCH_COMMIT")), ("built", option_env!("HOSTWATCH_BUILD_DATE"))];
+    let details = details.iter().filter_map(|(name, value)| Some(format!("{name} {}", (*value)?)));
+    match details.collect::<Vec<_>>() {
+        details if details.is_empty() => version.to_owned(),
+        details => format!("{version} ({})", details.join(", ")),
+    }
+});
+
+/// Watches an account at a hosting provider: Prometheus metrics for everything in it, and mail before it is
+/// cut off or when something in it breaks.
+#[derive(Debug, Parser)]
+#[command(name = "hostwatch", version = VERSION.as_str(), arg_required_else_help = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the daemon: poll, serve metrics and the status page, send mail
+    Run(Run),
+    /// See the whole product work against a built-in provider and mail catcher; nothing to configure
+    Demo(Demo),
+    /// Check the configuration; exit 0, or 1 with every error, its file, key and remedy
+    CheckConfig(Config),
+    /// Print the reference of every metric: name, type, help, labels
+    Metrics,
+    /// Send one sample alert through the configured SMTP server
+    TestEmail(Config),
+    /// List open and recent incidents
+    Incidents(Config),
+    /// List mails that are queued, sent or given up
+    Outbox(Config),
+    /// Say why an incident was or was not mailed
+    Why(Why),
+}
+
+/// `run`
+#[derive(Debug, Args)]
+pub struct Run {
+    #[command(flatten)]
+    pub config: Config,
+    #[command(flatten)]
+    pub web: Web,
+    #[command(flatten)]
+    pub log: Log,
+}
+
+/// `demo`
+#[derive(Debug, Args)]
+pub struct Demo {
+    #[command(flatten)]
+    pub web: Web,
+    #[command(flatten)]
+    pub log: Log,
+}
+
+/// `why`
+#[derive(Debug, Args)]
+pub struct Why {
+    /// Key of the incident, ACCOUNT/KIND/RESOURCE, as mails, `incidents` and the status page show it
+    pub key: String,
+    #[command(flatten)]
+    pub config: Config,
+}
+
+/// Which configuration.
+#[derive(Debug, Args)]
+pub struct Config {
+    /// Configuration file
+    #[arg(long = "config.file", value_name = "FILE", env = "HOSTWATCH_CONFIG_FILE", default_value = CONFIG_FILE)]
+    pub file: PathBuf,
+}
+
+/// The HTTP side, with the names of the Prometheus exporter toolkit.
+#[derive(Debug, Args)]
+pub struct Web {
+    /// Address to listen on, HOST:PORT, [IPV6]:PORT, or :PORT for every address; may be repeated
+    #[arg(long = "web.listen-address", value_name = "ADDRESS", default_value = LISTEN_ADDRESS)]
+    pub listen_addresses: Vec<ListenAddress>,
+    /// Path of the metrics
+    #[arg(long = "web.telemetry-path", value_name = "PATH", default_value = "/metrics", value_parser = telemetry_path)]
+    pub telemetry_path: String,
+    /// Allow POST /-/reload
+    #[arg(long = "web.enable-lifecycle")]
+    pub enable_lifecycle: bool,
+}
+
+/// The log.
+#[derive(Debug, Args)]
+pub struct Log {
+    /// Least severe level that is logged
+    #[arg(long = "log.level", value_name = "LEVEL", default_value = "info")]
+    pub level: telemetry::Level,
+    /// Format of the log
+    #[arg(long = "log.format", value_name = "FORMAT", default_value = "logfmt")]
+    pub format: telemetry::Format,
+}
+
+/// `HOST:PORT`; the host is a name or an address, and empty for every address of the machine.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ListenAddress {
+    /// Without brackets.
+    pub host: String,
+    /// 0 for any free port.
+    pub port: u16,
+}
+
+/// No listen address.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("expected HOST:PORT, [IPV6]:PORT or :PORT, such as {LISTEN_ADDRESS}")]
+pub struct BadListenAddress;
+
+impl FromStr for ListenAddress {
+    type Err = BadListenAddress;
+
+    fn from_str(text: &str) -> Result<Self, BadListenAddress> {
+        let (host, port) = text.rsplit_once(':').ok_or(BadListenAddress)?;
+        let digits = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+        let port = port.parse().ok().filter(|_| digits).ok_or(BadListenAddress)?;
+        let host = match host.strip_prefix('[') {
+            Some(inner) => {
+                let inner = inner.strip_suffix(']').ok_or(BadListenAddress)?;
+                inner.parse::<std::net::Ipv6Addr>().map_err(|_| BadListenAddress)?;
+                inner
+            }
+            None if host.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c)) => host,
+            None => return Err(BadListenAddress),
+        };
+        Ok(Self { host: host.to_owned(), port })
+    }
+}
+
+impl fmt::Display for ListenAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { host, port } = self;
+        if host.contains(':') { write!(f, "[{host}]:{port}") } else { write!(f, "{host}:{port}") }
+    }
+}
+
+fn telemetry_path(text: &str) -> Result<String, &'static str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/-._~".contains(c);
+    if text.len() > 1 && text.starts_with('/') && text.chars().all(plain) {
+        return Ok(text.to_owned());
+    }
+    Err("expected a path of letters, digits and '/-._~', such as /metrics")
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn parse(args: &[&str]) -> Result<Cli, clap::Error> {
+        Cli::try_parse_from([&["hostwatch"], args].concat())
+    }
+
+    #[test]
+    fn definitions_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn run_has_the_defaults_of_the_contract() {
+        let Command::Run(run) = parse(&["run"]).unwrap().command else { panic!() };
+        let addresses: Vec<String> = run.web.listen_addresses.iter().map(ToString::to_string).collect();
+        assert_eq!(addresses, ["127.0.0.1:10245"]);
+        assert_eq!(run.web.telemetry_path, "/metrics");
+        assert!(!run.web.enable_lifecycle);
+        assert_eq!((run.log.level, run.log.format), (telemetry::Level::Info, telemetry::Format::Logfmt));
+        assert_eq!(run.config.file, PathBuf::from(CONFIG_FILE));
+    }
+
+    #[test]
+    fn every_flag_of_run() {
+        let Command::Run(run) = parse(&[
+            "run",
+            "--config.file=x.toml",
+            "--web.listen-address=[::1]:9000",
+            "--web.listen-address",
+            ":9001",
+            "--web.telemetry-path=/probe/metrics",
+            "--web.enable-lifecycle",
+            "--log.level=debug",
+            "--log.format=json",
+        ])
+        .unwrap()
+        .command
+        else {
+            panic!()
+        };
+        let addresses: Vec<String> = run.web.listen_addresses.iter().map(ToString::to_string).collect();
+        assert_eq!(addresses, ["[::1]:9000", ":9001"]);
+        assert_eq!((run.config.file, run.web.telemetry_path), ("x.toml".into(), "/probe/metrics".to_owned()));
+        assert!(run.web.enable_lifecycle);
+        assert_eq!((run.log.level, run.log.format), (telemetry::Level::Debug, telemetry::Format::Json));
+    }
+
+    #[test]
+    fn listen_addresses_as_the_exporter_toolkit_takes_them() {
+        let table = [
+            ("127.0.0.1:10245", "127.0.0.1", 10245),
+            ("localhost:0", "localhost", 0),
+            (":9100", "", 9100),
+            ("0.0.0.0:9100", "0.0.0.0", 9100),
+            ("[::]:9100", "::", 9100),
+            ("[fe80::1]:9100", "fe80::1", 9100),
+        ];
+        for (text, host, port) in table {
+            let address: ListenAddress = text.parse().unwrap();
+            assert_eq!((address.host.as_str(), address.port), (host, port));
+            assert_eq!(address.to_string(), text);
+        }
+        for bad in
+            ["", "9100", "host", "host:", "host:+1", "host:70000", "::1:9100", "[::1:9100", "[x]:1", "a b:1"]
+        {
+            assert_eq!(bad.parse::<ListenAddress>(), Err(BadListenAddress), "{bad}");
+        }
+    }
+
+    #[test]
+    fn usage_errors_exit_with_2() {
+        let table: [&[&str]; 9] = [
+            &[],
+            &["fly"],
+            &["run", "extra"],
+            &["run", "--no-such-flag"],
+            &["run", "--log.level=loud"],
+            &["run", "--web.listen-address=nonsense"],
+            &["run", "--web.telemetry-path=metrics"],
+            &["run", "--web.telemetry-path=/a\r\nb"],
+            &["why"],
+        ];
+        for args in table {
+            assert_eq!(parse(args).unwrap_err().exit_code(), 2, "{args:?}");
+        }
+        assert_eq!(parse(&["--version"]).unwrap_err().exit_code(), 0);
+        assert!(parse(&["--version"]).unwrap_err().to_string().contains(env!("CARGO_PKG_VERSION")));
+    }
+}

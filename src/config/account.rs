@@ -1,0 +1,231 @@
+//! One account: what it may ask the provider, when, and whom it tells.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use lettre::message::Mailbox;
+use url::Url;
+
+use super::Account;
+use super::alerts;
+use super::problem::Findings;
+use super::secrets::{Secret, Secrets};
+use super::tree::{View, nearest};
+use super::values;
+use crate::api::{self, BillingCredentials, HostingCredentials, Limits};
+use crate::model::{AccountName, Collector, ContainerState, Group, Profile};
+use crate::schedule::Schedule;
+
+/// Ticks closer than this are warned of: the provider recommends no more (interface 8).
+const MIN_TICK: Duration = Duration::from_secs(30);
+const MIN_STALE_AFTER: Duration = Duration::from_secs(15 * 60);
+const STALE_AFTER_TICKS: u32 = 10;
+
+/// Reads one account. `shared_to` is `email.to`; `None` where there is no `[email]`.
+pub(super) fn read(
+    name: AccountName,
+    view: &View<'_>,
+    secrets: &mut Secrets,
+    shared_to: Option<&[Mailbox]>,
+    findings: &mut Findings,
+) -> Account {
+    let api = endpoints(name.clone(), view, secrets, findings);
+    let schedules = schedules(view, &api, findings);
+    let mut collectors: BTreeSet<Collector> = schedules.keys().copied().collect();
+    if collectors.contains(&Collector::Containers) {
+        collectors.insert(Collector::Sites);
+    }
+    let profile = Profile {
+        name,
+        currency: view.parsed("currency", findings, values::one_line).unwrap_or_default(),
+        time_zone: api.time_zone,
+        vm_memory_unit_bytes: view.parsed("vm_memory_unit", findings, values::memory_unit),
+        stale_after: stale_after(view, &collectors, &schedules, findings),
+        collectors,
+    };
+    let alert = alerts::settings(view, findings);
+    let horizon_days = alerts::horizon_days(view, &alert.disconnect_days, findings);
+    let to = recipients(view, shared_to, findings);
+    Account { profile: Arc::new(profile), api, alert, to, schedules, horizon_days }
+}
+
+fn endpoints(
+    account: AccountName,
+    view: &View<'_>,
+    secrets: &mut Secrets,
+    findings: &mut Findings,
+) -> api::Settings {
+    let mut secret = |key: &str| secrets.get(view, key, &format!("{account}.{key}"), findings);
+    let (token, api_key, password) =
+        (secret("hosting_token"), secret("vm_api_key"), secret("billing_password"));
+    let username = username(view, &password, findings);
+    let billing_on = !password.is_absent() && view.is_set("billing_username");
+    let billing_named = !password.is_absent() || view.is_set("billing_username");
+    if token.is_absent() && api_key.is_absent() && !billing_named {
+        let message = "nothing to watch: no credentials; set hosting_token, vm_api_key, or billing_username with \
+                       billing_password (or …_file)";
+        findings.error(&view.source, &view.place, message);
+    }
+    let base_url = address(view, "base_url", &[("hosting_token", !token.is_absent())], findings);
+    let needs = [("vm_api_key", !api_key.is_absent()), ("billing_username", billing_on)];
+    let panel_url = address(view, "panel_url", &needs, findings);
+    let time_zone = view.parsed("time_zone", findings, values::time_zone);
+    if billing_on && !view.is_set("time_zone") {
+        let message = "missing; billing is polled, and its dates have no offset: set it to an IANA name such as \
+                       \"Europe/Moscow\"";
+        view.error("time_zone", findings, message);
+    }
+    let scheme = view.parsed("hosting_auth_scheme", findings, auth_scheme).unwrap_or_default();
+    api::Settings {
+        base_url,
+        panel_url,
+        hosting: token.given().map(|token| HostingCredentials { scheme, token }),
+        vm_api_key: api_key.given(),
+        billing: username
+            .zip(password.given())
+            .map(|(username, password)| BillingCredentials { username, password }),
+        container_states: container_states(view, findings),
+        time_zone,
+        limits: limits(view, findings),
+        account,
+    }
+}
+
+fn username(view: &View<'_>, password: &Secret, findings: &mut Findings) -> Option<String> {
+    if password.is_absent() && view.is_set("billing_username") {
+        let message = "missing beside billing_username; set it, or billing_password_file";
+        view.error("billing_password", findings, message);
+    }
+    if !password.is_absent() && !view.is_set("billing_username") {
+        view.error("billing_username", findings, "missing beside billing_password; set it");
+    }
+    view.parsed("billing_username", findings, |text| {
+        if text.contains(':') {
+            return Err("must not hold ':', which ends the user of basic authentication".to_owned());
+        }
+        values::one_line(text)
+    })
+}
+
+/// An address, which must be there where one of the credentials that go to it is.
+fn address(view: &View<'_>, key: &str, needs: &[(&str, bool)], findings: &mut Findings) -> Option<Url> {
+    if !view.is_set(key) {
+        if let Some((credential, _)) = needs.iter().find(|(_, given)| *given) {
+            let message = format!("missing beside {credential}; set the address these credentials are for");
+            view.error(key, findings, message);
+        }
+        return None;
+    }
+    let allow_http = view.switch("allow_http").unwrap_or(false);
+    view.parsed(key, findings, |text| values::endpoint(text, allow_http))
+}
+
+fn auth_scheme(text: &str) -> Result<String, String> {
+    let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    if text.chars().all(token) {
+        return Ok(text.to_owned());
+    }
+    Err("is no word of an Authorization header; such as \"Bearer\", or \"\" for none".to_owned())
+}
+
+fn container_states(view: &View<'_>, findings: &mut Findings) -> BTreeMap<i64, String> {
+    let mut states = BTreeMap::new();
+    for code in view.names_below("container_states") {
+        let key = format!("container_states.{code}");
+        let Some(name) = view.parsed(&key, findings, values::one_line) else { continue };
+        if !ContainerState::from(name.as_str()).is_known() {
+            let known: Vec<&str> = ContainerState::KNOWN.iter().map(ContainerState::as_str).collect();
+            let near = nearest(&name, &known);
+            let message = format!("'{name}' is no state that hostwatch knows; did you mean \"{near}\"?");
+            view.warn(&key, findings, message);
+        }
+        if let Ok(number) = code.parse::<i64>()
+            && states.insert(number, name).is_some()
+        {
+            view.error(&key, findings, "names a code twice; remove one");
+        }
+    }
+    states
+}
+
+fn limits(view: &View<'_>, findings: &mut Findings) -> Limits {
+    let mut limit = |key: &str| view.bounded(key, 1..=100_000, findings);
+    Limits {
+        vm_list_per_minute: limit("limits.vm_list_per_minute"),
+        vm_other_per_minute: limit("limits.vm_other_per_minute"),
+        hosting_per_minute: limit("limits.hosting_per_minute"),
+        billing_per_minute: limit("limits.billing_per_minute"),
+    }
+}
+
+/// Schedules of the collectors that have credentials; those of the others are checked all the same.
+fn schedules(view: &View<'_>, api: &api::Settings, findings: &mut Findings) -> BTreeMap<Collector, Schedule> {
+    let mut schedules = BTreeMap::new();
+    for collector in Collector::ALL {
+        let key = format!("schedule.{}", collector.as_str());
+        let parse = |text: &str| text.parse::<Schedule>().map_err(|error| error.to_string());
+        let Some(schedule) = view.parsed(&key, findings, parse) else { continue };
+        let gap = schedule.shortest_gap();
+        if gap < MIN_TICK {
+            let message = format!(
+                "ticks {} s apart; the provider recommends polling no more often than every {} s",
+                gap.as_secs(),
+                MIN_TICK.as_secs()
+            );
+            view.warn(&key, findings, message);
+        }
+        if api.has(collector.group()) {
+            schedules.insert(collector, schedule);
+        }
+    }
+    schedules
+}
+
+fn stale_after(
+    view: &View<'_>,
+    collectors: &BTreeSet<Collector>,
+    schedules: &BTreeMap<Collector, Schedule>,
+    findings: &mut Findings,
+) -> BTreeMap<Collector, Duration> {
+    let set = view.parsed("metrics.stale_after", findings, values::duration);
+    let mut all = BTreeMap::new();
+    for &collector in collectors {
+        // Sites follow their containers.
+        let clock = if collector == Collector::Sites { Collector::Containers } else { collector };
+        let Some(gap) = schedules.get(&clock).map(Schedule::longest_gap) else { continue };
+        if let Some(set) = set.filter(|&set| set < gap) {
+            let message = format!(
+                "{} s is shorter than the {} s between polls of {}, whose metrics will vanish in between",
+                set.as_secs(),
+                gap.as_secs(),
+                clock.as_str()
+            );
+            view.warn("metrics.stale_after", findings, message);
+        }
+        all.insert(collector, set.unwrap_or_else(|| (gap * STALE_AFTER_TICKS).max(MIN_STALE_AFTER)));
+    }
+    all
+}
+
+fn recipients(view: &View<'_>, shared: Option<&[Mailbox]>, findings: &mut Findings) -> Vec<Mailbox> {
+    let own = alerts::recipients(view, "to", findings);
+    let Some(shared) = shared else { return own };
+    if own.is_empty() && shared.is_empty() && view.texts("to").is_empty() {
+        view.error("to", findings, "nobody would get this account's mails; set email.to, or this");
+    }
+    if own.is_empty() { shared.to_vec() } else { own }
+}
+
+/// Groups of an account that have credentials and an address.
+impl Account {
+    /// The account's name.
+    pub fn name(&self) -> &AccountName {
+        &self.profile.name
+    }
+
+    /// Is this group polled?
+    pub fn has(&self, group: Group) -> bool {
+        self.api.has(group)
+    }
+}

@@ -1,0 +1,136 @@
+//! `[alerts]` and the account's part of `[billing]` as the alert layer takes them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::problem::Findings;
+use super::tree::{View, nearest};
+use super::values;
+use crate::alert::{Kind, Rule, Settings, Severity};
+
+/// The provider gives no report further away (interface 8).
+const MAX_HORIZON_DAYS: u32 = 730;
+/// What the horizon must show beyond the top rung, so that a date is seen before it is due for a mail.
+const BEYOND_TOP_RUNG_DAYS: u32 = 7;
+
+/// Ladder, confirmation, reminders and rules of one account.
+pub(super) fn settings(view: &View<'_>, findings: &mut Findings) -> Settings {
+    let defaults = Settings::defaults();
+    let lead_days = view.bounded("billing.lead_days", 0..=60, findings);
+    let mut duration = |key: &str, default: Duration| {
+        view.parsed(key, findings, values::duration).unwrap_or_else(|| {
+            let cleared = view.leaf(key).is_some() && !view.is_set(key);
+            if cleared {
+                view.error(key, findings, "is empty; give a duration such as \"30m\", or remove the key");
+            }
+            default
+        })
+    };
+    let stuck_after = duration("alerts.stuck_after", defaults.stuck_after);
+    let collector_failing_after =
+        duration("alerts.collector_failing_after", defaults.collector_failing_after);
+    Settings {
+        disconnect_days: ladder(view, lead_days, findings),
+        lead_days,
+        confirm_polls: view.bounded("alerts.confirm_polls", 1..=1000, findings),
+        recover_polls: view.bounded("alerts.recover_polls", 1..=1000, findings),
+        stuck_after,
+        stuck_after_backup: defaults.stuck_after_backup.max(stuck_after),
+        collector_failing_after,
+        remind_every: reminders(view, findings),
+        rules: rules(view, findings),
+    }
+}
+
+/// How far the forecast looks, against the ladder.
+pub(super) fn horizon_days(view: &View<'_>, ladder: &[u32], findings: &mut Findings) -> u32 {
+    let days = view.bounded("billing.horizon_days", 1..=MAX_HORIZON_DAYS, findings);
+    let needed = ladder.first().copied().unwrap_or(0) + BEYOND_TOP_RUNG_DAYS;
+    let known_good = view.count("billing.horizon_days").is_some_and(|days| days <= MAX_HORIZON_DAYS);
+    if known_good && days < needed {
+        // Told where somebody wrote it: the default horizon is not what is wrong.
+        let written = ["billing.horizon_days", "alerts.disconnect_days", "billing.lead_days"]
+            .into_iter()
+            .find(|key| view.leaf(key).is_some_and(|leaf| leaf.source.is_some()));
+        let message = format!(
+            "the horizon of {days} days is too short for the ladder; set billing.horizon_days to {needed} or \
+             more, the top rung plus {BEYOND_TOP_RUNG_DAYS}"
+        );
+        view.error(written.unwrap_or("billing.horizon_days"), findings, message);
+    }
+    days
+}
+
+fn ladder(view: &View<'_>, lead_days: u32, findings: &mut Findings) -> Vec<u32> {
+    let key = "alerts.disconnect_days";
+    let mut rungs = view.counts(key);
+    let highest = MAX_HORIZON_DAYS - BEYOND_TOP_RUNG_DAYS;
+    if rungs.iter().any(|&rung| rung == 0 || rung > highest) {
+        view.error(key, findings, format!("each rung is 1 to {highest} days; overdue is always a rung"));
+        rungs.retain(|rung| (1..=highest).contains(rung));
+    }
+    let given = rungs.len();
+    rungs.sort_unstable_by(|a, b| b.cmp(a));
+    rungs.dedup();
+    if rungs.len() < given {
+        view.error(key, findings, "names a rung twice; remove one");
+    }
+    rungs.push(lead_days + 1);
+    rungs.sort_unstable_by(|a, b| b.cmp(a));
+    rungs.dedup();
+    rungs
+}
+
+fn reminders(view: &View<'_>, findings: &mut Findings) -> BTreeMap<Severity, Duration> {
+    let every = Severity::ALL.into_iter().filter_map(|severity| {
+        let key = format!("alerts.remind_every.{severity}");
+        Some((severity, view.parsed(&key, findings, values::duration)?))
+    });
+    every.collect()
+}
+
+fn rules(view: &View<'_>, findings: &mut Findings) -> BTreeMap<Kind, Rule> {
+    let mut rules = BTreeMap::new();
+    for name in view.names_below("alerts.rules") {
+        let Ok(kind) = name.parse::<Kind>() else { continue };
+        let key = |last: &str| format!("alerts.rules.{name}.{last}");
+        let texts = |last: &str| view.texts(&key(last)).into_iter().map(str::to_owned).collect();
+        let severity = view.parsed(&key("severity"), findings, severity);
+        if kind == Kind::Disconnect && severity.is_some() {
+            view.error(&key("severity"), findings, "a disconnect mail takes its rung's severity; remove it");
+        }
+        let to = recipients(view, &key("to"), findings).iter().map(ToString::to_string).collect();
+        let rule = Rule {
+            enabled: view.switch(&key("enabled")),
+            severity,
+            only: texts("only"),
+            except: texts("except"),
+            to,
+        };
+        rules.insert(kind, rule);
+    }
+    rules
+}
+
+fn severity(text: &str) -> Result<Severity, String> {
+    text.parse().map_err(|_| {
+        let near = nearest(text, &Severity::ALL.map(Severity::as_str));
+        format!("no severity '{text}'; did you mean \"{near}\"?")
+    })
+}
+
+/// A list of mail addresses.
+pub(super) fn recipients(
+    view: &View<'_>,
+    key: &str,
+    findings: &mut Findings,
+) -> Vec<lettre::message::Mailbox> {
+    let mut mailboxes = Vec::new();
+    for text in view.texts(key) {
+        match values::mailbox(text) {
+            Ok(mailbox) => mailboxes.push(mailbox),
+            Err(message) => view.error(key, findings, message),
+        }
+    }
+    mailboxes
+}

@@ -1,0 +1,179 @@
+//! `[email]`: where mail goes out, under which protection, as whom. The URL is never quoted in a message:
+//! somebody may have put a password into it.
+
+use lettre::message::Mailbox;
+use secrecy::SecretString;
+use url::Url;
+
+use super::alerts;
+use super::problem::Findings;
+use super::secrets::{Secret, Secrets};
+use super::sources::reason;
+use super::tree::View;
+use super::values;
+use crate::mail::{Security, Server, Settings};
+
+const URL_KEY: &str = "email.smtp_url";
+
+/// Reads the table. `None` where it is unusable; that has been said.
+pub(super) fn read(view: &View<'_>, secrets: &mut Secrets, findings: &mut Findings) -> Option<Settings> {
+    let password = secrets.get(view, "email.password", "smtp.password", findings);
+    let server = server(view, password, secrets, findings);
+    let from = required(view, "email.from", "\"hostwatch <hostwatch@example.com>\"", findings);
+    let from: Option<Mailbox> = from.and_then(|()| view.parsed("email.from", findings, values::mailbox));
+    let to = alerts::recipients(view, "email.to", findings);
+    let max_per_hour = view.bounded("email.max_per_hour", 1..=100_000, findings);
+    Some(Settings { server: server?, from: from?, to, max_per_hour })
+}
+
+fn required(view: &View<'_>, key: &str, example: &str, findings: &mut Findings) -> Option<()> {
+    if !view.is_set(key) {
+        view.error(key, findings, format!("missing; set it, such as {example}"));
+        return None;
+    }
+    Some(())
+}
+
+fn server(view: &View<'_>, password: Secret, secrets: &Secrets, findings: &mut Findings) -> Option<Server> {
+    let ca_file = ca_file(view, secrets, findings);
+    required(view, URL_KEY, "\"smtps://user@smtp.example.com:465\"", findings)?;
+    let Endpoint { host, port, security, username } = view.parsed(URL_KEY, findings, endpoint)?;
+    match (&username, &password) {
+        (Some(_), Secret::Absent) => {
+            let message = "missing beside the user in email.smtp_url; set it, or email.password_file";
+            view.error("email.password", findings, message);
+        }
+        (None, Secret::Given(_) | Secret::Broken) => {
+            let message = "names no user for email.password; write smtps://user@host, or remove the password";
+            view.error(URL_KEY, findings, message);
+        }
+        (None, Secret::Absent) | (Some(_), Secret::Given(_) | Secret::Broken) => {}
+    }
+    let password: Option<SecretString> = password.given();
+    Some(Server { host, port, security, username, password, ca_file })
+}
+
+fn ca_file(view: &View<'_>, secrets: &Secrets, findings: &mut Findings) -> Option<std::path::PathBuf> {
+    let path = secrets.directory.join(view.text("email.ca_file")?);
+    let why = match std::fs::read(&path) {
+        Ok(bytes) if bytes.windows(27).any(|part| part == b"-----BEGIN CERTIFICATE-----") => {
+            return Some(path);
+        }
+        Ok(_) => "holds no certificate in PEM form".to_owned(),
+        Err(error) => format!("cannot be read: {}", reason(&error)),
+    };
+    let message = format!("{} {why}; name a PEM file that hostwatch may read", path.display());
+    view.error("email.ca_file", findings, message);
+    None
+}
+
+#[derive(PartialEq, Eq, Debug)]
+struct Endpoint {
+    host: String,
+    port: u16,
+    security: Security,
+    username: Option<String>,
+}
+
+/// `smtps://` or `smtp://`, host, port, user. Plain only to loopback and without a user: a password never
+/// goes over a connection without TLS.
+fn endpoint(text: &str) -> Result<Endpoint, String> {
+    let example = "such as \"smtps://user@smtp.example.com:465\"";
+    let url = Url::parse(text).map_err(|error| format!("is no URL ({error}); {example}"))?;
+    let host = url.host_str().filter(|host| !host.is_empty()).unwrap_or_default();
+    if !matches!(url.scheme(), "smtps" | "smtp") || host.is_empty() {
+        return Err(format!("must be smtps://HOST, or smtp://HOST for STARTTLS; {example}"));
+    }
+    if url.password().is_some() {
+        return Err("must not hold a password; put it into a file that email.password_file names".to_owned());
+    }
+    if !matches!(url.path(), "" | "/") || url.query().is_some() || url.fragment().is_some() {
+        return Err(format!("must end after the port; {example}"));
+    }
+    let username = Some(url.username()).filter(|name| !name.is_empty());
+    let username = username.map(percent_decode).transpose()?;
+    let loopback = values::loopback_name(host);
+    let (security, default_port) = match (url.scheme(), loopback) {
+        ("smtps", _) => (Security::Tls, 465),
+        (_, true) if username.is_none() => (Security::Plain, 25),
+        (_, true) => (Security::StartTls, 25),
+        (_, false) => (Security::StartTls, 587),
+    };
+    let port = url.port().unwrap_or(default_port);
+    if port == 0 {
+        return Err(format!("must not have port 0; {example}"));
+    }
+    let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+    Ok(Endpoint { host, port, security, username })
+}
+
+fn percent_decode(text: &str) -> Result<String, String> {
+    let wrong =
+        || "has a user that is not percent-encoded text; write '%40' for '@', '%25' for '%'".to_owned();
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || rest.next().and_then(|digit| char::from(digit).to_digit(16));
+        let (Some(high), Some(low)) = (digit(), digit()) else { return Err(wrong()) };
+        bytes.push((high * 16 + low) as u8);
+    }
+    let decoded = String::from_utf8(bytes).map_err(|_| wrong())?;
+    values::one_line(&decoded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_say_host_port_protection_and_user() {
+        let end = |host: &str, port, security, username: Option<&str>| Endpoint {
+            host: host.to_owned(),
+            port,
+            security,
+            username: username.map(str::to_owned),
+        };
+        let table = [
+            ("smtps://u@mail.example.com:2465", end("mail.example.com", 2465, Security::Tls, Some("u"))),
+            ("smtps://mail.example.com", end("mail.example.com", 465, Security::Tls, None)),
+            ("smtps://127.0.0.1", end("127.0.0.1", 465, Security::Tls, None)),
+            ("smtp://u%40example.com@h/", end("h", 587, Security::StartTls, Some("u@example.com"))),
+            ("smtp://127.0.0.1:2525", end("127.0.0.1", 2525, Security::Plain, None)),
+            ("smtp://localhost", end("localhost", 25, Security::Plain, None)),
+            ("smtp://[::1]:2525", end("::1", 2525, Security::Plain, None)),
+            // A password over an open connection, loopback or not, is not for us to send.
+            ("smtp://u@127.0.0.1:2525", end("127.0.0.1", 2525, Security::StartTls, Some("u"))),
+            ("smtp://10.0.0.1", end("10.0.0.1", 587, Security::StartTls, None)),
+            ("smtp://localhost.example.com", end("localhost.example.com", 587, Security::StartTls, None)),
+        ];
+        for (text, want) in table {
+            assert_eq!(endpoint(text), Ok(want), "{text}");
+        }
+    }
+
+    #[test]
+    fn wrong_urls_are_refused_without_being_quoted() {
+        let table = [
+            ("smtps://u:hunter2@h", "must not hold a password"),
+            ("http://h", "must be smtps://HOST"),
+            ("smtps://", "must be smtps://HOST"),
+            ("h:465", "must be smtps://HOST"),
+            ("hunter2", "is no URL"),
+            ("smtps://h/path", "must end after the port"),
+            ("smtps://h?tls=no", "must end after the port"),
+            ("smtps://h:0", "must not have port 0"),
+            ("smtps://h:99999", "is no URL"),
+            ("smtps://u%zz@h", "percent-encoded"),
+            ("smtps://u%0d%0aRCPT@h", "control character"),
+        ];
+        for (text, want) in table {
+            let message = endpoint(text).unwrap_err();
+            assert!(message.contains(want), "{text}: {message}");
+            assert!(!message.contains("hunter2"), "{message}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! docs/configuration.md, from the table of keys: what can be written where, and what it means. A test holds
+//! the file and this text equal.
+
+use std::fmt::Write as _;
+
+use super::keys::{KEYS, Key};
+
+/// The whole page, as Markdown.
+pub fn markdown() -> String {
+    let mut page = INTRODUCTION.to_owned();
+    let mut table = "";
+    for key in KEYS {
+        let (parent, name) = split(key);
+        if parent != table {
+            table = parent;
+            let _ = write!(page, "\n## `[{table}]`\n\n{}", about(table));
+            page.push_str("| key | type | default | meaning |\n|---|---|---|---|\n");
+        }
+        let default = if key.default.is_empty() { "–".to_owned() } else { format!("`{}`", key.default) };
+        let _ = writeln!(page, "| `{name}` | {} | {default} | {} |", key.kind.as_str(), key.help);
+    }
+    page
+}
+
+/// The table a key is described under, and its name there: `remind_every.critical` stays with `[alerts]`.
+fn split(key: &Key) -> (&'static str, &'static str) {
+    for table in ["accounts.<name>", "alerts.rules.<kind>"] {
+        if let Some(name) = key.path.strip_prefix(table).and_then(|rest| rest.strip_prefix('.')) {
+            return (table, name);
+        }
+    }
+    key.path.split_once('.').unwrap_or(("", key.path))
+}
+
+fn about(table: &str) -> &'static str {
+    match table {
+        "accounts.<name>" => {
+            "One table for each account; its name, of letters, digits, `_` and `-`, is the `account` label of \
+             every metric. `[defaults]` takes the same keys, for all accounts that don't set them. An endpoint \
+             group without credentials is not polled; an account needs at least one.\n\n"
+        }
+        "schedule" => {
+            "Cron expressions as in crontab(5), in the account's time zone (UTC where it has none): five fields, \
+             or six with seconds first; weekdays 0 to 7 or by name; `@hourly` and the like; `\"\"` for off. Where \
+             day of month and day of week are both restricted, a day that matches either will do. On days when \
+             the clock changes, an expression whose minute or hour starts with `*` goes on by elapsed time; any \
+             other runs once. Every collector also polls once at start, and each account has a fixed offset \
+             within the tick, taken from its name. Less than 30 s between ticks is warned of.\n\n"
+        }
+        "limits" => "Calls in any 60 s, of each account.\n\n",
+        "billing" => "How the forecast is asked for.\n\n",
+        "alerts" => "When an incident opens, closes and is mailed again.\n\n",
+        "alerts.rules.<kind>" => {
+            "One table for each kind of incident that is to be treated otherwise: `disconnect`, \
+             `billing_report`, `order_suspended`, `balance_drop`, `vm_error`, `vm_blocked`, `vm_stopped`, \
+             `vm_stuck`, `site_error`, `site_blocked`, `site_stuck`, `container_disabled`, `resource_gone`, \
+             `unknown_state`, `collector_failing`, `credentials_rejected`.\n\n"
+        }
+        "email" => "Without this table hostwatch is an exporter only: no mail is rendered or queued.\n\n",
+        _ => "",
+    }
+}
+
+const INTRODUCTION: &str = r#"# Configuration
+
+<!-- Generated from the table in src/config/keys.rs; `UPDATE_DOCS=1 cargo test --test config_reference` writes it anew. -->
+
+hostwatch reads, each layer over the one before:
+
+1. the defaults below;
+2. the TOML file that `--config.file` (or `HOSTWATCH_CONFIG_FILE`) names;
+3. `accounts.d/*.toml` beside it, in order of their names, which hold `[accounts.NAME]` tables and nothing else;
+4. environment variables: `HOSTWATCH_`, then the key with `__` between its levels, such as
+   `HOSTWATCH_STORE__PATH` or `HOSTWATCH_ACCOUNTS__MAIN__TIME_ZONE`. Case does not matter, and `_` stands for the
+   `-` of an account's name. Lists are separated by commas, or written as in TOML.
+
+`hostwatch check-config` tells everything that is wrong at once, a line each with file, key and remedy. An unknown
+key is an error. [config/hostwatch.toml](../config/hostwatch.toml) shows every key in place,
+[config/minimal.toml](../config/minimal.toml) the least that is useful.
+
+**Several accounts.** `[defaults]` holds what they share. `[schedule]` (but for `digest`), `[limits]`, `[billing]`
+and `[alerts]` hold for all; `[defaults]` or an account can carry tables of the same names, such as
+`[accounts.main.schedule]`, which override them key by key.
+
+**Secrets** (`hosting_token`, `vm_api_key`, `billing_password`, `password` of `[email]`) can be written in place, or
+into a file that the key with `_file` names, or be a systemd credential called `<account>.<key>`, such as
+`main.hosting_token`, or `smtp.password`. A newline at the end is trimmed. An account's own key goes before the
+credential, the credential before `[defaults]`. A key and its `_file` side by side are an error.
+
+**Paths** of files are relative to the directory of the main configuration file.
+
+**Durations** are numbers with a unit, `s`, `m`, `h` or `d`: `"90s"`, `"30m"`, `"1d12h"`.
+"#;

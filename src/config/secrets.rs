@@ -1,0 +1,130 @@
+//! Secrets, from wherever they are given: the key itself, the file that `…_file` names, or a systemd
+//! credential. Nothing here puts a secret into a message.
+
+use std::path::{Path, PathBuf};
+
+use secrecy::SecretString;
+
+use super::problem::Findings;
+use super::sources::reason;
+use super::tree::{Leaf, View};
+
+/// Longer ones are somebody's mistake: a wrong file.
+const MAX_BYTES: usize = 64 * 1024;
+
+/// Where secrets are looked for, and which files were read.
+pub(super) struct Secrets {
+    /// What `…_file` is relative to: the main file's directory.
+    pub directory: PathBuf,
+    /// `$CREDENTIALS_DIRECTORY`.
+    pub credentials: Option<PathBuf>,
+    pub files: Vec<PathBuf>,
+}
+
+/// What came of looking for one.
+pub(super) enum Secret {
+    Absent,
+    /// Given, but unusable; that has been said.
+    Broken,
+    Given(SecretString),
+}
+
+impl Secret {
+    pub fn is_absent(&self) -> bool {
+        matches!(self, Self::Absent)
+    }
+
+    pub fn given(self) -> Option<SecretString> {
+        match self {
+            Self::Given(secret) => Some(secret),
+            Self::Absent | Self::Broken => None,
+        }
+    }
+}
+
+impl Secrets {
+    /// The secret of `key`. An account's own key comes first, then its systemd credential, then
+    /// `[defaults]`; of the key and its `_file` on one level, one set by the environment comes first.
+    pub fn get(&mut self, view: &View<'_>, key: &str, credential: &str, findings: &mut Findings) -> Secret {
+        let file_key = format!("{key}_file");
+        let (inline, file) = (view.leaf(key), view.leaf(&file_key));
+        let rank = |leaf: Option<&Leaf>| leaf.map(|leaf| (!leaf.is_shared(), leaf.from_environment));
+        let (inline_rank, file_rank) = (rank(inline), rank(file));
+        if view.is_unusable(key) || view.is_unusable(&file_key) {
+            return Secret::Broken;
+        }
+        let credential = self.credential(credential);
+        let own = [inline_rank, file_rank].into_iter().flatten().any(|(own, _)| own);
+        if let Some(path) = credential {
+            if !own {
+                return self.read(&path, view, key, findings);
+            }
+            let message = format!("set, so the systemd credential {} is not used", path.display());
+            view.warn(if inline.is_some() { key } else { &file_key }, findings, message);
+        }
+        if inline_rank.is_some() && inline_rank == file_rank {
+            view.error(key, findings, format!("given beside {file_key}; keep one of them"));
+            return Secret::Broken;
+        }
+        if inline_rank > file_rank {
+            return inline_secret(view, key, findings);
+        }
+        match view.leaf(&file_key) {
+            None => Secret::Absent,
+            Some(_) => match view.text(&file_key) {
+                Some(name) => self.read(&self.directory.join(name), view, &file_key, findings),
+                None => {
+                    view.error(&file_key, findings, "is empty; name a file, or remove the key");
+                    Secret::Broken
+                }
+            },
+        }
+    }
+
+    fn credential(&self, name: &str) -> Option<PathBuf> {
+        let path = self.credentials.as_ref()?.join(name);
+        path.symlink_metadata().is_ok().then_some(path)
+    }
+
+    fn read(&mut self, path: &Path, view: &View<'_>, key: &str, findings: &mut Findings) -> Secret {
+        let text = match std::fs::read(path) {
+            Ok(bytes) if bytes.len() > MAX_BYTES => Err("is larger than 64 KiB".to_owned()),
+            Ok(bytes) => String::from_utf8(bytes).map_err(|_| "is not text".to_owned()),
+            Err(error) => Err(format!("cannot be read: {}", reason(&error))),
+        };
+        let usable = text.and_then(|text| usable(text.trim_end_matches(['\r', '\n'])));
+        match usable {
+            Ok(secret) => {
+                if !self.files.iter().any(|known| known == path) {
+                    self.files.push(path.to_owned());
+                }
+                Secret::Given(secret)
+            }
+            Err(why) => {
+                let remedy = "the secret must be its only content and readable by hostwatch";
+                view.error(key, findings, format!("{} {why}; {remedy}", path.display()));
+                Secret::Broken
+            }
+        }
+    }
+}
+
+fn inline_secret(view: &View<'_>, key: &str, findings: &mut Findings) -> Secret {
+    match usable(view.text(key).unwrap_or_default()) {
+        Ok(secret) => Secret::Given(secret),
+        Err(why) => {
+            view.error(key, findings, format!("{why}; give the secret, or remove the key"));
+            Secret::Broken
+        }
+    }
+}
+
+fn usable(text: &str) -> Result<SecretString, String> {
+    if text.is_empty() {
+        return Err("is empty".to_owned());
+    }
+    if text.chars().any(char::is_control) {
+        return Err("holds a line break or another control character".to_owned());
+    }
+    Ok(SecretString::from(text))
+}

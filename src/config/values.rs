@@ -1,0 +1,117 @@
+//! Texts of the configuration turned into values: durations, addresses, zones, units, mailboxes. Pure; each
+//! error says what is allowed. Addresses are never quoted: they can hold a password.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use chrono_tz::{TZ_VARIANTS, Tz};
+use lettre::message::Mailbox;
+use url::{Host, Url};
+
+use super::tree::nearest;
+
+/// `90s`, `30m`, `6h`, `1d`, also joined: `1d12h`. More than nothing.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("'{text}' is no duration; such as \"90s\", \"30m\", \"6h\" or \"1d\"");
+    let mut total = Duration::ZERO;
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, tail) = rest.split_at(digits);
+        let number: u64 = number.parse().map_err(|_| wrong())?;
+        let unit = tail.chars().next().ok_or_else(wrong)?;
+        let seconds = match unit {
+            's' => 1,
+            'm' => 60,
+            'h' => 3600,
+            'd' => 86_400,
+            _ => return Err(wrong()),
+        };
+        let part = number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(wrong)?;
+        total = total.checked_add(part).ok_or_else(wrong)?;
+        rest = &tail[unit.len_utf8()..];
+    }
+    if total.is_zero() || total > Duration::from_secs(3660 * 86_400) {
+        return Err(format!("'{text}' is out of range; allowed are 1s to 3660d"));
+    }
+    Ok(total)
+}
+
+/// An endpoint's address: http or https, without user, query or fragment; http only to loopback unless
+/// allowed.
+pub(super) fn endpoint(text: &str, allow_http: bool) -> Result<Url, String> {
+    let url = web_address(text)?;
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err("must end before '?' and '#'; give the address alone".to_owned());
+    }
+    if url.scheme() == "http" && !allow_http && !is_loopback(&url) {
+        let message = "plain http would show the credentials to the network; use https://, or set allow_http";
+        return Err(message.to_owned());
+    }
+    Ok(url)
+}
+
+/// An http or https address without a user.
+pub(super) fn web_address(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text)
+        .map_err(|error| format!("is no URL ({error}); such as \"https://panel.example.com\""))?;
+    if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
+        return Err("must start with https:// or http://".to_owned());
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("must not name a user or password; they have keys of their own".to_owned());
+    }
+    Ok(url)
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => loopback_name(name),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+/// `localhost`, or a loopback address as text, in brackets or not.
+pub(super) fn loopback_name(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host.eq_ignore_ascii_case("localhost")
+        || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// An IANA time zone.
+pub(super) fn time_zone(text: &str) -> Result<Tz, String> {
+    text.parse().map_err(|_| {
+        let names = TZ_VARIANTS.map(Tz::name);
+        format!("no time zone '{text}'; did you mean \"{}\"?", nearest(text, &names))
+    })
+}
+
+/// Bytes in a unit of memory; MB is 1,048,576, as for containers.
+pub(super) fn memory_unit(text: &str) -> Result<u64, String> {
+    match text {
+        "B" => Ok(1),
+        "KB" | "KiB" => Ok(1 << 10),
+        "MB" | "MiB" => Ok(1 << 20),
+        "GB" | "GiB" => Ok(1 << 30),
+        _ => Err(format!("no unit '{text}'; allowed are B, KB, KiB, MB, MiB, GB and GiB")),
+    }
+}
+
+/// `name@host`, or `Name <name@host>`.
+pub(super) fn mailbox(text: &str) -> Result<Mailbox, String> {
+    let wrong = || format!("'{text}' is no mail address; such as \"Ops <ops@example.com>\"");
+    if text.chars().any(char::is_control) {
+        return Err(wrong());
+    }
+    text.parse().map_err(|_| wrong())
+}
+
+/// Text for a header or a page: one line.
+pub(super) fn one_line(text: &str) -> Result<String, String> {
+    if text.chars().any(char::is_control) {
+        return Err("holds a line break or another control character; remove it".to_owned());
+    }
+    Ok(text.to_owned())
+}

@@ -1,0 +1,183 @@
+//! Cron expressions that mean what crontab(5) says: when a collector polls and when the digest goes out.
+//! Pure: parsing and arithmetic, no clock, no timers, nothing of ours imported.
+//!
+//! The `cron` crate walks the calendar; what differs from crontab(5) there is translated here: five fields,
+//! weekdays from 0 = Sunday, and a day that matches EITHER day field where both are restricted.
+//!
+//! Days on which the clock changes follow cron(8): an expression whose minute or hour starts with `*` runs
+//! by the passing of time (the skipped hour has no ticks, the repeated hour has its ticks twice); any other
+//! is about times of day and runs once (at the moment of the jump where its time is skipped, at the first
+//! of two where it is told twice).
+
+mod fields;
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use chrono::{DateTime, LocalResult, NaiveDateTime, TimeDelta, TimeZone, Timelike, Utc};
+use chrono_tz::Tz;
+
+use fields::Fields;
+
+/// A parsed expression. `Display` gives it back as it was written.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    source: String,
+    fields: Fields,
+    /// One, or two of which the earlier tick counts: by day of month, and by weekday.
+    walkers: Vec<cron::Schedule>,
+}
+
+/// What is wrong with an expression: which field, what is allowed, an example.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct BadSchedule(String);
+
+impl Schedule {
+    /// The first tick later than `after`, in the wall clock of `zone`. `None` only past the year 2100.
+    pub fn next_after(&self, after: DateTime<Utc>, zone: Tz) -> Option<DateTime<Utc>> {
+        let mut wall = after.with_timezone(&zone).naive_local();
+        // Where `after` stands in an hour that is told twice: when the same wall time is told again.
+        let again = match zone.from_local_datetime(&wall) {
+            LocalResult::Ambiguous(_, second) => Some(second.to_utc()),
+            LocalResult::Single(_) | LocalResult::None => None,
+        };
+        let second_pass = again.is_some_and(|again| again <= after);
+        if let Some(again) = again.filter(|&again| after < again)
+            && self.by_elapsed_time()
+            && let Some(tick) = self.next_before_repeated(wall, again - after, zone)
+        {
+            return Some(tick);
+        }
+        loop {
+            wall = self.next_wall(wall)?;
+            match zone.from_local_datetime(&wall) {
+                LocalResult::Single(moment) => return Some(moment.to_utc()),
+                LocalResult::Ambiguous(first, _) if !second_pass => return Some(first.to_utc()),
+                LocalResult::Ambiguous(_, second) if self.by_elapsed_time() => return Some(second.to_utc()),
+                // Ran when this time was told first.
+                LocalResult::Ambiguous(..) => {}
+                LocalResult::None if self.by_elapsed_time() => {}
+                LocalResult::None => return jump(wall, zone),
+            }
+        }
+    }
+
+    /// The longest time between two ticks (an hour more where the clock goes back).
+    pub fn longest_gap(&self) -> Duration {
+        self.gaps().1
+    }
+
+    /// The shortest time between two ticks (an hour less where the clock goes forward).
+    pub fn shortest_gap(&self) -> Duration {
+        self.gaps().0
+    }
+
+    /// In the first pass of a repeated hour: the tick of the second pass that comes before any tick later on
+    /// the wall, if there is one.
+    fn next_before_repeated(
+        &self,
+        wall: NaiveDateTime,
+        repeated: TimeDelta,
+        zone: Tz,
+    ) -> Option<DateTime<Utc>> {
+        let told_again = |tick: NaiveDateTime| match zone.from_local_datetime(&tick) {
+            LocalResult::Ambiguous(_, second) => Some(second.to_utc()),
+            LocalResult::Single(_) | LocalResult::None => None,
+        };
+        if told_again(self.next_wall(wall)?).is_some() {
+            return None;
+        }
+        let mut probe = wall - repeated;
+        loop {
+            probe = self.next_wall(probe).filter(|&tick| tick <= wall)?;
+            if let Some(second) = told_again(probe) {
+                return Some(second);
+            }
+        }
+    }
+
+    /// The next time of day and date that matches, whatever a zone makes of it.
+    fn next_wall(&self, after: NaiveDateTime) -> Option<NaiveDateTime> {
+        let after = after.and_utc();
+        let ticks = self.walkers.iter().filter_map(|walker| walker.after(&after).next());
+        ticks.min().map(|tick| tick.naive_utc())
+    }
+
+    fn by_elapsed_time(&self) -> bool {
+        self.fields.minute.starred || self.fields.hour.starred
+    }
+
+    /// Shortest and longest gap.
+    fn gaps(&self) -> (Duration, Duration) {
+        let day = self.fields.within_a_day();
+        let (nearest, farthest) = self.fields.day_gaps();
+        let (shortest, longest) = day.repeated(86_400, [nearest, farthest].into_iter()).unwrap_or_default();
+        (Duration::from_secs(shortest), Duration::from_secs(longest))
+    }
+}
+
+/// The moment the clock jumped over `wall`: the first whole minute after it that exists.
+fn jump(wall: NaiveDateTime, zone: Tz) -> Option<DateTime<Utc>> {
+    let mut probe = wall.with_second(0)?;
+    // No zone has skipped more than a day.
+    for _ in 0..25 * 60 {
+        probe += TimeDelta::minutes(1);
+        if let Some(moment) = zone.from_local_datetime(&probe).earliest() {
+            return Some(moment.to_utc());
+        }
+    }
+    None
+}
+
+/// A fixed place within the tick for an account, from its name alone, so that many accounts don't fire in
+/// the same second: at least 0, less than `gap` and less than 5 min; whole milliseconds.
+pub fn offset(account: &str, gap: Duration) -> Duration {
+    let range = gap.min(Duration::from_secs(300)).as_millis();
+    // FNV-1a, then a mix: names differ in their last characters, the multiplication below wants the first bits.
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in account.bytes() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    hash ^= hash >> 33;
+    let part = (u128::from(hash) * range) >> 64;
+    Duration::from_millis(u64::try_from(part).unwrap_or(0))
+}
+
+impl FromStr for Schedule {
+    type Err = BadSchedule;
+
+    fn from_str(text: &str) -> Result<Self, BadSchedule> {
+        let fields = Fields::parse(text.trim())?;
+        let walkers = fields.expressions().into_iter().map(|expression| expression.parse());
+        let walkers = walkers
+            .collect::<Result<Vec<cron::Schedule>, _>>()
+            .map_err(|error| BadSchedule(format!("'{text}' is not understood: {error}")))?;
+        let schedule = Self { source: text.trim().to_owned(), fields, walkers };
+        if schedule.next_wall(DateTime::UNIX_EPOCH.naive_utc()).is_none() {
+            let text = format!("'{text}' never comes: no such day in these months; such as '0 9 28 2 *'");
+            return Err(BadSchedule(text));
+        }
+        Ok(schedule)
+    }
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.source)
+    }
+}
+
+impl PartialEq for Schedule {
+    fn eq(&self, other: &Self) -> bool {
+        self.fields == other.fields
+    }
+}
+
+impl Eq for Schedule {}
+
+#[cfg(test)]
+mod tests;

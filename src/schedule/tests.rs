@@ -1,0 +1,387 @@
+//! What expressions mean, held against crontab(5): tables first, then properties.
+
+use chrono_tz::Europe::{Berlin, Moscow};
+use proptest::prelude::*;
+
+use super::*;
+
+fn schedule(text: &str) -> Schedule {
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn moment(text: &str) -> DateTime<Utc> {
+    let text = if text.len() == 16 { format!("{text}:00Z") } else { format!("{text}Z") };
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// The next ticks as the wall clock of `zone` shows them, with its offset where that can be either.
+fn ticks(schedule: &Schedule, from: &str, zone: Tz, count: usize) -> Vec<String> {
+    let mut at = moment(from);
+    let mut ticks = Vec::new();
+    for _ in 0..count {
+        at = schedule.next_after(at, zone).unwrap();
+        ticks.push(at.with_timezone(&zone).format("%a %Y-%m-%dT%H:%M:%S").to_string());
+    }
+    ticks
+}
+
+#[test]
+fn expressions_mean_what_crontab_5_says() {
+    // 2026-01-01 is a Thursday.
+    let from = "2026-01-01T00:00";
+    let table: &[(&str, &[&str])] = &[
+        ("* * * * *", &["Thu 2026-01-01T00:01:00", "Thu 2026-01-01T00:02:00"]),
+        (
+            "*/15 * * * *",
+            &[
+                "Thu 2026-01-01T00:15:00",
+                "Thu 2026-01-01T00:30:00",
+                "Thu 2026-01-01T00:45:00",
+                "Thu 2026-01-01T01:00:00",
+            ],
+        ),
+        ("7 6 * * *", &["Thu 2026-01-01T06:07:00", "Fri 2026-01-02T06:07:00"]),
+        ("0 0 * * *", &["Fri 2026-01-02T00:00:00"]),
+        (
+            "5,10-12 3 * * *",
+            &[
+                "Thu 2026-01-01T03:05:00",
+                "Thu 2026-01-01T03:10:00",
+                "Thu 2026-01-01T03:11:00",
+                "Thu 2026-01-01T03:12:00",
+                "Fri 2026-01-02T03:05:00",
+            ],
+        ),
+        (
+            "0 8-18/5 * * *",
+            &[
+                "Thu 2026-01-01T08:00:00",
+                "Thu 2026-01-01T13:00:00",
+                "Thu 2026-01-01T18:00:00",
+                "Fri 2026-01-02T08:00:00",
+            ],
+        ),
+        // Six fields: seconds first.
+        (
+            "*/20 * * * * *",
+            &["Thu 2026-01-01T00:00:20", "Thu 2026-01-01T00:00:40", "Thu 2026-01-01T00:01:00"],
+        ),
+        ("30 0 9 * * 1", &["Mon 2026-01-05T09:00:30"]),
+        // Weekdays: 0 and 7 are Sunday, names in any case, ranges up to 7.
+        ("0 9 * * 0", &["Sun 2026-01-04T09:00:00", "Sun 2026-01-11T09:00:00"]),
+        ("0 9 * * 7", &["Sun 2026-01-04T09:00:00", "Sun 2026-01-11T09:00:00"]),
+        ("0 9 * * sun", &["Sun 2026-01-04T09:00:00"]),
+        ("0 9 * * 1", &["Mon 2026-01-05T09:00:00"]),
+        ("0 9 * * MON", &["Mon 2026-01-05T09:00:00", "Mon 2026-01-12T09:00:00"]),
+        ("0 9 * * Sat", &["Sat 2026-01-03T09:00:00"]),
+        ("0 9 * * 6", &["Sat 2026-01-03T09:00:00"]),
+        (
+            "0 9 * * 5-7",
+            &[
+                "Fri 2026-01-02T09:00:00",
+                "Sat 2026-01-03T09:00:00",
+                "Sun 2026-01-04T09:00:00",
+                "Fri 2026-01-09T09:00:00",
+            ],
+        ),
+        ("0 9 * * 0-1", &["Sun 2026-01-04T09:00:00", "Mon 2026-01-05T09:00:00", "Sun 2026-01-11T09:00:00"]),
+        ("0 9 * * 1-5/2", &["Fri 2026-01-02T09:00:00", "Mon 2026-01-05T09:00:00", "Wed 2026-01-07T09:00:00"]),
+        (
+            "0 9 * * mon-wed,fri",
+            &[
+                "Fri 2026-01-02T09:00:00",
+                "Mon 2026-01-05T09:00:00",
+                "Tue 2026-01-06T09:00:00",
+                "Wed 2026-01-07T09:00:00",
+                "Fri 2026-01-09T09:00:00",
+            ],
+        ),
+        ("0 9 * * */2", &["Thu 2026-01-01T09:00:00", "Sat 2026-01-03T09:00:00", "Sun 2026-01-04T09:00:00"]),
+        ("0 9 * * 0-7", &["Thu 2026-01-01T09:00:00", "Fri 2026-01-02T09:00:00"]),
+        // Months.
+        (
+            "0 0 1 jan-mar *",
+            &["Sun 2026-02-01T00:00:00", "Sun 2026-03-01T00:00:00", "Fri 2027-01-01T00:00:00"],
+        ),
+        ("0 0 31 * *", &["Sat 2026-01-31T00:00:00", "Tue 2026-03-31T00:00:00"]),
+        ("0 0 29 2 *", &["Tue 2028-02-29T00:00:00", "Sun 2032-02-29T00:00:00"]),
+        // Both days restricted: either matches.
+        (
+            "30 4 1,15 * 5",
+            &[
+                "Thu 2026-01-01T04:30:00",
+                "Fri 2026-01-02T04:30:00",
+                "Fri 2026-01-09T04:30:00",
+                "Thu 2026-01-15T04:30:00",
+                "Fri 2026-01-16T04:30:00",
+            ],
+        ),
+        ("0 0 13 * fri", &["Fri 2026-01-02T00:00:00", "Fri 2026-01-09T00:00:00", "Tue 2026-01-13T00:00:00"]),
+        ("0 0 30 2 mon", &["Mon 2026-02-02T00:00:00", "Mon 2026-02-09T00:00:00"]),
+        // One of them starts with a star: both must match.
+        ("0 0 */2 * fri", &["Fri 2026-01-09T00:00:00", "Fri 2026-01-23T00:00:00"]),
+        ("0 0 1-7 * */7", &["Sun 2026-01-04T00:00:00", "Sun 2026-02-01T00:00:00"]),
+        ("0 0 *,5 * fri", &["Fri 2026-01-02T00:00:00", "Fri 2026-01-09T00:00:00"]),
+        // Nicknames.
+        ("@hourly", &["Thu 2026-01-01T01:00:00", "Thu 2026-01-01T02:00:00"]),
+        ("@Daily", &["Fri 2026-01-02T00:00:00"]),
+        ("@weekly", &["Sun 2026-01-04T00:00:00"]),
+        ("@monthly", &["Sun 2026-02-01T00:00:00"]),
+        ("@yearly", &["Fri 2027-01-01T00:00:00"]),
+    ];
+    for (text, want) in table {
+        assert_eq!(ticks(&schedule(text), from, Tz::UTC, want.len()), *want, "{text}");
+    }
+}
+
+#[test]
+fn a_tick_is_never_now_and_parts_of_a_second_do_not_lose_one() {
+    let every_minute = schedule("* * * * *");
+    let next = |after: &str| every_minute.next_after(moment(after), Tz::UTC).unwrap();
+    assert_eq!(next("2026-01-01T00:01"), moment("2026-01-01T00:02"));
+    assert_eq!(next("2026-01-01T00:00:59.999"), moment("2026-01-01T00:01"));
+    assert_eq!(next("2026-01-01T00:01:00.001"), moment("2026-01-01T00:02"));
+    let every_second = schedule("* * * * * *");
+    let next = every_second.next_after(moment("2026-01-01T00:00:00.500"), Tz::UTC);
+    assert_eq!(next, Some(moment("2026-01-01T00:00:01")));
+}
+
+#[test]
+fn times_of_day_are_the_zones() {
+    let digest = schedule("0 9 * * MON");
+    let next = digest.next_after(moment("2026-01-05T05:59"), Moscow);
+    assert_eq!(next, Some(moment("2026-01-05T06:00")));
+    // In Moscow it is Monday three hours before it is in London.
+    let midnight = schedule("0 0 * * MON").next_after(moment("2026-01-04T20:00"), Moscow);
+    assert_eq!(midnight, Some(moment("2026-01-04T21:00")));
+}
+
+#[test]
+fn days_when_the_clock_changes() {
+    // Berlin 2026: 29 March 02:00 becomes 03:00 (01:00Z); 25 October 03:00 becomes 02:00 (01:00Z).
+    let table: &[(&str, &str, &[&str])] = &[
+        // By elapsed time: no ticks in the hour that is not, both rounds of the one that is twice.
+        ("*/30 * * * *", "2026-03-29T00:15", &["2026-03-29T00:30", "2026-03-29T01:00", "2026-03-29T01:30"]),
+        (
+            "*/30 * * * *",
+            "2026-10-24T23:45",
+            &[
+                "2026-10-25T00:00",
+                "2026-10-25T00:30",
+                "2026-10-25T01:00",
+                "2026-10-25T01:30",
+                "2026-10-25T02:00",
+            ],
+        ),
+        ("15 * * * *", "2026-10-25T00:00", &["2026-10-25T00:15", "2026-10-25T01:15", "2026-10-25T02:15"]),
+        (
+            "*/20 2 * * *",
+            "2026-10-25T00:30",
+            &[
+                "2026-10-25T00:40",
+                "2026-10-25T01:00",
+                "2026-10-25T01:20",
+                "2026-10-25T01:40",
+                "2026-10-26T01:00",
+            ],
+        ),
+        ("*/20 2 * * *", "2026-03-28T01:50", &["2026-03-30T00:00"]),
+        (
+            "*/10 * * * * *",
+            "2026-10-25T00:59:45",
+            &["2026-10-25T00:59:50", "2026-10-25T01:00", "2026-10-25T01:00:10"],
+        ),
+        // By the time of day: once, at the jump or at the first of two.
+        ("30 2 * * *", "2026-03-28T12:00", &["2026-03-29T01:00", "2026-03-30T00:30"]),
+        ("10,50 2 * * *", "2026-03-28T12:00", &["2026-03-29T01:00", "2026-03-30T00:10"]),
+        ("30 2 * * *", "2026-10-24T12:00", &["2026-10-25T00:30", "2026-10-26T01:30"]),
+        ("30 2,3 * * *", "2026-10-25T00:30", &["2026-10-25T02:30", "2026-10-26T01:30"]),
+        ("30 2 * * *", "2026-10-25T00:45", &["2026-10-26T01:30"]),
+        ("30 2 * * *", "2026-10-25T01:15", &["2026-10-26T01:30"]),
+        ("0 3 * * *", "2026-03-28T12:00", &["2026-03-29T01:00", "2026-03-30T01:00"]),
+    ];
+    for (text, from, want) in table {
+        let schedule = schedule(text);
+        let mut at = moment(from);
+        for want in *want {
+            at = schedule.next_after(at, Berlin).unwrap();
+            assert_eq!(at, moment(want), "{text} from {from}");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_crontab_is_refused_with_field_allowance_and_example() {
+    let table = [
+        (
+            "",
+            "'' has 0 fields; allowed are five (minute, hour, day of month, month, day of week) or six (seconds first), such as '*/5 * * * *'",
+        ),
+        ("* * * *", "'* * * *' has 4 fields"),
+        ("* * * * * * *", "has 7 fields"),
+        (
+            "60 * * * *",
+            "minute '60': '60' is out of range; allowed are 0 to 59, '*', ranges, lists and steps, such as '*/15'",
+        ),
+        ("* 24 * * *", "hour '24': '24' is out of range; allowed are 0 to 23"),
+        ("* * 0 * *", "day of month '0': '0' is out of range; allowed are 1 to 31"),
+        ("* * 32 * *", "day of month '32'"),
+        ("* * * 13 *", "month '13': '13' is out of range; allowed are 1 to 12 or jan to dec"),
+        ("* * * 0 *", "month '0'"),
+        ("* * * * 8", "day of week '8': '8' is out of range; allowed are 0 to 7 or sun to sat"),
+        ("60 * * * * *", "second '60'"),
+        (
+            "* * * * fri-sun",
+            "day of week 'fri-sun': the range 'fri-sun' runs backwards; list its parts instead",
+        ),
+        ("50-10 * * * *", "minute '50-10': the range '50-10' runs backwards"),
+        ("5/15 * * * *", "minute '5/15': a step needs '*' or a range; write '5-59/…'"),
+        ("*/0 * * * *", "the step '0' is not a number from 1 to 59"),
+        ("*/60 * * * *", "the step '60' is not a number from 1 to 59"),
+        ("*/x * * * *", "the step 'x'"),
+        ("+5 * * * *", "minute '+5'"),
+        ("-5 * * * *", "minute '-5'"),
+        ("1,,2 * * * *", "minute '1,,2': '' is out of range"),
+        ("* * * * monday", "day of week 'monday'"),
+        ("* * * mon *", "month 'mon'"),
+        ("* * ? * *", "day of month '?'"),
+        ("* * L * *", "day of month 'L'"),
+        ("* * * * 5#2", "day of week '5#2'"),
+        ("@reboot", "nickname '@reboot' is none of @hourly, @daily"),
+        ("@", "nickname '@'"),
+        ("0 0 30 2 *", "'0 0 30 2 *' never comes"),
+        ("0 0 31 4,6,9,11 *", "never comes"),
+        ("99999999999 * * * *", "minute '99999999999'"),
+        ("\u{661} * * * *", "minute '\u{661}'"),
+    ];
+    for (text, want) in table {
+        let message = text.parse::<Schedule>().unwrap_err().to_string();
+        assert!(message.contains(want), "{text}: {message}");
+    }
+}
+
+#[test]
+fn gaps_are_those_between_ticks() {
+    const HOUR: u64 = 3600;
+    const DAY: u64 = 24 * HOUR;
+    let table = [
+        ("* * * * *", 60, 60),
+        ("*/2 * * * *", 120, 120),
+        ("*/25 * * * *", 600, 1500),
+        ("7 6 * * *", DAY, DAY),
+        ("0 9 * * MON", 7 * DAY, 7 * DAY),
+        ("0 9 * * 1-5", DAY, 3 * DAY),
+        ("*/5 9-17 * * 1-5", 300, 2 * DAY + 15 * HOUR + 300),
+        ("0 0 1 * *", 28 * DAY, 31 * DAY),
+        ("0 0 29 2 *", 4 * 365 * DAY + DAY, 4 * 365 * DAY + DAY),
+        ("*/10 * * * * *", 10, 10),
+        ("0 0 1 * mon", DAY, 7 * DAY),
+        ("0,59 23,0 * * *", 60, 22 * HOUR + 60),
+    ];
+    for (text, shortest, longest) in table {
+        let schedule = schedule(text);
+        let gaps = (schedule.shortest_gap().as_secs(), schedule.longest_gap().as_secs());
+        assert_eq!(gaps, (shortest, longest), "{text}");
+    }
+}
+
+#[test]
+fn an_expression_is_shown_as_it_was_given() {
+    for text in ["*/5 * * * *", "0 9 * * MON", "@hourly", "30 0 9 * * 1"] {
+        assert_eq!(schedule(text).to_string(), text);
+    }
+    assert_eq!(schedule("0 9 * * 7"), schedule("0  9 * * SUN"), "equal by meaning");
+    assert_ne!(schedule("0 9 * * 7"), schedule("0 9 * * 6"));
+}
+
+#[test]
+fn offsets_are_fixed_inside_the_tick_and_well_spread() {
+    let minute = Duration::from_secs(60);
+    assert_eq!(offset("main", minute), offset("main", minute));
+    assert_eq!(offset("main", Duration::ZERO), Duration::ZERO);
+    // A restart or an upgrade must not move an account.
+    assert_eq!(offset("main", minute), Duration::from_millis(48_957));
+    for gap in [Duration::from_millis(1), minute, Duration::from_secs(86_400)] {
+        let limit = gap.min(Duration::from_secs(300));
+        let naming = |n: u32| [format!("account-{n}"), format!("{n:04}"), format!("{n}-shop")];
+        for names in [0, 1, 2].map(|form| (0..500).map(|n| naming(n)[form].clone()).collect::<Vec<_>>()) {
+            let offsets: Vec<Duration> = names.iter().map(|name| offset(name, gap)).collect();
+            assert!(offsets.iter().all(|&offset| offset < limit));
+            if gap < minute {
+                continue;
+            }
+            let mut buckets = [0; 20];
+            for offset in offsets {
+                buckets[(offset.as_millis() * 20 / limit.as_millis()) as usize] += 1;
+            }
+            // 25 each, were it perfect; 8 to 50 is within four standard deviations.
+            assert!(buckets.iter().all(|count| (8..=50).contains(count)), "{gap:?} {buckets:?}");
+        }
+    }
+}
+
+fn field(low: u32, high: u32) -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => Just("*".to_owned()),
+        2 => (low..=high).prop_map(|value| value.to_string()),
+        1 => (low..=high, low..=high).prop_map(|(a, b)| format!("{}-{}", a.min(b), a.max(b))),
+        1 => (1..=high).prop_map(|step| format!("*/{step}")),
+        1 => (low..=high, low..=high).prop_map(|(a, b)| format!("{a},{b}")),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn ticks_go_forward_and_stand_in_their_fields(
+        minute in field(0, 59), hour in field(0, 23), day in field(1, 28), month in field(1, 12),
+        weekday in field(0, 7), start in 0_i64..40 * 365 * 86_400, zone in 0..4_usize,
+    ) {
+        let schedule = schedule(&format!("{minute} {hour} {day} {month} {weekday}"));
+        let zone = [Tz::UTC, Berlin, Moscow, chrono_tz::Australia::Lord_Howe][zone];
+        let mut at = DateTime::from_timestamp(1_000_000_000 + start, 0).unwrap();
+        for _ in 0..5 {
+            let next = schedule.next_after(at, zone).unwrap();
+            prop_assert!(next > at);
+            let wall = next.with_timezone(&zone).naive_local();
+            let fields = &schedule.fields;
+            let fits = fields.matches_day(wall.date()) && fields.hour.has(wall.hour()) && fields.minute.has(wall.minute());
+            // Where the clock jumps over a time of day, its tick is at the jump.
+            let before = (next - TimeDelta::seconds(1)).with_timezone(&zone).naive_local();
+            prop_assert!(fits || (wall - before > TimeDelta::seconds(1) && !schedule.by_elapsed_time()), "{wall}");
+            let slack = TimeDelta::hours(2);
+            prop_assert!(next - at <= TimeDelta::from_std(schedule.longest_gap()).unwrap() + slack);
+            at = next;
+        }
+    }
+
+    #[test]
+    fn no_minute_that_matches_is_passed_over(
+        minute in field(0, 59), hour in field(0, 23), weekday in field(0, 7), start in 0_i64..40 * 365 * 24, zone in 0..3_usize,
+    ) {
+        let schedule = schedule(&format!("{minute} {hour} * * {weekday}"));
+        let zone = [Tz::UTC, Berlin, chrono_tz::Australia::Lord_Howe][zone];
+        // Most starts are far from a change of the clock; half are put beside one.
+        let start = DateTime::from_timestamp(1_000_000_000 + start * 3600, 0).unwrap();
+        let start = if minute.starts_with('*') { moment("2026-10-24T22:00") } else { start };
+        let next = schedule.next_after(start, zone).unwrap();
+        let mut probe = start;
+        while let Some(later) = probe.checked_add_signed(TimeDelta::minutes(1)).filter(|&later| later < next) {
+            probe = DateTime::from_timestamp(later.timestamp() / 60 * 60, 0).unwrap();
+            let wall = probe.with_timezone(&zone).naive_local();
+            let fields = &schedule.fields;
+            let told_again = zone.from_local_datetime(&wall).earliest().is_some_and(|first| first < probe);
+            let fits = fields.matches_day(wall.date()) && fields.hour.has(wall.hour()) && fields.minute.has(wall.minute());
+            prop_assert!(!fits || probe <= start || (told_again && !schedule.by_elapsed_time()), "{probe} before {next}");
+            if next - start > TimeDelta::days(3) { break }
+        }
+    }
+
+    #[test]
+    fn any_text_is_a_schedule_or_an_error(text in "[@*/0-9,a-z -]{0,30}") {
+        if let Ok(schedule) = text.parse::<Schedule>() {
+            prop_assert!(schedule.shortest_gap() <= schedule.longest_gap());
+        }
+    }
+}

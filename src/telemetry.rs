@@ -1,0 +1,192 @@
+//! The log: one event a line on stderr, logfmt or JSON, without colours. What is said, and how often, is the
+//! business of those who say it.
+
+use std::fmt;
+use std::io;
+
+use tracing::level_filters::LevelFilter;
+use tracing::{Event, Subscriber};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter};
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::SubscriberInitExt;
+
+/// `--log.level`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
+pub enum Level {
+    Debug,
+    #[default]
+    Info,
+    Warn,
+    Error,
+}
+
+/// `--log.format`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
+pub enum Format {
+    #[default]
+    Logfmt,
+    Json,
+}
+
+/// The process has a log already.
+#[derive(Debug, thiserror::Error)]
+#[error("the log was set up twice")]
+pub struct AlreadySet(#[from] tracing_subscriber::util::TryInitError);
+
+/// Sends the log of this process to stderr.
+///
+/// # Errors
+/// When called a second time.
+pub fn init(level: Level, format: Format) -> Result<(), AlreadySet> {
+    Ok(subscriber(level, format, io::stderr).try_init()?)
+}
+
+/// What `init` sets, writing elsewhere.
+pub fn subscriber<W>(level: Level, format: Format, writer: W) -> impl Subscriber + Send + Sync
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let layer = match format {
+        Format::Logfmt => {
+            let plain =
+                tracing_logfmt::builder().with_target(false).with_span_name(false).with_span_path(false);
+            plain.layer().map_event_format(Logfmt).with_ansi(false).with_writer(writer).boxed()
+        }
+        Format::Json => {
+            let json = tracing_subscriber::fmt::layer().json().flatten_event(true).with_current_span(false);
+            json.with_ansi(false).with_writer(writer).boxed()
+        }
+    };
+    tracing_subscriber::registry().with(layer.with_filter(targets(level)))
+}
+
+/// Libraries are heard when they warn: at lower levels they can show what is sent.
+fn targets(level: Level) -> Targets {
+    let ours = match level {
+        Level::Debug => LevelFilter::DEBUG,
+        Level::Info => LevelFilter::INFO,
+        Level::Warn => LevelFilter::WARN,
+        Level::Error => LevelFilter::ERROR,
+    };
+    Targets::new().with_default(ours.min(LevelFilter::WARN)).with_target("hostwatch", ours)
+}
+
+/// `ts=… level=… msg=… field=…`, as other exporters write it: tracing-logfmt with its `message` renamed and
+/// without names of modules and spans.
+struct Logfmt(tracing_logfmt::EventsFormatter);
+
+impl<S, N> FormatEvent<S, N> for Logfmt
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let mut line = String::new();
+        self.0.format_event(context, Writer::new(&mut line), event)?;
+        // Time and level come first, and neither holds a space.
+        let mut parts = line.splitn(3, ' ');
+        match (parts.next(), parts.next(), parts.next().and_then(|rest| rest.strip_prefix("message="))) {
+            (Some(time), Some(level), Some(rest)) => write!(writer, "{time} {level} msg={rest}"),
+            _ => writer.write_str(&line),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    /// Collects what is written.
+    #[derive(Clone, Default)]
+    struct Sink(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Sink {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn logged(level: Level, format: Format, log: impl FnOnce()) -> Vec<String> {
+        let sink = Sink::default();
+        let writer = sink.clone();
+        tracing::subscriber::with_default(subscriber(level, format, move || writer.clone()), log);
+        let text = String::from_utf8(sink.0.lock().unwrap().clone()).unwrap();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn logfmt_has_time_level_message_and_fields() {
+        let lines = logged(Level::Info, Format::Logfmt, || {
+            tracing::info!(target: "hostwatch::x", { vm.id = 7, name = "a b" }, "poll failed");
+            tracing::warn!(target: "hostwatch::x", plain = "x", "ok");
+        });
+        let without_time: Vec<&str> = lines.iter().map(|line| line.split_once(' ').unwrap().1).collect();
+        assert_eq!(
+            without_time,
+            ["level=info msg=\"poll failed\" vm.id=7 name=\"a b\"", "level=warn msg=ok plain=x"]
+        );
+        assert!(lines.iter().all(|line| line.starts_with("ts=2")), "{lines:?}");
+    }
+
+    #[test]
+    fn an_event_is_one_line_whatever_it_holds() {
+        #[derive(Debug)]
+        #[allow(dead_code)]
+        struct Pretty(&'static str);
+        let odd = "a\nlevel=error msg=forged\r\u{1b}[31m \u{2028}\"";
+        for format in [Format::Logfmt, Format::Json] {
+            let lines = logged(Level::Info, format, || {
+                let error = std::io::Error::other(odd);
+                tracing::info!(target: "hostwatch", name = odd, shown = %odd, debugged = ?Pretty(odd), "{odd}");
+                tracing::info!(target: "hostwatch", error = &error as &dyn std::error::Error, tall = format!("{:#?}", Pretty("x")));
+                let span = tracing::info_span!(target: "hostwatch", "poll", account = odd);
+                let _entered = span.enter();
+                tracing::info!(target: "hostwatch", "within");
+            });
+            assert_eq!(lines.len(), 3, "{lines:#?}");
+            assert!(lines.iter().all(|line| !line.contains(['\r', '\u{1b}'])), "{lines:#?}");
+            assert!(lines[2].contains("forged"), "fields of the span belong to the event: {}", lines[2]);
+        }
+    }
+
+    #[test]
+    fn json_lines_parse() {
+        let lines = logged(Level::Info, Format::Json, || {
+            tracing::info!(target: "hostwatch", { vm.id = 7 }, "poll \"failed\"\n");
+        });
+        let value: serde_json::Value = serde_json::from_str(&lines[0]).unwrap();
+        assert_eq!((&value["message"], &value["vm.id"]), (&"poll \"failed\"\n".into(), &7.into()));
+    }
+
+    #[test]
+    fn levels_are_kept_and_libraries_only_warn() {
+        let all = || {
+            tracing::debug!(target: "hostwatch::a", "1");
+            tracing::info!(target: "hostwatch", "2");
+            tracing::error!(target: "hostwatch", "3");
+            tracing::debug!(target: "hyper", "4");
+            tracing::info!(target: "reqwest::connect", "5");
+            tracing::warn!(target: "hyper", "6");
+        };
+        let table = [(Level::Debug, "1236"), (Level::Info, "236"), (Level::Warn, "36"), (Level::Error, "3")];
+        for (level, want) in table {
+            let lines = logged(level, Format::Logfmt, all);
+            let got: String = lines.iter().map(|line| line.split("msg=").nth(1).unwrap()).collect();
+            assert_eq!(got, want, "{level:?}");
+        }
+    }
+}
