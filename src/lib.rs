@@ -7,3 +7,4 @@ pub mod mail;
 pub mod metrics;
 pub mod model;
 pub mod sim;
+pub mod state;
