@@ -2,7 +2,9 @@
 
 pub mod alert;
 pub mod api;
+pub mod chart;
 pub mod clock;
+pub mod http;
 pub mod mail;
 pub mod metrics;
 pub mod model;
