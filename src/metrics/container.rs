@@ -8,7 +8,7 @@ use super::text::{Label, Value};
 use super::{Settings, family::Family, states, table};
 use crate::model::{AccountState, Collector, Container, ContainerState};
 
-/// The provider's MB. It does not say which; its panel counts in powers of two.
+/// The provider's MB; it does not say which one, the help texts say that it is taken as 2^20.
 const MEGABYTE: u64 = 1_048_576;
 
 pub(super) fn encode(
