@@ -1,0 +1,57 @@
+//! The web server: metrics, status page, JSON, health. Shows what others know; decides nothing and
+//! asks the provider nothing. The endpoints are listed at the top of `routes`.
+
+mod body;
+mod negotiate;
+pub mod page;
+mod resources;
+mod routes;
+mod server;
+mod slow;
+pub mod status;
+mod verdict;
+pub mod view;
+mod words;
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::metrics;
+use crate::model::Snapshot;
+use crate::state::Shared;
+
+pub use server::serve;
+
+/// Asks for a reload of the configuration; the answer says whether it was taken over, or why not.
+pub type Reload = oneshot::Sender<Result<(), String>>;
+
+/// All that the server shows, and the little that it may ask for.
+#[derive(Debug)]
+pub struct Context {
+    pub snapshot: Shared<Snapshot>,
+    /// The provider's facts, compressed.
+    pub page: Shared<metrics::Page>,
+    pub own: Arc<metrics::Own>,
+    /// Incidents and mails, as whoever keeps them last said.
+    pub watch: Shared<view::Watch>,
+    /// Where metrics are served, with a leading slash.
+    pub telemetry_path: String,
+    /// `POST /-/reload` is allowed.
+    pub lifecycle: bool,
+    pub reload: mpsc::Sender<Reload>,
+    pub build: BuildInfo,
+    pub started_at: DateTime<Utc>,
+    /// How long a payment takes to arrive, in days.
+    pub lead_days: u32,
+    /// Tells the time; the server has no clock of its own.
+    pub clock: fn() -> DateTime<Utc>,
+}
+
+/// Which binary this is.
+#[derive(Clone, Copy, Debug)]
+pub struct BuildInfo {
+    pub version: &'static str,
+    pub commit: &'static str,
+}

@@ -1,0 +1,205 @@
+//! The endpoints. What they show is made elsewhere.
+
+use std::convert::Infallible;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode};
+use tokio::sync::oneshot;
+
+use super::body::Body;
+use super::status::{Query, Status};
+use super::{Context, negotiate, page};
+use crate::model::{Collector, Snapshot};
+
+/// Every endpoint but the metrics, whose path is configured.
+const ROUTES: &[(&str, Endpoint)] = &[
+    ("/", Endpoint::StatusPage),
+    ("/api/v1/status", Endpoint::StatusJson),
+    ("/-/healthy", Endpoint::Healthy),
+    ("/-/ready", Endpoint::Ready),
+    ("/-/reload", Endpoint::Reload),
+    ("/-/style.css", Endpoint::Style),
+];
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Endpoint {
+    Metrics,
+    StatusPage,
+    StatusJson,
+    Healthy,
+    Ready,
+    Reload,
+    Style,
+}
+
+impl Endpoint {
+    /// The one method that it knows beside HEAD, which goes with GET.
+    fn method(self) -> Method {
+        match self {
+            Self::Reload => Method::POST,
+            Self::Metrics
+            | Self::StatusPage
+            | Self::StatusJson
+            | Self::Healthy
+            | Self::Ready
+            | Self::Style => Method::GET,
+        }
+    }
+}
+
+const PLAIN: &str = "text/plain; charset=utf-8";
+/// For a new configuration to be taken over: it asks nobody outside.
+const RELOAD_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Answers one request. Logs its path, never its headers.
+pub(super) async fn answer<B>(request: &Request<B>, context: &Context) -> Result<Response<Body>, Infallible> {
+    let start = Instant::now();
+    let path = request.uri().path();
+    let mut response = match find(path, context) {
+        None => text(StatusCode::NOT_FOUND, "404: nothing is served here\n"),
+        Some(endpoint) => {
+            let known = endpoint.method();
+            let head = request.method() == Method::HEAD && known == Method::GET;
+            if *request.method() == known || head {
+                respond(endpoint, request, context).await
+            } else {
+                let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "405: not with this method\n");
+                let allow = if known == Method::GET { "GET, HEAD" } else { "POST" };
+                response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
+                response
+            }
+        }
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    let status = response.status().as_u16();
+    tracing::debug!(
+        http.method = %request.method(),
+        http.path = path,
+        http.status = status,
+        duration_seconds = start.elapsed().as_secs_f64(),
+        "served"
+    );
+    Ok(response)
+}
+
+fn find(path: &str, context: &Context) -> Option<Endpoint> {
+    if path == context.telemetry_path {
+        return Some(Endpoint::Metrics);
+    }
+    ROUTES.iter().find(|(known, _)| *known == path).map(|&(_, endpoint)| endpoint)
+}
+
+async fn respond<B>(endpoint: Endpoint, request: &Request<B>, context: &Context) -> Response<Body> {
+    match endpoint {
+        Endpoint::Metrics => metrics(request, context),
+        Endpoint::StatusPage => html(page::render(&status(request, context))),
+        Endpoint::StatusJson => json(&status(request, context)),
+        Endpoint::Healthy => text(StatusCode::OK, "hostwatch is healthy.\n"),
+        Endpoint::Ready => match is_ready(&context.snapshot.get()) {
+            true => text(StatusCode::OK, "hostwatch is ready.\n"),
+            false => text(StatusCode::SERVICE_UNAVAILABLE, "hostwatch has not polled everything once yet.\n"),
+        },
+        Endpoint::Reload => reload(context).await,
+        Endpoint::Style => style(),
+    }
+}
+
+/// The provider's facts as they were last encoded, and the daemon's own as they are now.
+fn metrics<B>(request: &Request<B>, context: &Context) -> Response<Body> {
+    let format = negotiate::format(request.headers());
+    let page = context.page.get();
+    let own = context.own.encode(format == negotiate::Format::OpenMetrics);
+    let mut response;
+    if negotiate::gzip(request.headers()) {
+        response = Response::new(Body::Pieces(page.gzip(&own).into()));
+        response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    } else {
+        response = Response::new(Body::Inflated(Box::new(page.identity(own))));
+    }
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(format.content_type()));
+    headers.insert(header::VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
+    response
+}
+
+fn status<B>(request: &Request<B>, context: &Context) -> Status {
+    let query = Query::parse(request.uri().query().unwrap_or_default());
+    Status::new(&context.snapshot.get(), &context.watch.get(), context, &query, (context.clock)())
+}
+
+/// Everything that says whether all is well was asked for once, well or not.
+fn is_ready(snapshot: &Snapshot) -> bool {
+    let needed = [Collector::Vms, Collector::Containers, Collector::ExpectedBalance];
+    snapshot.accounts.values().all(|account| {
+        let on = needed.iter().filter(|collector| account.profile.collectors.contains(collector));
+        let polled = |collector| account.collectors.get(collector).is_some_and(|status| status.polls > 0);
+        on.into_iter().all(polled)
+    })
+}
+
+async fn reload(context: &Context) -> Response<Body> {
+    if !context.lifecycle {
+        return text(StatusCode::FORBIDDEN, "Lifecycle API is not enabled (--web.enable-lifecycle).\n");
+    }
+    let (answer, answered) = oneshot::channel();
+    let asked = async {
+        context.reload.send(answer).await.ok()?;
+        answered.await.ok()
+    };
+    match tokio::time::timeout(RELOAD_TIMEOUT, asked).await {
+        Ok(Some(Ok(()))) => text(StatusCode::OK, "The configuration was reloaded.\n"),
+        Ok(Some(Err(reason))) => {
+            let reason = format!("The old configuration stays in use: {reason}\n");
+            body(StatusCode::INTERNAL_SERVER_ERROR, PLAIN, reason.into())
+        }
+        Ok(None) => text(StatusCode::SERVICE_UNAVAILABLE, "hostwatch is stopping.\n"),
+        Err(_) => text(StatusCode::SERVICE_UNAVAILABLE, "The reload takes long; see the log.\n"),
+    }
+}
+
+fn html(page: String) -> Response<Body> {
+    // No script at all, no frame, nothing from elsewhere.
+    const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; \
+                          form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+    let mut response = body(StatusCode::OK, "text/html; charset=utf-8", page.into());
+    let headers: [(HeaderName, &str); 4] = [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    for (name, value) in headers {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+fn json(status: &Status) -> Response<Body> {
+    let mut text = serde_json::to_string(status).expect("the status holds nothing that JSON has no form for");
+    text.push('\n');
+    let mut response = body(StatusCode::OK, "application/json", text.into());
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+fn style() -> Response<Body> {
+    let mut response = text(StatusCode::OK, page::STYLE);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/css; charset=utf-8"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("max-age=300"));
+    response
+}
+
+fn text(status: StatusCode, text: &'static str) -> Response<Body> {
+    body(status, PLAIN, Body::Pieces([Bytes::from_static(text.as_bytes())].into()))
+}
+
+fn body(status: StatusCode, content_type: &'static str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}

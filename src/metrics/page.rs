@@ -1,0 +1,225 @@
+//! A page of metrics kept compressed: chunks that are deflated once a change, joined into one gzip
+//! stream, or inflated again while they are streamed. Knows no metric.
+//!
+//! A chunk ends in a full flush, so it is whole bytes and refers to nothing before it: chunks can be
+//! joined in any order, and a final empty block with the combined CRC-32 makes them a gzip member.
+
+use std::io::Write as _;
+
+use bytes::Bytes;
+use crc32fast::Hasher;
+use flate2::write::DeflateEncoder;
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+
+/// A piece of text, deflated.
+#[derive(Clone, Debug)]
+pub(super) struct Chunk {
+    deflated: Box<[u8]>,
+    crc: Hasher,
+    length: u64,
+}
+
+impl Chunk {
+    /// Made of the same text, as far as length and checksum tell.
+    pub(super) fn same_text(&self, other: &Self) -> bool {
+        self.length == other.length && self.crc.clone().finalize() == other.crc.clone().finalize()
+    }
+}
+
+/// Makes chunks; keeps one compressor, whose tables are large.
+#[derive(Debug)]
+pub(super) struct Squeezer {
+    compress: Compress,
+    out: Vec<u8>,
+}
+
+impl Squeezer {
+    pub(super) fn new() -> Self {
+        Self { compress: Compress::new(Compression::fast(), false), out: Vec::new() }
+    }
+
+    pub(super) fn squeeze(&mut self, text: &[u8]) -> Chunk {
+        self.out.clear();
+        let mut rest = text;
+        loop {
+            self.out.reserve(rest.len() / 8 + 64);
+            let before = self.compress.total_in();
+            self.compress
+                .compress_vec(rest, &mut self.out, FlushCompress::Full)
+                .expect("deflate into memory has no way to fail");
+            let taken = usize::try_from(self.compress.total_in() - before).unwrap_or(usize::MAX);
+            rest = rest.get(taken..).unwrap_or_default();
+            // The flush is done once the compressor leaves room unused.
+            if rest.is_empty() && self.out.len() < self.out.capacity() {
+                break;
+            }
+        }
+        let mut crc = Hasher::new();
+        crc.update(text);
+        Chunk { deflated: self.out.as_slice().into(), crc, length: text.len() as u64 }
+    }
+}
+
+/// Every chunk of one moment; what a scrape is served from. Immutable.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    deflated: Bytes,
+    crc: Hasher,
+    length: u64,
+}
+
+/// The header of a gzip member: deflate, no name, no time, fastest, system unknown.
+const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
+
+impl Page {
+    pub(super) fn join<'a>(chunks: impl Iterator<Item = &'a Chunk> + Clone) -> Self {
+        let size = chunks.clone().map(|chunk| chunk.deflated.len()).sum();
+        let mut deflated = Vec::with_capacity(size);
+        let (mut crc, mut length) = (Hasher::new(), 0);
+        for chunk in chunks {
+            deflated.extend_from_slice(&chunk.deflated);
+            crc.combine(&chunk.crc);
+            length += chunk.length;
+        }
+        Self { deflated: deflated.into(), crc, length }
+    }
+
+    /// Length in bytes as text.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Length in bytes as kept.
+    pub fn deflated_length(&self) -> usize {
+        self.deflated.len()
+    }
+
+    /// The page and `tail` after it as one gzip stream, in pieces to be sent one after the other. The
+    /// large piece is shared, not copied.
+    pub fn gzip(&self, tail: &[u8]) -> [Bytes; 3] {
+        let mut encoder = DeflateEncoder::new(Vec::with_capacity(tail.len() / 4 + 64), Compression::fast());
+        encoder.write_all(tail).expect("a Vec takes every write");
+        let mut end = encoder.finish().expect("a Vec takes every write");
+        let mut of_tail = Hasher::new();
+        of_tail.update(tail);
+        let mut crc = self.crc.clone();
+        crc.combine(&of_tail);
+        end.extend_from_slice(&crc.finalize().to_le_bytes());
+        let length = self.length + tail.len() as u64;
+        // The format keeps the length modulo 2^32.
+        end.extend_from_slice(&(length as u32).to_le_bytes());
+        [Bytes::from_static(&GZIP_HEADER), self.deflated.clone(), end.into()]
+    }
+
+    /// The page and `tail` after it as text, inflated piece by piece.
+    pub fn identity(&self, tail: impl Into<Bytes>) -> Identity {
+        Identity {
+            deflated: self.deflated.clone(),
+            inflate: Decompress::new(false),
+            left: self.length,
+            tail: Some(tail.into()),
+        }
+    }
+}
+
+/// A page as text, in pieces of at most 64 KiB; holds no more of it in memory than one piece.
+#[derive(Debug)]
+pub struct Identity {
+    deflated: Bytes,
+    inflate: Decompress,
+    left: u64,
+    tail: Option<Bytes>,
+}
+
+impl Identity {
+    const PIECE: u64 = 64 * 1024;
+
+    /// Bytes still to come.
+    pub fn left(&self) -> u64 {
+        self.left + self.tail.as_ref().map_or(0, |tail| tail.len() as u64)
+    }
+}
+
+impl Iterator for Identity {
+    type Item = Bytes;
+
+    fn next(&mut self) -> Option<Bytes> {
+        if self.left == 0 {
+            return self.tail.take().filter(|tail| !tail.is_empty());
+        }
+        let mut piece = Vec::with_capacity(self.left.min(Self::PIECE) as usize);
+        while piece.len() < piece.capacity() && (piece.len() as u64) < self.left {
+            let before = (self.inflate.total_in(), piece.len());
+            let status = self.inflate.decompress_vec(&self.deflated, &mut piece, FlushDecompress::None);
+            let taken = (self.inflate.total_in() - before.0) as usize;
+            self.deflated = self.deflated.slice(taken..);
+            // Chunks are ours and whole; were one not, the page would end here rather than turn round
+            // for ever, and its length would tell the scraper that it is cut short.
+            let stuck = taken == 0 && piece.len() == before.1;
+            if stuck || !matches!(status, Ok(Status::Ok | Status::BufError)) {
+                self.left = 0;
+                self.tail = None;
+                return None;
+            }
+        }
+        self.left -= piece.len() as u64;
+        Some(piece.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use super::*;
+
+    fn gunzip(pieces: &[Bytes]) -> Vec<u8> {
+        let whole: Vec<u8> = pieces.iter().flatten().copied().collect();
+        let mut out = Vec::new();
+        // Checks length and CRC at the end.
+        flate2::read::GzDecoder::new(whole.as_slice()).read_to_end(&mut out).unwrap();
+        out
+    }
+
+    fn text(length: usize, seed: u64) -> Vec<u8> {
+        let mut state = seed;
+        let step = |state: &mut u64| {
+            *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            *state >> 33
+        };
+        (0..length).map(|i| if i % 7 < 4 { b'a' } else { step(&mut state) as u8 }).collect()
+    }
+
+    #[test]
+    fn joined_chunks_are_one_gzip_stream_and_inflate_to_the_same_text() {
+        let mut squeezer = Squeezer::new();
+        let sizes = [0, 1, 100, 70_000, 3, 1_000_000, 65_536];
+        let texts: Vec<_> = sizes.iter().zip(1..).map(|(&size, seed)| text(size, seed)).collect();
+        let mut chunks: Vec<_> = texts.iter().map(|text| squeezer.squeeze(text)).collect();
+        for turn in 0..2 {
+            for tail in [b"".as_slice(), b"the end\n"] {
+                let page = Page::join(chunks.iter());
+                let got = gunzip(&page.gzip(tail));
+                let streamed = page.identity(Bytes::copy_from_slice(tail));
+                assert_eq!(streamed.left(), got.len() as u64);
+                let streamed: Vec<u8> = streamed.flatten().collect();
+                assert!(got == streamed, "turn {turn}");
+                let mut want = texts.clone();
+                if turn == 1 {
+                    want.reverse();
+                }
+                assert!(got == [want.concat(), tail.to_vec()].concat(), "turn {turn}");
+            }
+            // Chunks refer to nothing before them: any order is as good.
+            chunks.reverse();
+        }
+    }
+
+    #[test]
+    fn a_page_without_chunks_is_its_tail() {
+        let page = Page::default();
+        assert_eq!(gunzip(&page.gzip(b"x 1\n")), b"x 1\n");
+        assert_eq!(page.identity("x 1\n").collect::<Vec<_>>(), ["x 1\n"]);
+        assert_eq!(page.identity("").count(), 0);
+    }
+}

@@ -1,0 +1,42 @@
+//! Series of states, the same for VMs, containers and sites. Knows no resource.
+
+use std::collections::BTreeMap;
+
+use super::text::{Label, Lines};
+use super::{Settings, StateSeries};
+
+/// One resource's state: 1 on the current one and 0 on the other known ones, or only the current one.
+/// A state that is not among the known ones has a series of its own.
+pub(super) fn state<'a>(
+    lines: &mut Lines<'_>,
+    id: u64,
+    current: &str,
+    known: impl Iterator<Item = &'a str>,
+    settings: &Settings,
+) {
+    let mut listed = false;
+    if settings.state_series == StateSeries::All {
+        for state in known {
+            listed |= state == current;
+            lines.put(&[Label::Id(id), Label::Text(state)], state == current);
+        }
+    }
+    if !listed {
+        lines.put(&[Label::Id(id), Label::Text(current)], true);
+    }
+}
+
+/// How many are in each state; every known state is there, at 0 too.
+pub(super) fn count<'a>(
+    lines: &mut Lines<'_>,
+    known: impl Iterator<Item = &'a str>,
+    current: impl Iterator<Item = &'a str>,
+) {
+    let mut counts: BTreeMap<&str, u64> = known.map(|state| (state, 0)).collect();
+    for state in current {
+        *counts.entry(state).or_default() += 1;
+    }
+    for (state, count) in counts {
+        lines.put(&[Label::Text(state)], count);
+    }
+}
