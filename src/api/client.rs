@@ -196,19 +196,21 @@ impl Client {
                 code = %account.code,
                 "asked the provider"
             );
-            let decision = match &answer {
+            let outcome = match &answer {
                 Ok(response) => {
                     self.answered(operation.group(), response.status().as_u16());
-                    if response.status().is_success() {
-                        let Ok(response) = answer else { unreachable!("just seen to be an answer") };
-                        let transport = Arc::clone(&self.shared.transport);
-                        return Ok(Body::new(response, transport, limit, place, account));
-                    }
-                    let outcome = Outcome::Status(response.status().as_u16(), retry_after(response));
-                    self.decide(attempt, outcome)
+                    Outcome::Status(response.status().as_u16(), retry_after(response))
                 }
-                Err(ErrorKind::Timeout(_)) => self.decide(attempt, Outcome::Timeout),
-                Err(_) => self.decide(attempt, Outcome::NoAnswer),
+                Err(ErrorKind::Timeout(_)) => Outcome::Timeout,
+                Err(_) => Outcome::NoAnswer,
+            };
+            let decision = self.decide(attempt, outcome);
+            let answer = match answer {
+                Ok(response) if response.status().is_success() => {
+                    let transport = Arc::clone(&self.shared.transport);
+                    return Ok(Body::new(response, transport, limit, place, account));
+                }
+                answer => answer,
             };
             drop((account, place));
             match decision {
@@ -239,9 +241,7 @@ impl Client {
 
     fn may_ask(&self, endpoint: &Endpoint) -> Result<(), ApiError> {
         match self.poll_of(endpoint.operation.group()) {
-            Some(poll) if lock(&poll.count).is_given_up() => {
-                Err(endpoint.error(ErrorKind::Held { retry_in: Duration::ZERO }))
-            }
+            Some(poll) if lock(&poll.count).is_given_up() => Err(endpoint.error(ErrorKind::GivenUp)),
             _ => Ok(()),
         }
     }

@@ -32,6 +32,9 @@ pub enum ErrorKind {
         retry_in.as_secs()
     )]
     Held { retry_in: Duration },
+    /// Not asked: this poll was refused before and never accepted.
+    #[error("not asked: the provider refused the credentials before in this poll")]
+    GivenUp,
     #[error("the provider answered {0}")]
     Status(u16),
     /// A redirect, which is never followed: credentials go to the configured address only.
@@ -77,7 +80,7 @@ impl ApiError {
 
     /// The credentials were refused, now or poll after poll before.
     pub fn is_credentials(&self) -> bool {
-        matches!(self.kind, ErrorKind::Status(401 | 403) | ErrorKind::Held { .. })
+        matches!(self.kind, ErrorKind::Status(401 | 403) | ErrorKind::Held { .. } | ErrorKind::GivenUp)
     }
 
     /// The next poll may well succeed with nothing changed on either side.
@@ -92,6 +95,7 @@ impl ApiError {
             | ErrorKind::Setup(_)
             | ErrorKind::BadArgument(_)
             | ErrorKind::Held { .. }
+            | ErrorKind::GivenUp
             | ErrorKind::Redirect { .. }
             | ErrorKind::TooLarge { .. }
             | ErrorKind::NotJson(_)
@@ -139,7 +143,7 @@ impl ApiError {
         };
         match self.kind {
             ErrorKind::Off => Some("set its address and credentials"),
-            ErrorKind::Status(401 | 403) | ErrorKind::Held { .. } => Some(credentials),
+            ErrorKind::Status(401 | 403) | ErrorKind::Held { .. } | ErrorKind::GivenUp => Some(credentials),
             ErrorKind::Status(404) if !self.operation.may_be_missing() => Some(address),
             ErrorKind::Redirect { .. } | ErrorKind::Connect(_) | ErrorKind::NotJson(_) => Some(address),
             ErrorKind::ForeignNext { .. } => {

@@ -82,7 +82,12 @@ impl Read for Pieces {
 }
 
 /// Decodes a report with at most `most` charge moments.
-fn decode(body: impl Read, context: &Context, most: u64, notes: &mut Notes) -> Result<Report, ErrorKind> {
+pub(super) fn decode(
+    body: impl Read,
+    context: &Context,
+    most: u64,
+    notes: &mut Notes,
+) -> Result<Report, ErrorKind> {
     let mut parts = Parts::new(context, most, notes);
     let mut json = serde_json::Deserializer::from_reader(body);
     let read = json.deserialize_any(&mut parts).and_then(|()| json.end());
