@@ -136,7 +136,7 @@ impl<T: Resource + Send + 'static> Reading<T> {
             Tally::Changed => false,
         };
         let complete = proven && self.is_steady() && self.rejected == 0;
-        if !self.is_steady() {
+        if !(proven && self.is_steady()) {
             let what = format!(
                 "{} rows, {} of them undecodable, and {} came twice; {}",
                 self.shown(),

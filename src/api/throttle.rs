@@ -228,3 +228,146 @@ impl Drop for Waiter<'_> {
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::task::JoinSet;
+
+    fn limits(each: u32) -> Limits {
+        Limits {
+            vm_list_per_minute: each,
+            vm_other_per_minute: each,
+            hosting_per_minute: each,
+            billing_per_minute: each,
+        }
+    }
+
+    /// When each of `calls` calls was let through, each lasting `lasting`.
+    async fn admitted(limit: u32, calls: u32, lasting: Duration) -> Vec<(Instant, Instant)> {
+        let throttle = Arc::new(Throttle::new(&limits(limit)));
+        let mut tasks = JoinSet::new();
+        for _ in 0..calls {
+            let throttle = Arc::clone(&throttle);
+            tasks.spawn(async move {
+                let permit = throttle.call(Operation::Containers).await;
+                let begun = Instant::now();
+                tokio::time::sleep(lasting).await;
+                drop(permit);
+                (begun, Instant::now())
+            });
+        }
+        let mut all = tasks.join_all().await;
+        all.sort();
+        all
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn never_more_calls_than_the_limit_in_any_60_s() {
+        for lasting in [Duration::ZERO, Duration::from_millis(700), Duration::from_secs(25)] {
+            let calls = admitted(5, 23, lasting).await;
+            assert_eq!(calls.len(), 23);
+            // Wherever within a call the provider counts it: the sixth begins 60 s after the first ended.
+            for (earlier, later) in calls.iter().zip(&calls[5..]) {
+                assert!(later.0 > earlier.1 + SPAN, "{lasting:?}");
+            }
+            let whole = calls[22].0 - calls[0].0;
+            assert!(
+                whole < (SPAN + lasting) * 4 + Duration::from_secs(1),
+                "no longer than needed: {whole:?}"
+            );
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn states_go_before_inventory_and_else_who_came_first() {
+        let throttle = Arc::new(Throttle::new(&limits(1)));
+        drop(throttle.call(Operation::Containers).await);
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let mut tasks = JoinSet::new();
+        let waiting = [
+            (Operation::Databases, "inventory 1"),
+            (Operation::CronJobs, "inventory 2"),
+            (Operation::Sites, "state 1"),
+            (Operation::Containers, "state 2"),
+        ];
+        for (operation, name) in waiting {
+            let (throttle, order) = (Arc::clone(&throttle), Arc::clone(&order));
+            tasks.spawn(async move {
+                let _permit = throttle.call(operation).await;
+                lock(&order).push(name);
+            });
+            tokio::task::yield_now().await;
+        }
+        tasks.join_all().await;
+        assert_eq!(*lock(&order), ["state 1", "state 2", "inventory 1", "inventory 2"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_limit_is_a_budget_of_its_own() {
+        let throttle = Throttle::new(&limits(1));
+        let started = Instant::now();
+        for operation in [Operation::Vms, Operation::Ips, Operation::Sites, Operation::Charges] {
+            drop(throttle.call(operation).await);
+        }
+        assert_eq!(started.elapsed(), Duration::ZERO);
+        drop(throttle.call(Operation::Vm).await);
+        assert!(started.elapsed() > SPAN, "a VM alone counts with the IPs");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_who_stops_waiting_holds_nobody_up() {
+        let throttle = Throttle::new(&limits(1));
+        let permit = throttle.call(Operation::Sites).await;
+        let impatient = tokio::time::timeout(Duration::from_secs(1), throttle.call(Operation::Sites));
+        let patient = throttle.call(Operation::Databases);
+        let (impatient, (), patient) = tokio::join!(impatient, async { drop(permit) }, patient);
+        assert!(impatient.is_err());
+        drop(patient);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_raised_limit_lets_waiters_in_and_calls_made_still_count() {
+        let throttle = Throttle::new(&limits(1));
+        drop(throttle.call(Operation::Sites).await);
+        let started = Instant::now();
+        let (second, ()) = tokio::join!(throttle.call(Operation::Sites), async {
+            tokio::task::yield_now().await;
+            throttle.set_limits(&limits(2));
+        });
+        assert_eq!(started.elapsed(), Duration::ZERO);
+        drop(second);
+        drop(throttle.call(Operation::Sites).await);
+        assert!(started.elapsed() >= SPAN);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_operation_on_hold_waits_and_the_longer_hold_counts() {
+        let throttle = Throttle::new(&limits(9));
+        let started = Instant::now();
+        throttle.hold(Operation::Vms, started + Duration::from_secs(30));
+        throttle.hold(Operation::Vms, started + Duration::from_secs(10));
+        drop(throttle.call(Operation::Ips).await);
+        assert_eq!(started.elapsed(), Duration::ZERO);
+        drop(throttle.call(Operation::Vms).await);
+        assert!(started.elapsed() >= Duration::from_secs(30));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn eight_in_flight_a_host_whoever_asks() {
+        let hosts = Hosts::default();
+        let url = |text: &str| text.parse::<Url>().unwrap();
+        let here = url("https://a.example/x");
+        let mut places = Vec::new();
+        for _ in 0..8 {
+            places.push(hosts.clone().place(&here, Urgency::State).await);
+        }
+        let second = Duration::from_secs(1);
+        let same = url("https://a.example:443/other");
+        let ninth = tokio::time::timeout(second, hosts.place(&same, Urgency::State)).await;
+        assert!(ninth.is_err(), "the ninth waits");
+        hosts.place(&url("https://b.example/"), Urgency::State).await;
+        places.pop();
+        assert!(tokio::time::timeout(second, hosts.place(&same, Urgency::State)).await.is_ok());
+    }
+}

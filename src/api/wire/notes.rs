@@ -112,8 +112,9 @@ pub(crate) trait Record: DeserializeOwned + Send + 'static {
 /// Problems of one listing or record.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Notes {
-    /// The first few.
+    /// The first few; those that cost a record before those that cost a field.
     pub problems: Vec<Problem>,
+    refusals: usize,
     pub fields: BTreeMap<&'static str, u64>,
 }
 
@@ -124,10 +125,23 @@ impl Notes {
         }
     }
 
+    /// A problem that costs a record.
+    pub fn refusal(&mut self, path: impl FnOnce() -> String, what: &'static str) {
+        if self.refusals < KEPT {
+            let what = format!("{what}, so the record is left out");
+            self.problems.insert(self.refusals, Problem { path: path(), what });
+            self.problems.truncate(KEPT);
+            self.refusals += 1;
+        }
+    }
+
     /// Takes in what a later page noted.
-    pub fn add(&mut self, later: Self) {
-        self.problems.extend(later.problems);
+    pub fn add(&mut self, mut later: Self) {
+        let others = later.problems.split_off(later.refusals);
+        self.problems.splice(self.refusals..self.refusals, later.problems);
+        self.problems.extend(others);
         self.problems.truncate(KEPT);
+        self.refusals = (self.refusals + later.refusals).min(KEPT);
         for (field, count) in later.fields {
             *self.fields.entry(field).or_default() += count;
         }
@@ -211,7 +225,7 @@ impl Reader<'_> {
     /// Notes why a row is rejected.
     pub fn refuse<T>(&mut self, name: &'static str, what: &'static str) -> Result<T, Rejected> {
         let list = self.list;
-        self.notes.problem(|| path(list, name), || format!("{what}, so the record is left out"));
+        self.notes.refusal(|| path(list, name), what);
         Err(Rejected)
     }
 

@@ -87,8 +87,7 @@ pub(crate) fn page<R: RowOf>(
     for (index, row) in rows.into_iter().enumerate() {
         let mut reader = Reader { context, notes, list: Some((list, index)) };
         let Field::Value(row) = row else {
-            let what = || "no object, so the record is left out".to_owned();
-            notes.problem(|| format!("$.{list}[{index}]"), what);
+            notes.refusal(|| format!("$.{list}[{index}]"), "no object");
             decoded.rejected += 1;
             continue;
         };
@@ -109,7 +108,7 @@ pub(crate) fn one<R: RowOf>(
 ) -> Result<R::Model, ErrorKind> {
     let record: R = object(body)?;
     record.into_model(home, &mut Reader { context, notes, list: None }).map_err(|_| {
-        ErrorKind::WrongShape(notes.problems.last().map_or_else(String::new, ToString::to_string))
+        ErrorKind::WrongShape(notes.problems.first().map_or_else(String::new, ToString::to_string))
     })
 }
 
