@@ -246,7 +246,7 @@ impl Provider {
             let more = offset + 2 < shown.len();
             let next = more.then(|| format!("/api/v1/charge/?limit=2&offset={}", offset + 2));
             let meta = json!({"limit": 2, "offset": offset, "next": next, "total_count": shown.len()});
-            Reply::json(json!({"meta": meta, "objects": rows}))
+            Reply::json(json!({"meta": meta, "objects": rows}).to_string())
         };
         Self { server: Server::start(answer).await, charges }
     }
@@ -326,7 +326,7 @@ async fn charges_that_shift_are_read_again_and_bad_rows_leave_them_incomplete() 
                 (_, 1) => (vec![charge(4, 4)], json!(null)),
                 _ => (vec![charge(3, 3)], json!(null)),
             };
-            Reply::json(json!({"meta": {"next": next, "total_count": 3}, "objects": rows}))
+            Reply::json(json!({"meta": {"next": next, "total_count": 3}, "objects": rows}).to_string())
         }
     })
     .await;

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use crate::api::transport::Timing;
 use crate::api::{ErrorKind, Listed};
@@ -19,9 +20,9 @@ fn vms(ids: &[u64]) -> String {
     format!("[{}]", rows.join(","))
 }
 
-fn vm_page(count: impl ToString, next: &str, ids: &[u64]) -> Reply {
+fn vm_page(count: u64, next: &str, ids: &[u64]) -> Reply {
     let next = if next.is_empty() { "null".to_owned() } else { format!("{next:?}") };
-    Reply::json(format!(r#"{{"count": {}, "next": {next}, "results": {}}}"#, count.to_string(), vms(ids)))
+    Reply::json(format!(r#"{{"count": {count}, "next": {next}, "results": {}}}"#, vms(ids)))
 }
 
 fn ids<T: Resource<Id: Into<u64>>>(listed: &Listed<T>) -> Vec<u64> {
@@ -36,7 +37,8 @@ async fn read(
 ) -> (Result<Listed<Vm>, ErrorKind>, usize) {
     let server = Server::start(move |request, _| answer(request.query("page").unwrap_or(1), request)).await;
     let (client, _) = client_with(&server, Timing { pages: 20, ..timing() });
-    let read = client.vms().await.map_err(|error| error.kind);
+    let read = tokio::time::timeout(Duration::from_secs(20), client.vms()).await.expect("an end");
+    let read = read.map_err(|error| error.kind);
     (read, server.requests().len())
 }
 

@@ -107,7 +107,7 @@ async fn a_redirect_is_not_followed_and_the_target_hears_nothing() {
     let target = format!("{}api/cvds/v1/vms/?token=secret", foreign.url);
     for status in [301, 302, 303, 307, 308] {
         let target = target.clone();
-        let server = Server::start(move |_, _| Reply::status(status).with("Location", &target)).await;
+        let server = Server::start(move |_, _| Reply::status(status).with("Location", target.as_str())).await;
         let (client, log) = client(&server);
         let error = client.vms().await.unwrap_err();
         let to = format!("{}api/cvds/v1/vms/", foreign.url);
@@ -167,7 +167,7 @@ async fn a_connection_that_fails_is_tried_again() {
 #[tokio::test]
 async fn retry_after_is_waited_out_by_all_who_ask_the_same() {
     let server = Server::start(|_, before| match before {
-        0 => Reply::status(429).with("Retry-After", 1),
+        0 => Reply::status(429).with("Retry-After", "1"),
         _ => Reply::json(NO_VMS),
     })
     .await;
@@ -187,7 +187,7 @@ async fn retry_after_is_waited_out_by_all_who_ask_the_same() {
     assert!(started.elapsed() >= Duration::from_secs(1));
     first.await.unwrap().unwrap();
 
-    let server = Server::start(|_, _| Reply::status(503).with("Retry-After", 3600)).await;
+    let server = Server::start(|_, _| Reply::status(503).with("Retry-After", "3600")).await;
     let error = super::client(&server).0.vms().await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::AskedToWait(Duration::from_secs(3600)));
     assert_eq!(server.requests().len(), 1);

@@ -46,17 +46,17 @@ pub enum Reply {
 }
 
 impl Reply {
-    pub fn json(body: impl ToString) -> Self {
-        Self::Answer { status: 200, headers: Vec::new(), body: body.to_string().into_bytes() }
+    pub fn json(body: impl Into<Vec<u8>>) -> Self {
+        Self::Answer { status: 200, headers: Vec::new(), body: body.into() }
     }
 
     pub fn status(status: u16) -> Self {
         Self::Answer { status, headers: Vec::new(), body: b"no".to_vec() }
     }
 
-    pub fn with(mut self, name: &'static str, value: impl ToString) -> Self {
+    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
         if let Self::Answer { headers, .. } = &mut self {
-            headers.push((name, value.to_string()));
+            headers.push((name, value.into()));
         }
         self
     }
