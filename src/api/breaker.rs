@@ -1,0 +1,135 @@
+//! When a group whose credentials are refused is left alone. Pure: outcomes and the time in.
+//!
+//! A single refusal says little (a 403 may be about one container); five polls in a row that were
+//! refused and never once accepted say that the credentials are wrong, and asking on would only
+//! look like an attack.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// Polls refused in a row after which the group is held.
+pub(super) const REFUSED_POLLS: u32 = 5;
+/// How often a held group is asked.
+pub(super) const HELD_FOR: Duration = Duration::from_secs(5 * 60);
+/// Refusals after which a poll that was never accepted asks no more.
+const REFUSALS_A_POLL: u32 = 3;
+
+/// One group's standing with the provider.
+#[derive(Debug, Default)]
+pub(super) struct Breaker {
+    refused_polls: u32,
+    asked_at: Option<Instant>,
+}
+
+impl Breaker {
+    /// Lets a poll begin, or says how long the group is still held.
+    pub fn begin(&mut self, now: Instant) -> Result<PollCount, Duration> {
+        let held = self.refused_polls >= REFUSED_POLLS;
+        if held && let Some(asked_at) = self.asked_at {
+            let passed = now.saturating_duration_since(asked_at);
+            if passed < HELD_FOR {
+                return Err(HELD_FOR - passed);
+            }
+        }
+        self.asked_at = Some(now);
+        Ok(PollCount { refused: 0, accepted: false, tolerance: if held { 1 } else { REFUSALS_A_POLL } })
+    }
+
+    /// An answer that only good credentials get.
+    pub fn accepted(&mut self) {
+        self.refused_polls = 0;
+    }
+
+    /// A poll ended. One that got no answer at all changes nothing.
+    pub fn end(&mut self, poll: &PollCount) {
+        if poll.refused > 0 && !poll.accepted {
+            self.refused_polls = self.refused_polls.saturating_add(1);
+        }
+    }
+}
+
+/// What one poll was answered.
+#[derive(Debug)]
+pub(super) struct PollCount {
+    refused: u32,
+    accepted: bool,
+    tolerance: u32,
+}
+
+impl PollCount {
+    /// Takes in the status of an answer; true where it was a success.
+    pub fn answered(&mut self, status: u16) -> bool {
+        let success = (200..300).contains(&status);
+        self.accepted |= success;
+        if matches!(status, 401 | 403) {
+            self.refused += 1;
+        }
+        success
+    }
+
+    /// Asking on in this poll is pointless.
+    pub fn is_given_up(&self) -> bool {
+        !self.accepted && self.refused >= self.tolerance
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn poll(breaker: &mut Breaker, now: Instant, statuses: &[u16]) -> Result<(), Duration> {
+        let mut count = breaker.begin(now)?;
+        for &status in statuses {
+            if count.answered(status) {
+                breaker.accepted();
+            }
+        }
+        breaker.end(&count);
+        Ok(())
+    }
+
+    #[test]
+    fn five_refused_polls_hold_the_group_until_one_is_accepted() {
+        let mut breaker = Breaker::default();
+        let start = Instant::now();
+        let minute = |n: u64| start + Duration::from_secs(60 * n);
+        for n in 0..5 {
+            assert_eq!(poll(&mut breaker, minute(n), &[if n % 2 == 0 { 401 } else { 403 }]), Ok(()), "{n}");
+        }
+        // Asked at minute 4, so not before minute 9, and only once then.
+        assert_eq!(poll(&mut breaker, minute(5), &[401]), Err(Duration::from_secs(240)));
+        assert!(poll(&mut breaker, minute(8), &[401]).is_err());
+        assert_eq!(poll(&mut breaker, minute(9), &[401]), Ok(()));
+        assert!(poll(&mut breaker, minute(10), &[200]).is_err());
+        assert_eq!(poll(&mut breaker, minute(14), &[200]), Ok(()));
+        assert_eq!(poll(&mut breaker, minute(15), &[401]), Ok(()));
+        assert_eq!(poll(&mut breaker, minute(16), &[401]), Ok(()));
+    }
+
+    #[test]
+    fn a_success_breaks_the_row_and_silence_does_not() {
+        let mut breaker = Breaker::default();
+        let now = Instant::now();
+        for statuses in [&[401][..], &[401], &[401], &[401], &[403, 200], &[401], &[401], &[401], &[401]] {
+            assert_eq!(poll(&mut breaker, now, statuses), Ok(()));
+        }
+        assert_eq!(poll(&mut breaker, now, &[]), Ok(()), "no answer, no verdict");
+        assert_eq!(poll(&mut breaker, now, &[500]), Ok(()));
+        assert_eq!(poll(&mut breaker, now, &[401]), Ok(()), "the fifth in a row");
+        assert!(poll(&mut breaker, now, &[401]).is_err());
+    }
+
+    #[test]
+    fn a_poll_is_given_up_after_refusals_alone() {
+        let mut breaker = Breaker::default();
+        let mut count = breaker.begin(Instant::now()).unwrap();
+        count.answered(401);
+        count.answered(403);
+        assert!(!count.is_given_up());
+        count.answered(401);
+        assert!(count.is_given_up());
+        count.answered(200);
+        assert!(!count.is_given_up(), "one container may be forbidden and the others not");
+    }
+}

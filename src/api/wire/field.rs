@@ -1,0 +1,363 @@
+//! One field of a record that takes whatever JSON comes. Decoding it never fails on a type: a value
+//! of another type than is due is remembered as such.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use chrono::{DateTime, NaiveDate, NaiveDateTime, Utc};
+use chrono_tz::Tz;
+use rust_decimal::Decimal;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::model::time::{at_zone, parse_moment};
+
+/// A field as it came.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) enum Field<T> {
+    Value(T),
+    #[default]
+    Missing,
+    Null,
+    /// What came instead, for a problem's text.
+    Mistyped(&'static str),
+}
+
+/// A type that a field can be due as: which JSON it accepts. What it does not name, it refuses.
+pub(crate) trait Wire<'de>: Sized {
+    fn text(_: &str) -> Option<Self> {
+        None
+    }
+    fn unsigned(_: u64) -> Option<Self> {
+        None
+    }
+    fn signed(_: i64) -> Option<Self> {
+        None
+    }
+    fn float(_: f64) -> Option<Self> {
+        None
+    }
+    fn boolean(_: bool) -> Option<Self> {
+        None
+    }
+    fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Option<Self>, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(None)
+    }
+    fn object<A: MapAccess<'de>>(mut object: A) -> Result<Option<Self>, A::Error> {
+        while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(None)
+    }
+}
+
+impl<'de, T: Wire<'de>> Deserialize<'de> for Field<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyOf(PhantomData))
+    }
+}
+
+struct AnyOf<T>(PhantomData<T>);
+
+fn or<T>(value: Option<T>, came: &'static str) -> Field<T> {
+    value.map_or(Field::Mistyped(came), Field::Value)
+}
+
+impl<'de, T: Wire<'de>> Visitor<'de> for AnyOf<T> {
+    type Value = Field<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+    fn visit_unit<E>(self) -> Result<Field<T>, E> {
+        Ok(Field::Null)
+    }
+    fn visit_bool<E>(self, value: bool) -> Result<Field<T>, E> {
+        Ok(or(T::boolean(value), "a boolean"))
+    }
+    fn visit_u64<E>(self, value: u64) -> Result<Field<T>, E> {
+        Ok(or(T::unsigned(value), "a number"))
+    }
+    fn visit_i64<E>(self, value: i64) -> Result<Field<T>, E> {
+        Ok(or(T::signed(value), "a number"))
+    }
+    fn visit_f64<E>(self, value: f64) -> Result<Field<T>, E> {
+        Ok(or(T::float(value), "a number"))
+    }
+    fn visit_str<E>(self, value: &str) -> Result<Field<T>, E> {
+        Ok(or(T::text(value), "a string"))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Field<T>, A::Error> {
+        Ok(or(T::list(list)?, "a list"))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<Field<T>, A::Error> {
+        Ok(or(T::object(object)?, "an object"))
+    }
+}
+
+/// Where integers stop being exact in a float.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// Integers, also as numeric strings and as floats without a fraction.
+impl Wire<'_> for i64 {
+    fn text(text: &str) -> Option<Self> {
+        text.trim().parse().ok()
+    }
+    fn unsigned(value: u64) -> Option<Self> {
+        value.try_into().ok()
+    }
+    fn signed(value: i64) -> Option<Self> {
+        Some(value)
+    }
+    fn float(value: f64) -> Option<Self> {
+        (value.fract() == 0.0 && value.abs() <= EXACT).then_some(value as i64)
+    }
+}
+
+/// Integers from 0.
+impl Wire<'_> for u64 {
+    fn text(text: &str) -> Option<Self> {
+        text.trim().parse().ok()
+    }
+    fn unsigned(value: u64) -> Option<Self> {
+        Some(value)
+    }
+    fn float(value: f64) -> Option<Self> {
+        (value.fract() == 0.0 && (0.0..=EXACT).contains(&value)).then_some(value as u64)
+    }
+}
+
+/// `true` and `false`, and the numbers 1 and 0 that some encoders write for them.
+impl Wire<'_> for bool {
+    fn boolean(value: bool) -> Option<Self> {
+        Some(value)
+    }
+    fn unsigned(value: u64) -> Option<Self> {
+        match value {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+}
+
+impl Wire<'_> for Box<str> {
+    fn text(text: &str) -> Option<Self> {
+        Some(text.into())
+    }
+}
+
+/// How many elements a list has; what they are does not matter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Count(pub u32);
+
+impl<'de> Wire<'de> for Count {
+    fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Option<Self>, A::Error> {
+        let mut count = 0u32;
+        while list.next_element::<IgnoredAny>()?.is_some() {
+            count = count.saturating_add(1);
+        }
+        Ok(Some(Self(count)))
+    }
+}
+
+/// A list whose elements are tolerated one by one.
+impl<'de, T: Wire<'de>> Wire<'de> for Vec<Field<T>> {
+    fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Option<Self>, A::Error> {
+        let mut all = Self::new();
+        while let Some(element) = list.next_element()? {
+            all.push(element);
+        }
+        Ok(Some(all))
+    }
+}
+
+/// A datetime, read as far as that goes without the account's time zone. The usual forms cost no
+/// allocation: a page has two in every row.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Stamp {
+    Utc(NaiveDateTime),
+    Naive(NaiveDateTime),
+    Other(Box<str>),
+}
+
+impl Wire<'_> for Stamp {
+    fn text(text: &str) -> Option<Self> {
+        Some(Self::of(text))
+    }
+}
+
+impl Stamp {
+    pub fn of(text: &str) -> Self {
+        let other = || Self::Other(text.into());
+        match (text.len(), text.as_bytes().last()) {
+            (19, _) => plain(text).map_or_else(other, Self::Naive),
+            (20, Some(b'Z')) => plain(&text[..19]).map_or_else(other, Self::Utc),
+            _ => other(),
+        }
+    }
+
+    /// The moment. `Err` where the text is no datetime, `Ok(None)` where only the zone is missing.
+    pub fn moment(&self, zone: Option<Tz>) -> Result<Option<DateTime<Utc>>, ()> {
+        match self {
+            Self::Utc(naive) => Ok(Some(naive.and_utc())),
+            Self::Naive(naive) => Ok(zone.map(|zone| at_zone(*naive, zone))),
+            Self::Other(text) => match parse_moment(text, zone) {
+                Some(moment) => Ok(Some(moment)),
+                None if zone.is_none() && parse_moment(text, Some(Tz::UTC)).is_some() => Ok(None),
+                None => Err(()),
+            },
+        }
+    }
+}
+
+/// `YYYY-mm-ddTHH:MM:SS`, with a `T` or a space. Leap seconds and other oddities are not for here.
+fn plain(text: &str) -> Option<NaiveDateTime> {
+    let bytes = text.as_bytes();
+    let number = |from: usize, to: usize| {
+        bytes[from..to]
+            .iter()
+            .try_fold(0u32, |sum, byte| byte.is_ascii_digit().then(|| sum * 10 + u32::from(byte - b'0')))
+    };
+    let shape = [(4, b'-'), (7, b'-'), (13, b':'), (16, b':')];
+    if !shape.iter().all(|&(at, byte)| bytes[at] == byte) || !matches!(bytes[10], b'T' | b' ') {
+        return None;
+    }
+    let year = i32::try_from(number(0, 4)?).ok()?;
+    NaiveDate::from_ymd_opt(year, number(5, 7)?, number(8, 10)?)?.and_hms_opt(
+        number(11, 13)?,
+        number(14, 16)?,
+        number(17, 19)?,
+    )
+}
+
+/// An exact decimal, from a string or from the very text of a number: never through a float.
+pub(crate) fn decimal(raw: &RawValue) -> Option<Decimal> {
+    let text = raw.get();
+    match text.as_bytes().first()? {
+        b'"' => parse_decimal(serde_json::from_str::<String>(text).ok()?.trim()),
+        b'-' | b'0'..=b'9' => parse_decimal(text),
+        _ => None,
+    }
+}
+
+fn parse_decimal(text: &str) -> Option<Decimal> {
+    // `Decimal` would take more than the interface's decimals, such as 1_000.
+    let fits = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E');
+    if !text.bytes().all(fits) {
+        return None;
+    }
+    Decimal::from_str_exact(text).or_else(|_| Decimal::from_scientific(text)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn field<T: for<'de> Wire<'de>>(json: &str) -> Field<T> {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn integers_come_in_many_guises() {
+        for (json, want) in [
+            ("7", Field::Value(7)),
+            ("\"7\"", Field::Value(7)),
+            ("\" 7 \"", Field::Value(7)),
+            ("7.0", Field::Value(7)),
+            ("18446744073709551615", Field::Value(u64::MAX)),
+            ("null", Field::Null),
+            ("-7", Field::Mistyped("a number")),
+            ("7.5", Field::Mistyped("a number")),
+            ("1e300", Field::Mistyped("a number")),
+            ("\"seven\"", Field::Mistyped("a string")),
+            ("\"\"", Field::Mistyped("a string")),
+            ("true", Field::Mistyped("a boolean")),
+            ("[7]", Field::Mistyped("a list")),
+            ("{\"a\": [1, {\"b\": 2}]}", Field::Mistyped("an object")),
+        ] {
+            assert_eq!(field::<u64>(json), want, "{json}");
+        }
+        assert_eq!(field::<i64>("-7"), Field::Value(-7));
+        assert_eq!(field::<i64>("18446744073709551615"), Field::Mistyped("a number"));
+    }
+
+    #[test]
+    fn booleans_are_words_or_bits() {
+        for (json, want) in [
+            ("true", Field::Value(true)),
+            ("false", Field::Value(false)),
+            ("1", Field::Value(true)),
+            ("0", Field::Value(false)),
+            ("2", Field::Mistyped("a number")),
+            ("\"true\"", Field::Mistyped("a string")),
+            ("null", Field::Null),
+        ] {
+            assert_eq!(field::<bool>(json), want, "{json}");
+        }
+    }
+
+    #[test]
+    fn decimals_are_exact_whether_quoted_or_not() {
+        let table = [
+            ("\"10.10\"", Some("10.10")),
+            ("10.10", Some("10.10")),
+            ("-0.01", Some("-0.01")),
+            // A float would end in …56789012346 here.
+            ("12345678901234567890.12345678", Some("12345678901234567890.12345678")),
+            ("0.1234567890123456789012345678", Some("0.1234567890123456789012345678")),
+            ("1.5e3", Some("1500")),
+            ("1E+2", Some("100")),
+            ("\" 7 \"", Some("7")),
+            ("\"\\u0037\"", Some("7")),
+            ("1e999", None),
+            ("\"1e-99\"", None),
+            ("\"12,5\"", None),
+            ("\"1_000\"", None),
+            ("\"\"", None),
+            ("\"-\"", None),
+            ("\"NaN\"", None),
+            ("true", None),
+            ("null", None),
+            ("[1]", None),
+        ];
+        for (json, want) in table {
+            let raw: Box<RawValue> = serde_json::from_str(json).unwrap();
+            assert_eq!(decimal(&raw).map(|value| value.to_string()).as_deref(), want, "{json}");
+        }
+    }
+
+    #[test]
+    fn a_datetime_without_offset_needs_the_zone_and_is_then_no_mistake() {
+        let moscow = Some(chrono_tz::Europe::Moscow);
+        assert_eq!(Stamp::of("2026-03-01T12:00:00").moment(None), Ok(None));
+        assert_eq!(Stamp::of("2026-03-01").moment(None), Ok(None));
+        assert_eq!(Stamp::of("soon").moment(None), Err(()));
+        assert_eq!(Stamp::of("2026-02-30T12:00:00").moment(moscow), Err(()));
+        assert!(Stamp::of("2026-03-01T12:00:00Z").moment(None).unwrap().is_some());
+    }
+
+    proptest! {
+        /// The short way to read a datetime and the model's own agree on whatever it may be.
+        #[test]
+        fn the_short_way_reads_what_the_long_way_reads(
+            text in "[0-9]{4}-[0-9]{2}-[0-3][0-9][T ][0-2][0-9]:[0-6][0-9]:[0-6][0-9](Z|\\.5|\\+03:00)?|\\PC{0,24}"
+        ) {
+            for zone in [None, Some(chrono_tz::Europe::Moscow), Some(chrono_tz::Europe::Berlin)] {
+                let short = Stamp::of(&text).moment(zone).ok().flatten();
+                prop_assert_eq!(short, parse_moment(&text, zone));
+            }
+        }
+
+        /// Whatever valid JSON comes, a field takes it, and what follows it is read.
+        #[test]
+        fn a_field_never_fails_on_json(number in any::<f64>(), text in ".*") {
+            let odd = serde_json::json!([number, {"k": [text, null]}]);
+            for value in [odd.clone(), odd[0].clone(), odd[1].clone(), odd[1]["k"][0].clone()] {
+                let json = serde_json::json!([value, 7]).to_string();
+                let (_, after): (Field<bool>, Field<u64>) = serde_json::from_str(&json).unwrap();
+                prop_assert_eq!(after, Field::Value(7));
+            }
+        }
+    }
+}

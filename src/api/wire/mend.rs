@@ -1,0 +1,123 @@
+//! A second chance for JSON that the quick way refuses although only a piece of it is odd: a member
+//! named twice, a number past every range, half a surrogate pair, bytes that are no UTF-8, endless
+//! nesting. The odd pieces are left out and the rest is decoded.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// Deeper than anything the interface nests.
+const DEEPEST: u32 = 16;
+
+/// Decodes JSON; where that fails, decodes what is left when the odd pieces are taken out. The error
+/// is that of the first try, whose line and column fit the text.
+pub(crate) fn tolerant<T: DeserializeOwned>(body: &[u8]) -> Result<T, serde_json::Error> {
+    serde_json::from_slice(body).or_else(|error| {
+        let text = String::from_utf8_lossy(body);
+        let mended = mend(text.trim(), 0).ok_or(error)?;
+        serde_json::from_str(&mended)
+    })
+}
+
+/// The same value without what can't be decoded; `None` where nothing is left.
+fn mend(text: &str, depth: u32) -> Option<String> {
+    // Also refuses what is no JSON at all; looks into nothing, so oddities inside pass.
+    serde_json::from_str::<IgnoredAny>(text).ok()?;
+    match text.as_bytes().first()? {
+        b'{' | b'[' if depth >= DEEPEST => None,
+        b'{' => Some(mend_object(text, depth)),
+        b'[' => Some(mend_list(text, depth)),
+        b'"' => serde_json::from_str::<Cow<'_, str>>(text).ok().map(|_| text.to_owned()),
+        b't' | b'f' | b'n' => Some(text.to_owned()),
+        _ => serde_json::from_str::<serde_json::Number>(text).ok().map(|_| text.to_owned()),
+    }
+}
+
+/// Of members with one name the last one counts, as it does for most readers.
+fn mend_object(text: &str, depth: u32) -> String {
+    let members = serde_json::Deserializer::from_str(text).deserialize_map(Members).unwrap_or_default();
+    let mut kept: Vec<(&str, String)> = Vec::with_capacity(members.len());
+    for (name, value) in &members {
+        let Some(value) = mend(value.get(), depth + 1) else { continue };
+        match kept.iter_mut().find(|(known, _)| known == name) {
+            Some(known) => known.1 = value,
+            None => kept.push((name, value)),
+        }
+    }
+    let members = kept.into_iter().map(|(name, value)| format!("{}:{value}", serde_json::Value::from(name)));
+    format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+}
+
+/// An element that can't be kept leaves a null, so that the others keep their places.
+fn mend_list(text: &str, depth: u32) -> String {
+    let elements = serde_json::Deserializer::from_str(text).deserialize_seq(Elements).unwrap_or_default();
+    let elements = elements.iter().map(|element| mend(element.get(), depth + 1).unwrap_or("null".into()));
+    format!("[{}]", elements.collect::<Vec<_>>().join(","))
+}
+
+struct Members;
+
+impl<'de> Visitor<'de> for Members {
+    type Value = Vec<(Cow<'de, str>, &'de RawValue)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = Vec::new();
+        while let Some(member) = map.next_entry()? {
+            members.push(member);
+        }
+        Ok(members)
+    }
+}
+
+struct Elements;
+
+impl<'de> Visitor<'de> for Elements {
+    type Value = Vec<&'de RawValue>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut elements = Vec::new();
+        while let Some(element) = list.next_element()? {
+            elements.push(element);
+        }
+        Ok(elements)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_odd_pieces_go() {
+        let deep = format!(r#"{{"id": 1, "x": {}1{}}}"#, "[".repeat(200), "]".repeat(200));
+        let table = [
+            (r#"{"id": 1, "x": 1e999}"#, r#"{"id":1}"#),
+            (r#"{"id": 1, "id": 2}"#, r#"{"id":2}"#),
+            (r#"{"a": "\ud800", "b": "é\n"}"#, r#"{"b":"é\n"}"#),
+            (r#"[1, "\udc00", {"x": -1e999, "y": 1.10}]"#, r#"[1,null,{"y":1.10}]"#),
+            (r#"{"quo\"te": true}"#, r#"{"quo\"te":true}"#),
+        ];
+        for (json, want) in table {
+            assert_eq!(mend(json, 0).as_deref(), Some(want), "{json}");
+        }
+        assert!(mend(&deep, 0).unwrap().starts_with(r#"{"id":1,"x":[[[["#));
+        for broken in ["", "<html>", r#"{"id": 1"#, r#"{"id": 1} x"#, "nul"] {
+            assert_eq!(mend(broken, 0), None, "{broken}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_utf8_cost_a_letter_and_not_the_page() {
+        let value: serde_json::Value = tolerant(b"{\"name\": \"\xcf\xf0\", \"id\": 1}").unwrap();
+        assert_eq!(value["id"], 1);
+        assert!(value["name"].is_string());
+    }
+}

@@ -1,0 +1,19 @@
+//! JSON of the provider → the model, tolerantly: only what a record can't do without is required,
+//! everything else that is missing, null or of another type is absent and counted. Pure.
+
+mod billing;
+mod field;
+mod hosting;
+mod mend;
+mod notes;
+mod page;
+mod vm;
+
+pub(super) use billing::{ChargeRow, MomentRow, OrderRow, edd, error_text};
+pub(super) use field::{Field, Stamp, decimal};
+pub(super) use hosting::{ContainerRow, CronJobRow, DatabaseRow, SiteRow, Versions};
+pub(super) use mend::tolerant;
+pub(super) use notes::{Context, Notes, Reader, Record, RowOf};
+pub use notes::{FIELDS, Problem};
+pub(super) use page::{Next, Page, Shape, one, page};
+pub(super) use vm::{IpRow, SshKeyRow, VmRow};

@@ -1,0 +1,173 @@
+//! One page of a listing: where its rows are, how many there should be, what comes next.
+
+use serde::Deserialize;
+use serde::de::MapAccess;
+use serde::de::value::MapAccessDeserializer;
+
+use crate::api::error::ErrorKind;
+
+use super::field::{Field, Wire};
+use super::mend::tolerant;
+use super::notes::{Context, Notes, Reader, RowOf, row};
+
+/// The three shapes of a page (interface 4.1, 4.5, 4.8).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shape {
+    /// `count`, `entities`; asked for by offset and limit.
+    Hosting,
+    /// `count`, `next`, `results`.
+    Vm,
+    /// `meta` with `total_count` and `next`, `objects`.
+    Charges,
+}
+
+/// A page, decoded.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Page<T> {
+    /// How many rows the whole listing has, where the page says so.
+    pub count: Option<u64>,
+    pub next: Next,
+    pub rows: Vec<T>,
+    /// Rows that could not be decoded.
+    pub rejected: u64,
+}
+
+/// What a page says of the next one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Next {
+    /// Null or empty: this was the last.
+    End,
+    /// Nothing that can be understood.
+    Unsaid,
+    At(Box<str>),
+}
+
+/// Decodes one page.
+pub(crate) fn page<R: RowOf>(
+    body: &[u8],
+    shape: Shape,
+    home: R::Home,
+    context: &Context,
+    notes: &mut Notes,
+) -> Result<Page<R::Model>, ErrorKind> {
+    let (list, count, next, rows) = match shape {
+        Shape::Hosting => {
+            let page: HostingPage<R> = object(body)?;
+            ("entities", page.count, Field::Missing, page.entities)
+        }
+        Shape::Vm => {
+            let page: VmPage<R> = object(body)?;
+            ("results", page.count, page.next, page.results)
+        }
+        Shape::Charges => {
+            let page: ChargePage<R> = object(body)?;
+            let Field::Value(meta) = page.meta else {
+                return Err(ErrorKind::WrongShape("$.meta is no object".into()));
+            };
+            ("objects", meta.total_count, meta.next, page.objects)
+        }
+    };
+    let Field::Value(rows) = rows else {
+        return Err(ErrorKind::WrongShape(format!("$.{list} is no list")));
+    };
+    let mut decoded = Page {
+        count: match count {
+            Field::Value(count) => Some(count),
+            Field::Missing | Field::Null | Field::Mistyped(_) => None,
+        },
+        next: match next {
+            Field::Null => Next::End,
+            Field::Value(next) if next.trim().is_empty() => Next::End,
+            Field::Value(next) => Next::At(next),
+            Field::Missing | Field::Mistyped(_) => Next::Unsaid,
+        },
+        rows: Vec::with_capacity(rows.len()),
+        rejected: 0,
+    };
+    for (index, row) in rows.into_iter().enumerate() {
+        let mut reader = Reader { context, notes, list: Some((list, index)) };
+        let Field::Value(row) = row else {
+            notes.refusal(|| format!("$.{list}[{index}]"), "no object");
+            decoded.rejected += 1;
+            continue;
+        };
+        match row.into_model(home, &mut reader) {
+            Ok(row) => decoded.rows.push(row),
+            Err(_) => decoded.rejected += 1,
+        }
+    }
+    Ok(decoded)
+}
+
+/// Decodes a record that stands alone.
+pub(crate) fn one<R: RowOf>(
+    body: &[u8],
+    home: R::Home,
+    context: &Context,
+    notes: &mut Notes,
+) -> Result<R::Model, ErrorKind> {
+    let record: R = object(body)?;
+    record.into_model(home, &mut Reader { context, notes, list: None }).map_err(|_| {
+        ErrorKind::WrongShape(notes.problems.first().map_or_else(String::new, ToString::to_string))
+    })
+}
+
+/// An object of the wire; anything else is either no JSON or of another shape.
+fn object<T: for<'de> Wire<'de>>(body: &[u8]) -> Result<T, ErrorKind> {
+    match tolerant::<Field<T>>(body) {
+        Ok(Field::Value(value)) => Ok(value),
+        Ok(Field::Missing | Field::Null | Field::Mistyped(_)) => {
+            Err(ErrorKind::WrongShape("it is no object".into()))
+        }
+        Err(error) => Err(ErrorKind::NotJson(error.to_string())),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "R: Wire<'de>"))]
+struct HostingPage<R> {
+    #[serde(default)]
+    count: Field<u64>,
+    #[serde(default)]
+    entities: Field<Vec<Field<R>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "R: Wire<'de>"))]
+struct VmPage<R> {
+    #[serde(default)]
+    count: Field<u64>,
+    #[serde(default)]
+    next: Field<Box<str>>,
+    #[serde(default)]
+    results: Field<Vec<Field<R>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "R: Wire<'de>"))]
+struct ChargePage<R> {
+    #[serde(default)]
+    meta: Field<Meta>,
+    #[serde(default)]
+    objects: Field<Vec<Field<R>>>,
+}
+
+#[derive(Deserialize)]
+struct Meta {
+    #[serde(default)]
+    total_count: Field<u64>,
+    #[serde(default)]
+    next: Field<Box<str>>,
+}
+row!(Meta);
+
+macro_rules! page_shape {
+    ($($name:ident),*) => {$(
+        impl<'de, R: Wire<'de>> Wire<'de> for $name<R> {
+            fn object<A: MapAccess<'de>>(object: A) -> Result<Option<Self>, A::Error> {
+                Deserialize::deserialize(MapAccessDeserializer::new(object)).map(Some)
+            }
+        }
+    )*};
+}
+page_shape!(HostingPage, VmPage, ChargePage);
