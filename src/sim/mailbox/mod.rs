@@ -1,0 +1,1 @@
+//! A mail catcher for `demo`.
