@@ -123,6 +123,22 @@ async fn an_unpaid_account_goes_dark_and_comes_back() {
 }
 
 #[tokio::test]
+async fn a_balance_of_nothing_is_not_above_nothing() {
+    let sim = Sim::start().await;
+    let report = "/api/v1/expected_balance/2026-03-20/";
+    let first = sim.get(report).await.json["charge_moments"][0].clone();
+    sim.obey("set_balance", json!({"amount": first["amount"]}));
+    let then = sim.get(report).await.json;
+    assert_eq!((&then["edd"], &then["charge_moments"][0]["balance"]), (&first["moment"], &json!("0.00")));
+    assert_eq!(
+        (&then["charge_moments"][0]["positive"], state(&sim).await["cut_off"].as_bool()),
+        (&json!(false), Some(false))
+    );
+    sim.obey("set_balance", json!({"amount": "0"}));
+    assert_eq!(state(&sim).await["cut_off"], true);
+}
+
+#[tokio::test]
 async fn a_timetable_happens_on_time_and_in_order() {
     let scenario = r#"
         [[event]]

@@ -231,6 +231,12 @@ async fn respond(
         Payload::Report(mut report) => {
             response = response.header(CONTENT_TYPE, "application/json");
             if sending == Sending::Whole {
+                // A million charges ahead take a moment: not on a thread that serves others.
+                let prepared = tokio::task::spawn_blocking(move || {
+                    report.prepare();
+                    report
+                });
+                let report = prepared.await.map_err(io::Error::other)?;
                 return response.body(SimBody::Report(Some(report))).map_err(io::Error::other);
             }
             let mut body = Vec::new();

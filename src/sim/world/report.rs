@@ -25,6 +25,8 @@ pub struct Report {
     cut_off: Option<NaiveDateTime>,
     form: (chrono_tz::Tz, DatetimeFormat),
     stage: Stage,
+    /// Worked out before the first byte, since it stands before the moments.
+    summary: Option<Summary>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -36,9 +38,9 @@ enum Stage {
 
 /// What a report says beside its moments.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Summary {
-    pub edd: Option<NaiveDateTime>,
-    pub expected_balance: Decimal,
+struct Summary {
+    edd: Option<NaiveDateTime>,
+    expected_balance: Decimal,
 }
 
 impl Report {
@@ -60,11 +62,17 @@ impl Report {
             cut_off: world.cut_off,
             form,
             stage: Stage::Head,
+            summary: None,
         }
     }
 
+    /// Does the part of the work that cannot be done piece by piece.
+    pub fn prepare(&mut self) {
+        self.summary = Some(self.project());
+    }
+
     /// Projects to the end: the disconnect date and the balance then.
-    pub fn summary(&self) -> Summary {
+    fn project(&self) -> Summary {
         let mut schedule = self.schedule.clone();
         let mut balance = self.balance;
         let mut edd = self.cut_off;
@@ -81,7 +89,7 @@ impl Report {
     pub fn render(&mut self, out: &mut Vec<u8>, size: usize) -> bool {
         let enough = out.len() + size;
         if self.stage == Stage::Head {
-            let summary = self.summary();
+            let summary = self.summary.take().unwrap_or_else(|| self.project());
             let edd = summary.edd.map(|at| stamp(at, self.form.0, self.form.1));
             let text = |value: &Option<String>| serde_json::to_string(value).unwrap_or_default();
             let head = format!(
