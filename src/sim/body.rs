@@ -1,0 +1,127 @@
+//! Bodies as they leave: whole, piece by piece, or broken on purpose; and a socket that can be reset.
+//! What a body says was decided before.
+
+use super::world::report::Report;
+use bytes::Bytes;
+use hyper::body::{Body, Frame, SizeHint};
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+/// How much of a report is rendered at once.
+const PIECE: usize = 64 * 1024;
+
+/// A response body.
+pub enum SimBody {
+    /// all of it at once
+    Whole(Option<Bytes>),
+    /// a part of what was announced, then nothing (`reset` none) or a reset
+    Part { part: Option<Bytes>, announced: u64, reset: Option<Arc<AtomicBool>> },
+    /// blanks, then the rest
+    Blanks { left: u64, rest: Option<Bytes> },
+    /// a report, rendered while it is sent
+    Report(Option<Box<Report>>),
+}
+
+impl Body for SimBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        match self.get_mut() {
+            SimBody::Whole(bytes) => {
+                Poll::Ready(bytes.take().filter(|b| !b.is_empty()).map(|b| Ok(Frame::data(b))))
+            }
+            SimBody::Part { part, reset, .. } => match (part.take(), reset) {
+                (Some(bytes), _) => Poll::Ready(Some(Ok(Frame::data(bytes)))),
+                // Nobody is woken: the client's patience ends it, or the server's stop.
+                (None, None) => Poll::Pending,
+                (None, Some(flag)) => {
+                    flag.store(true, Ordering::Relaxed);
+                    Poll::Ready(Some(Err(io::ErrorKind::ConnectionReset.into())))
+                }
+            },
+            SimBody::Blanks { left, rest } => {
+                if *left == 0 {
+                    return Poll::Ready(rest.take().map(|b| Ok(Frame::data(b))));
+                }
+                let size = usize::try_from(*left).unwrap_or(usize::MAX).min(PIECE);
+                *left -= size as u64;
+                Poll::Ready(Some(Ok(Frame::data(vec![b' '; size].into()))))
+            }
+            SimBody::Report(slot) => {
+                let Some(report) = slot else { return Poll::Ready(None) };
+                let mut piece = Vec::with_capacity(PIECE + 1024);
+                if !report.render(&mut piece, PIECE) {
+                    *slot = None;
+                }
+                Poll::Ready(Some(Ok(Frame::data(piece.into()))))
+            }
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            SimBody::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |b| b.len() as u64)),
+            SimBody::Part { announced, .. } => SizeHint::with_exact(*announced),
+            SimBody::Blanks { left, rest } => {
+                SizeHint::with_exact(left + rest.as_ref().map_or(0, |b| b.len() as u64))
+            }
+            SimBody::Report(_) => SizeHint::default(),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, SimBody::Whole(bytes) if bytes.as_ref().is_none_or(Bytes::is_empty))
+    }
+}
+
+/// A socket that resets its connection when it is dropped with the flag set.
+pub struct Socket {
+    pub stream: TcpStream,
+    pub reset: Arc<AtomicBool>,
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        if self.reset.load(Ordering::Relaxed) {
+            // Without linger, closing sends RST: what a reset looks like from the other end.
+            let _ = self.stream.set_zero_linger();
+        }
+    }
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buf)
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // An orderly end before the reset would hide it.
+        if self.reset.load(Ordering::Relaxed) {
+            return Poll::Ready(Ok(()));
+        }
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,163 @@
+//! Puts a fault on an answer: instead of it, into its JSON, or into how its body is sent.
+//! Which faults a request meets is decided next door.
+
+use super::{Fault, Kind};
+use crate::sim::answer::{Answer, Payload, Refusal};
+use crate::sim::options::ErrorBody;
+use serde_json::Value;
+
+/// How a body is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sending {
+    Whole,
+    /// half, then nothing more
+    Stall,
+    /// so many bytes, then a reset
+    Reset(u64),
+    /// so many blanks first
+    Blanks(u64),
+}
+
+/// What the fault answers with, without asking the account.
+pub fn instead(fault: &Fault, host: &str, path: &str, shape: ErrorBody) -> Option<Answer> {
+    match fault.kind {
+        Kind::Status => {
+            let code = fault.code.unwrap_or(503);
+            let mut answer = Refusal::new(code, "", "simulated fault").into_answer(shape);
+            if let Some(seconds) = fault.retry_after {
+                answer = answer.with("retry-after", seconds.to_string());
+            }
+            Some(answer)
+        }
+        Kind::ExpiredCredentials => {
+            Some(Refusal::new(401, "", "credentials have expired").into_answer(shape))
+        }
+        Kind::HtmlPage => {
+            let page = "<!DOCTYPE html><html><head><title>Maintenance</title></head>\
+                        <body><h1>We'll be back soon</h1></body></html>";
+            Some(Answer {
+                payload: Payload::Text("text/html; charset=utf-8", page.to_owned()),
+                ..Answer::empty(fault.code.unwrap_or(200))
+            })
+        }
+        Kind::Redirect => {
+            let to = fault.to.clone().unwrap_or_else(|| format!("http://{host}/elsewhere{path}"));
+            Some(Answer::empty(fault.code.unwrap_or(302)).with("location", to))
+        }
+        Kind::Delay
+        | Kind::Stall
+        | Kind::TruncatedJson
+        | Kind::InvalidJson
+        | Kind::WrongTypes
+        | Kind::HugeBody
+        | Kind::ForeignNext
+        | Kind::NextLoop
+        | Kind::ShiftingRows
+        | Kind::DuplicateRows
+        | Kind::WrongCount
+        | Kind::Reset => None,
+    }
+}
+
+/// How far a page is shifted by these faults.
+pub fn shift(faults: &[Fault]) -> i64 {
+    faults.iter().filter(|f| f.kind == Kind::ShiftingRows).map(|f| f.by.unwrap_or(1)).sum()
+}
+
+/// Changes a JSON body as the fault says. `here` is the request's own URL and `path` its path and query.
+pub fn within(fault: &Fault, body: Vec<u8>, here: &str, path: &str) -> Vec<u8> {
+    match fault.kind {
+        Kind::TruncatedJson => body[..body.len() - body.len().div_ceil(3)].to_vec(),
+        Kind::InvalidJson => b"{\"count\": 1, \"results\": [{\"id\": 1,, ]".to_vec(),
+        Kind::WrongTypes | Kind::ForeignNext | Kind::NextLoop | Kind::DuplicateRows | Kind::WrongCount => {
+            let Ok(mut json) = serde_json::from_slice(&body) else { return body };
+            change(fault, &mut json, here, path);
+            serde_json::to_vec(&json).unwrap_or(body)
+        }
+        Kind::Status
+        | Kind::Delay
+        | Kind::Stall
+        | Kind::HtmlPage
+        | Kind::HugeBody
+        | Kind::Redirect
+        | Kind::ShiftingRows
+        | Kind::Reset
+        | Kind::ExpiredCredentials => body,
+    }
+}
+
+/// How a body of `length` is sent under the fault, if it changes that.
+pub fn sending(fault: &Fault) -> Option<Sending> {
+    match fault.kind {
+        Kind::Stall => Some(Sending::Stall),
+        Kind::Reset => Some(Sending::Reset(fault.bytes.unwrap_or(0))),
+        Kind::HugeBody => Some(Sending::Blanks(fault.bytes.unwrap_or(64 << 20))),
+        Kind::Status
+        | Kind::Delay
+        | Kind::TruncatedJson
+        | Kind::InvalidJson
+        | Kind::WrongTypes
+        | Kind::HtmlPage
+        | Kind::Redirect
+        | Kind::ForeignNext
+        | Kind::NextLoop
+        | Kind::ShiftingRows
+        | Kind::DuplicateRows
+        | Kind::WrongCount
+        | Kind::ExpiredCredentials => None,
+    }
+}
+
+fn change(fault: &Fault, json: &mut Value, here: &str, path: &str) {
+    if fault.kind == Kind::WrongTypes {
+        mistype(json, fault.fields.as_deref(), true);
+        return;
+    }
+    if fault.kind == Kind::DuplicateRows {
+        for list in ["entities", "results", "objects", "charge_moments"] {
+            if let Some(rows) = json.get_mut(list).and_then(Value::as_array_mut).filter(|rows| rows.len() > 1)
+            {
+                let first = rows[0].clone();
+                rows.pop();
+                rows.push(first);
+            }
+        }
+        return;
+    }
+    // Charges keep count and next in `meta`.
+    let charges = json.get("meta").is_some();
+    let Some(page) = (if charges { json.get_mut("meta") } else { Some(json) }) else { return };
+    if fault.kind == Kind::WrongCount {
+        let name = if charges { "total_count" } else { "count" };
+        if let Some(count) = page.get(name).and_then(Value::as_i64) {
+            page[name] = (count + fault.by.unwrap_or(1)).into();
+        }
+    } else if page.get("next").is_some() {
+        let foreign = || fault.to.clone().unwrap_or_else(|| format!("http://127.0.0.2:9{path}"));
+        let own = || if charges { path.to_owned() } else { here.to_owned() };
+        page["next"] = Value::String(if fault.kind == Kind::ForeignNext { foreign() } else { own() });
+    }
+}
+
+/// Gives values types they must not have; the page's own shape stays.
+fn mistype(json: &mut Value, fields: Option<&[String]>, top: bool) {
+    match json {
+        Value::Array(items) => items.iter_mut().for_each(|v| mistype(v, fields, false)),
+        Value::Object(map) => {
+            for (name, value) in map {
+                let paging = top && matches!(name.as_str(), "count" | "next" | "previous" | "meta");
+                let meant = fields.is_none_or(|f| f.contains(name));
+                match value {
+                    Value::Array(_) | Value::Object(_) if !paging => mistype(value, fields, false),
+                    _ if paging || !meant => {}
+                    Value::String(text) => *value = serde_json::json!({ "value": text }),
+                    Value::Number(_) => *value = serde_json::json!(["x"]),
+                    Value::Bool(_) => *value = Value::String("perhaps".to_owned()),
+                    Value::Null => *value = serde_json::json!([]),
+                    Value::Array(_) | Value::Object(_) => {}
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}

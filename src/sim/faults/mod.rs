@@ -1,0 +1,169 @@
+//! Faults: what can be made to go wrong, where, and how often (docs/provider.md, "Faults"). Which answers they
+//! change is decided here, how is apply.rs.
+
+pub mod apply;
+
+use super::auth::Group;
+use serde::{Deserialize, Serialize};
+
+/// What goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// an error status: `code` (503), `retry_after` seconds
+    Status,
+    /// the answer comes `seconds` late
+    Delay,
+    /// half the body, then nothing more
+    Stall,
+    /// the body ends early, as if complete
+    TruncatedJson,
+    /// not JSON
+    InvalidJson,
+    /// values of other types in records; `fields` names which, all without
+    WrongTypes,
+    /// a web page instead of JSON: `code` (200)
+    HtmlPage,
+    /// the answer after `bytes` (64 MiB) of blanks
+    HugeBody,
+    /// 302 `to` an address
+    Redirect,
+    /// `next` on another host: `to`
+    ForeignNext,
+    /// `next` leads to the page itself
+    NextLoop,
+    /// pages after the first start `by` (1) rows later, as if rows before them had gone
+    ShiftingRows,
+    /// a page's first row stands in its last place as well
+    DuplicateRows,
+    /// `count` (or `total_count`) is off `by` (1)
+    WrongCount,
+    /// the connection is reset, after `bytes` of the body if given
+    Reset,
+    /// 401 whatever the credentials
+    ExpiredCredentials,
+}
+
+/// A fault, where and how often it shows.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fault {
+    pub kind: Kind,
+    /// hosting, vm, billing, all, or the beginning of a path
+    #[serde(default = "everywhere")]
+    pub on: String,
+    /// To switch it off by.
+    pub name: Option<String>,
+    /// Only requests of this method.
+    pub method: Option<String>,
+    /// How many requests it shows on; without, until it is switched off.
+    pub count: Option<u32>,
+    pub code: Option<u16>,
+    pub retry_after: Option<u32>,
+    pub seconds: Option<f64>,
+    pub bytes: Option<u64>,
+    pub by: Option<i64>,
+    pub to: Option<String>,
+    pub fields: Option<Vec<String>>,
+}
+
+fn everywhere() -> String {
+    "all".to_owned()
+}
+
+impl Fault {
+    /// A fault of a kind in a place, until it is switched off.
+    pub fn new(kind: Kind, on: &str) -> Fault {
+        Fault {
+            kind,
+            on: on.to_owned(),
+            name: None,
+            method: None,
+            count: None,
+            code: None,
+            retry_after: None,
+            seconds: None,
+            bytes: None,
+            by: None,
+            to: None,
+            fields: None,
+        }
+    }
+
+    fn meets(&self, group: Group, method: &str, path: &str) -> bool {
+        let here = match self.on.as_str() {
+            "all" => true,
+            "hosting" => group == Group::Hosting,
+            "vm" => group == Group::Vm,
+            "billing" => group == Group::Billing,
+            prefix => prefix.starts_with('/') && path.starts_with(prefix),
+        };
+        here && self.method.as_ref().is_none_or(|m| m.eq_ignore_ascii_case(method))
+    }
+}
+
+/// The faults switched on.
+#[derive(Debug, Default)]
+pub struct Faults {
+    on: Vec<Fault>,
+}
+
+impl Faults {
+    pub fn add(&mut self, fault: Fault) {
+        self.on.push(fault);
+    }
+
+    /// Switches off those of a name (or of a kind of that name), or all.
+    pub fn clear(&mut self, name: Option<&str>) {
+        let kind_of =
+            |f: &Fault| serde_json::to_value(f.kind).ok().and_then(|v| v.as_str().map(str::to_owned));
+        self.on.retain(|f| {
+            name.is_some_and(|n| f.name.as_deref() != Some(n) && kind_of(f).as_deref() != Some(n))
+        });
+    }
+
+    pub fn list(&self) -> &[Fault] {
+        &self.on
+    }
+
+    /// Those a request meets; each counts it.
+    pub fn meet(&mut self, group: Group, method: &str, path: &str) -> Vec<Fault> {
+        let mut met = Vec::new();
+        self.on.retain_mut(|fault| {
+            if !fault.meets(group, method, path) {
+                return true;
+            }
+            met.push(fault.clone());
+            match &mut fault.count {
+                None => true,
+                Some(left) => {
+                    *left = left.saturating_sub(1);
+                    *left > 0
+                }
+            }
+        });
+        met
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_shows_where_and_as_often_as_it_says() {
+        let mut faults = Faults::default();
+        faults.add(Fault { count: Some(2), ..Fault::new(Kind::Status, "vm") });
+        faults.add(Fault { name: Some("x".into()), ..Fault::new(Kind::Reset, "/api/v1/charge/") });
+        let vms = "/api/cvds/v1/vms/";
+        assert_eq!(faults.meet(Group::Hosting, "GET", "/api/v1/hosting/containers/").len(), 0);
+        assert_eq!(faults.meet(Group::Vm, "GET", vms).len(), 1);
+        assert_eq!(faults.meet(Group::Vm, "GET", vms).len(), 1);
+        assert_eq!(faults.meet(Group::Vm, "GET", vms).len(), 0);
+        assert_eq!(faults.meet(Group::Billing, "GET", "/api/v1/charge/").len(), 1);
+        faults.clear(Some("y"));
+        assert_eq!(faults.list().len(), 1);
+        faults.clear(Some("x"));
+        assert_eq!(faults.list().len(), 0);
+    }
+}

@@ -1,0 +1,81 @@
+//! Rate limits of section 8: how many requests of a kind fit into any 60 s. What happens past them is the
+//! caller's choice.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use std::collections::{HashMap, VecDeque};
+
+/// A kind of request that has a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Limited {
+    VmCreate,
+    VmList,
+    VmStartStop,
+    KeyCreate,
+    KeyList,
+}
+
+impl Limited {
+    /// The limit a request falls under, if any.
+    pub fn of(method: &str, path: &[&str]) -> Option<Limited> {
+        match (method, path) {
+            ("POST", ["api", "cvds", "v1", "vms"]) => Some(Limited::VmCreate),
+            ("GET", ["api", "cvds", "v1", "vms"]) => Some(Limited::VmList),
+            ("POST", ["api", "cvds", "v1", "vms", _, "start" | "stop"]) => Some(Limited::VmStartStop),
+            ("POST", ["api", "cvds", "v1", "ssh-keys"]) => Some(Limited::KeyCreate),
+            ("GET", ["api", "cvds", "v1", "ssh-keys"]) => Some(Limited::KeyList),
+            _ => None,
+        }
+    }
+
+    fn per_minute(self) -> usize {
+        match self {
+            Limited::VmCreate | Limited::KeyCreate => 2,
+            Limited::VmList | Limited::KeyList => 200,
+            Limited::VmStartStop => 50,
+        }
+    }
+}
+
+/// When the requests of each kind came.
+#[derive(Debug, Default)]
+pub struct Limits {
+    seen: HashMap<Limited, VecDeque<DateTime<Utc>>>,
+}
+
+impl Limits {
+    /// Counts a request; past the limit it is not counted and the seconds to wait come back.
+    pub fn admit(&mut self, kind: Limited, now: DateTime<Utc>) -> Result<(), i64> {
+        let seen = self.seen.entry(kind).or_default();
+        let window = TimeDelta::seconds(60);
+        while seen.front().is_some_and(|t| now - *t >= window) {
+            seen.pop_front();
+        }
+        match seen.front() {
+            Some(first) if seen.len() >= kind.per_minute() => {
+                let wait = window - (now - *first);
+                Err((wait.num_milliseconds() + 999) / 1000)
+            }
+            Some(_) | None => {
+                seen.push_back(now);
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_third_creation_in_a_minute_waits_for_the_first_to_leave() {
+        let at = |s: i64| DateTime::from_timestamp(1_700_000_000 + s, 0).unwrap();
+        let mut limits = Limits::default();
+        assert_eq!(limits.admit(Limited::VmCreate, at(0)), Ok(()));
+        assert_eq!(limits.admit(Limited::VmCreate, at(10)), Ok(()));
+        assert_eq!(limits.admit(Limited::VmCreate, at(20)), Err(40));
+        assert_eq!(limits.admit(Limited::KeyCreate, at(20)), Ok(()), "kinds do not share a budget");
+        assert_eq!(limits.admit(Limited::VmCreate, at(60)), Ok(()));
+        assert_eq!(limits.admit(Limited::VmCreate, at(61)), Err(9));
+    }
+}

@@ -1,0 +1,95 @@
+//! A mail catcher for `demo` and tests: takes any mail over SMTP, shows it over HTTP, delivers nothing.
+//! What it caught stays in memory and goes with the process.
+
+mod smtp;
+mod view;
+mod web;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+/// Mails kept; older ones go.
+const MOST_MAILS: usize = 1000;
+
+/// A mail as it was taken.
+#[derive(Debug, Clone)]
+pub struct Caught {
+    /// its number, from 1
+    pub number: usize,
+    pub from: String,
+    pub to: Vec<String>,
+    pub subject: String,
+    pub raw: Arc<[u8]>,
+}
+
+/// The mail catcher.
+#[derive(Debug)]
+pub struct Mailbox {
+    mails: Mutex<Vec<Caught>>,
+    newest: watch::Sender<Option<Caught>>,
+}
+
+impl Default for Mailbox {
+    fn default() -> Mailbox {
+        Mailbox { mails: Mutex::default(), newest: watch::Sender::new(None) }
+    }
+}
+
+impl Mailbox {
+    /// An empty one, to be shared by its two servers.
+    pub fn new() -> Arc<Mailbox> {
+        Arc::new(Mailbox::default())
+    }
+
+    /// How many mails were caught, ever.
+    pub fn count(&self) -> usize {
+        self.mails().last().map_or(0, |m| m.number)
+    }
+
+    /// The mails still kept, oldest first.
+    pub fn caught(&self) -> Vec<Caught> {
+        self.mails().clone()
+    }
+
+    /// A mail by its number.
+    pub fn mail(&self, number: usize) -> Option<Caught> {
+        self.mails().iter().find(|m| m.number == number).cloned()
+    }
+
+    /// Tells of each mail as it is caught. Mails that come faster than the receiver looks are told of by the
+    /// newest; their numbers show the gap, and `caught` has them all.
+    pub fn subscribe(&self) -> watch::Receiver<Option<Caught>> {
+        self.newest.subscribe()
+    }
+
+    /// Takes mail over SMTP until `stop`.
+    pub async fn serve_smtp(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
+        smtp::serve(self, listener, stop).await;
+    }
+
+    /// Shows the mail over HTTP until `stop`.
+    pub async fn serve_web(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
+        web::serve(self, listener, stop).await;
+    }
+
+    fn mails(&self) -> MutexGuard<'_, Vec<Caught>> {
+        self.mails.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn keep(&self, from: String, to: Vec<String>, raw: Vec<u8>) {
+        let subject = view::subject(&raw);
+        let caught = {
+            let mut mails = self.mails();
+            let number = mails.last().map_or(0, |m| m.number) + 1;
+            let caught = Caught { number, from, to, subject, raw: raw.into() };
+            mails.push(caught.clone());
+            if mails.len() > MOST_MAILS {
+                mails.remove(0);
+            }
+            caught
+        };
+        self.newest.send_replace(Some(caught));
+    }
+}

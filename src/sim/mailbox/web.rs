@@ -1,0 +1,89 @@
+//! The HTTP side of the mail catcher: which page is where, and what a page may do. What is on them is view.rs.
+
+use super::{Mailbox, view};
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Our own pages: no scripts, nothing from elsewhere.
+const OURS: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; base-uri 'none'; \
+                    form-action 'none'; frame-ancestors 'none'";
+/// A mail's HTML: inline styles and its own pictures, in a sandbox even when opened by itself.
+const THEIRS: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+
+pub async fn serve(mailbox: Arc<Mailbox>, listener: TcpListener, stop: CancellationToken) {
+    let connections = TaskTracker::new();
+    loop {
+        let stream = tokio::select! {
+            () = stop.cancelled() => break,
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
+                Err(_) => {
+                    // Out of descriptors: let some connections end first.
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    continue;
+                }
+            },
+        };
+        let (mailbox, stop) = (Arc::clone(&mailbox), stop.clone());
+        connections.spawn(async move {
+            let service = service_fn(|request| answer(&mailbox, request));
+            let connection = hyper::server::conn::http1::Builder::new()
+                .timer(TokioTimer::new())
+                .serve_connection(TokioIo::new(stream), service);
+            tokio::pin!(connection);
+            tokio::select! {
+                _ = connection.as_mut() => return,
+                () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
+            }
+            let _ = tokio::time::timeout(Duration::from_secs(2), connection).await;
+        });
+    }
+    connections.close();
+    connections.wait().await;
+}
+
+async fn answer(mailbox: &Mailbox, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    const HTML: &str = "text/html; charset=utf-8";
+    let path = request.uri().path().trim_matches('/').to_owned();
+    let parts: Vec<&str> = path.split('/').collect();
+    let mail = parts.get(1).and_then(|n| n.parse().ok()).and_then(|n| mailbox.mail(n));
+    let found: Option<(&str, &str, Vec<u8>)> = match (parts.as_slice(), &mail) {
+        ([""], _) => Some((HTML, OURS, view::index(&mailbox.caught()).into_bytes())),
+        (["mail", _], Some(mail)) => Some((HTML, OURS, view::mail(mail).into_bytes())),
+        (["mail", _, "html"], Some(mail)) => view::html(mail).map(|html| (HTML, THEIRS, html.into_bytes())),
+        (["mail", _, "raw"], Some(mail)) => Some(("text/plain; charset=utf-8", OURS, mail.raw.to_vec())),
+        (["mail", _, "part", k], Some(mail)) => {
+            k.parse().ok().and_then(|k| view::part(mail, k)).map(|(kind, bytes)| (kind, THEIRS, bytes))
+        }
+        _ => None,
+    };
+    let allowed = request.method() == Method::GET;
+    let (status, (kind, policy, body)) = match found {
+        _ if !allowed => (StatusCode::METHOD_NOT_ALLOWED, (HTML, OURS, b"only GET".to_vec())),
+        Some(found) => (StatusCode::OK, found),
+        None => (StatusCode::NOT_FOUND, (HTML, OURS, b"no such page".to_vec())),
+    };
+    let mut response = Response::new(Full::new(Bytes::from(body)));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    for (name, value) in
+        [(CONTENT_TYPE, kind), (CONTENT_SECURITY_POLICY, policy), (X_CONTENT_TYPE_OPTIONS, "nosniff")]
+    {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            headers.insert(name, value);
+        }
+    }
+    Ok(response)
+}

@@ -1,0 +1,123 @@
+//! Flags of `hostwatch simulate`: size of the account, credentials, and one switch for each thing the interface
+//! leaves open. Holds them; decides nothing.
+
+use super::time::DatetimeFormat;
+use std::path::PathBuf;
+
+/// Body of an error answer (section 7: shape not shown).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum ErrorBody {
+    /// `{"errors": {"field": ["what is wrong"]}}`
+    Errors,
+    /// `{"detail": "field: what is wrong"}`
+    Detail,
+    /// plain text
+    Text,
+    /// no body
+    Empty,
+}
+
+/// What a request past a rate limit gets (section 8: not shown).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum PastTheLimit {
+    /// 429 with Retry-After
+    #[value(name = "429")]
+    TooManyRequests,
+    /// the answer, as if there were no limit
+    Serve,
+}
+
+/// Whether the deprecated SSH key API (sections 4.6 and 9) still answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum SshKeys {
+    /// as documented
+    On,
+    /// 410 to everything
+    Gone,
+}
+
+/// Order of the charge list (section 4.8: not shown).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum ChargeOrder {
+    /// newest first
+    Newest,
+    /// oldest first
+    Oldest,
+}
+
+/// Flags of `hostwatch simulate`.
+#[derive(clap::Args, Debug, Clone)]
+pub struct Args {
+    /// Address to listen on
+    #[arg(long, default_value = "127.0.0.1:10246", value_name = "ADDRESS")]
+    pub listen_address: String,
+    /// Token the hosting endpoints ask for
+    #[arg(long, default_value = "hosting-token", value_name = "TOKEN")]
+    pub hosting_token: String,
+    /// API key the VM endpoints ask for
+    #[arg(long, default_value = "vm-api-key", value_name = "KEY")]
+    pub vm_api_key: String,
+    /// User name the billing endpoints ask for
+    #[arg(long, default_value = "billing-user", value_name = "NAME")]
+    pub billing_username: String,
+    /// Password the billing endpoints ask for
+    #[arg(long, default_value = "billing-password", value_name = "PASSWORD")]
+    pub billing_password: String,
+    /// Scenario file (TOML): size, orders, balance, timetable; see docs/provider.md
+    #[arg(long, value_name = "FILE")]
+    pub scenario: Option<PathBuf>,
+    /// Number of VMs
+    #[arg(long, value_name = "N")]
+    pub vms: Option<usize>,
+    /// Number of containers
+    #[arg(long, value_name = "N")]
+    pub containers: Option<usize>,
+    /// Number of sites
+    #[arg(long, value_name = "N")]
+    pub sites: Option<usize>,
+    /// Seed: the same seed and scenario make the same account
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Open the /_sim/ endpoints: set states, move time, pay, switch faults
+    #[arg(long)]
+    pub control: bool,
+    /// Form of datetimes in records
+    #[arg(long, value_enum, default_value = "naive", value_name = "FORM")]
+    pub datetime_format: DatetimeFormat,
+    /// Codes of ENABLED, DISABLED_BY_SERVICE, DISABLED_BY_ADMIN, DISABLED_BY_QUOTA, in this order
+    #[arg(long, value_delimiter = ',', default_values_t = [0_i64, 1, 2, 3], allow_negative_numbers = true, value_name = "A,B,C,D")]
+    pub container_state_codes: Vec<i64>,
+    /// Word before the hosting token; "" for none, "any" for any word or none
+    #[arg(long, default_value = "any", value_name = "WORD")]
+    pub hosting_auth_scheme: String,
+    /// Body of error answers
+    #[arg(long, value_enum, default_value = "errors", value_name = "SHAPE")]
+    pub error_body: ErrorBody,
+    /// Rows on a page of VMs, SSH keys and IPs
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000), value_name = "N")]
+    pub vm_page_size: u32,
+    /// Query parameter that selects the page size of VMs, SSH keys and IPs; without it there is none
+    #[arg(long, value_name = "NAME")]
+    pub vm_page_size_parameter: Option<String>,
+    /// What a request past a rate limit gets
+    #[arg(long, value_enum, default_value = "429", value_name = "WHAT")]
+    pub past_the_limit: PastTheLimit,
+    /// Whether the deprecated SSH key API answers
+    #[arg(long, value_enum, default_value = "on", value_name = "WHETHER")]
+    pub ssh_keys: SshKeys,
+    /// Order of the charge list
+    #[arg(long, value_enum, default_value = "newest", value_name = "ORDER")]
+    pub charge_order: ChargeOrder,
+}
+
+impl Default for Args {
+    /// The flags of a bare `hostwatch simulate`.
+    fn default() -> Args {
+        #[derive(clap::Parser)]
+        struct Bare {
+            #[command(flatten)]
+            args: Args,
+        }
+        <Bare as clap::Parser>::parse_from(["simulate"]).args
+    }
+}

@@ -1,0 +1,51 @@
+//! Billing data, read only: the three operations of section 4.8.
+
+use super::{Request, id, ok, page};
+use crate::sim::answer::{Answer, Outcome, Payload, Refusal};
+use crate::sim::options::ChargeOrder;
+use crate::sim::world::World;
+use crate::sim::world::report::Report;
+use chrono::{Months, NaiveDate, NaiveTime};
+
+/// Expected charges and balance as of the start of a day. What is past, or more than two years off, is "no such
+/// data" (404 is the only refusal section 4.8 lists).
+pub fn expected_balance(world: &mut World, rq: &Request<'_>, date: &str) -> Option<Outcome> {
+    (rq.method == "GET").then(|| {
+        let refused = |why: &str| Refusal::new(404, "date", why);
+        let written = date.len() == 10;
+        let date = NaiveDate::parse_from_str(date, "%Y-%m-%d").ok().filter(|_| written);
+        let date = date.ok_or_else(|| refused("must be a date, YYYY-MM-DD"))?;
+        let today = world.local_now().date();
+        if date < today {
+            return Err(refused("is past"));
+        }
+        if date > today + Months::new(24) {
+            return Err(refused("is more than two years away"));
+        }
+        let report = Report::of(world, date.and_time(NaiveTime::MIN), rq.args);
+        Ok(Answer { payload: Payload::Report(Box::new(report)), ..Answer::empty(200) })
+    })
+}
+
+/// The list of charges and one of them.
+pub fn charges(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outcome> {
+    let wire = rq.wire(world);
+    let rows = world.ledger.charges.rows();
+    match (rq.method, rest) {
+        ("GET", []) => {
+            let at = |n: usize| match rq.args.charge_order {
+                ChargeOrder::Oldest => rows.get(n),
+                ChargeOrder::Newest => rows.get(rows.len().checked_sub(n + 1)?),
+            };
+            Some(page::with_meta(rq, rows.len(), at, |charge| wire.charge(charge)))
+        }
+        ("GET", [part]) => match id(part, "charge") {
+            Ok(id) => match world.ledger.charges.get(id) {
+                Some(charge) => ok(&wire.charge(charge)),
+                None => Some(Err(Refusal::not_found("charge"))),
+            },
+            Err(refusal) => Some(Err(refusal)),
+        },
+        _ => None,
+    }
+}

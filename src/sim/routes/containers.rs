@@ -1,0 +1,94 @@
+//! Containers: the five operations of section 4.1.
+
+use super::{Request, id, ok, page};
+use crate::sim::answer::{Answer, Outcome, Refusal};
+use crate::sim::validate::Fields;
+use crate::sim::world::{NewContainer, World};
+
+pub fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outcome> {
+    match (rq.method, rest) {
+        ("GET", []) => {
+            let wire = rq.wire(world);
+            Some(page::entities(rq, world.containers.rows(), |c| Some(wire.container(c))))
+        }
+        ("POST", []) => Some(create(world, rq)),
+        ("GET", [part]) => match find(world, part) {
+            Ok(id) => ok(&rq.wire(world).container(world.containers.get(id)?)),
+            Err(refusal) => Some(Err(refusal)),
+        },
+        ("PUT", [part]) => Some(find(world, part).and_then(|id| update(world, rq, id))),
+        ("DELETE", [part]) => Some(find(world, part).and_then(|id| delete(world, rq, id))),
+        _ => None,
+    }
+}
+
+fn find(world: &World, part: &str) -> Result<u64, Refusal> {
+    let id = id(part, "container")?;
+    world.containers.get(id).map(|c| c.id).ok_or_else(|| Refusal::not_found("container"))
+}
+
+fn shown(world: &World, rq: &Request<'_>, id: u64, status: u16) -> Outcome {
+    let container = world.containers.get(id).ok_or_else(|| Refusal::not_found("container"))?;
+    Ok(Answer::json(status, &rq.wire(world).container(container)))
+}
+
+/// Sizes are MB above nothing.
+const MOST_MB: i64 = u32::MAX as i64;
+
+fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
+    let mut fields = Fields::json(rq.body)?;
+    let name = fields.required_text("name");
+    let memory_limit = fields.required_int("memory_limit");
+    let quota = fields.required_int("quota");
+    let environment = fields.required_int("environment");
+    for (field, value, low, high) in [
+        ("memory_limit", memory_limit, 1, MOST_MB),
+        ("quota", quota, 1, MOST_MB),
+        ("environment", environment, 0, 3),
+    ] {
+        let there = fields.has(field);
+        fields.check(field, !there || (low..=high).contains(&value), format!("must be from {low} to {high}"));
+    }
+    fields.text("password");
+    fields.flag("create_packet");
+    let redis = fields.int_within("redis", 0, MOST_MB).filter(|mb| *mb > 0);
+    let memcache = fields.int_within("memcache", 0, MOST_MB).filter(|mb| *mb > 0);
+    fields.finish()?;
+    let now = world.local_now();
+    let new = NewContainer { name, memory_limit, quota, environment, redis, memcache };
+    let id = world.add_container(new, now, true);
+    shown(world, rq, id, 201)
+}
+
+fn update(world: &mut World, rq: &Request<'_>, id: u64) -> Outcome {
+    let mut fields = Fields::json(rq.body)?;
+    let name = fields.has("name").then(|| fields.required_text("name"));
+    let memory_limit = fields.int_within("memory_limit", 1, MOST_MB);
+    let quota = fields.int_within("quota", 1, MOST_MB);
+    let (redis, memcache) = (fields.int_or_null("redis"), fields.int_or_null("memcache"));
+    fields.text("password");
+    fields.flag("update_packet");
+    fields.finish()?;
+    world.touch_container(id);
+    if let Some(container) = world.containers.get_mut(id) {
+        container.name = name.unwrap_or_else(|| container.name.clone());
+        container.memory_limit = memory_limit.unwrap_or(container.memory_limit);
+        container.quota = quota.unwrap_or(container.quota);
+        container.redis = redis.unwrap_or(container.redis).filter(|mb| *mb > 0);
+        container.memcache = memcache.unwrap_or(container.memcache).filter(|mb| *mb > 0);
+    }
+    // 201 for an update as well: so says section 4.1.
+    shown(world, rq, id, 201)
+}
+
+/// When deletion is forbidden is not shown: here, while there are sites in it or it is being transferred.
+fn delete(world: &mut World, rq: &Request<'_>, id: u64) -> Outcome {
+    let container = world.containers.get(id).ok_or_else(|| Refusal::not_found("container"))?;
+    if !container.sites.is_empty() || container.in_transfer {
+        let why = if container.in_transfer { "it is being transferred" } else { "there are sites in it" };
+        return Err(Refusal::new(400, "container", format!("deletion is forbidden: {why}")));
+    }
+    let answer = shown(world, rq, id, 200);
+    world.remove_container(id);
+    answer
+}

@@ -1,0 +1,49 @@
+//! IP addresses of VMs: the five operations of section 4.7.
+
+use super::{Request, id, page};
+use crate::sim::answer::{Answer, Outcome, Refusal};
+use crate::sim::validate::Fields;
+use crate::sim::world::World;
+
+pub fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outcome> {
+    match (rq.method, rest) {
+        ("GET", []) => Some(list(world, rq)),
+        ("POST", []) => Some(create(world, rq)),
+        ("GET", [part]) => Some(id(part, "ip").and_then(|id| shown(world, rq, id, 200))),
+        ("DELETE", [part]) => Some(id(part, "ip").and_then(|id| {
+            world.remove_ip(id).ok_or_else(|| Refusal::not_found("ip"))?;
+            Ok(Answer::empty(204))
+        })),
+        _ => None,
+    }
+}
+
+/// All, or those of the VM that `vm` names by its id or its `vm_id`; an unknown one has none.
+fn list(world: &World, rq: &Request<'_>) -> Outcome {
+    let wire = rq.wire(world);
+    let Some(wanted) = rq.param("vm") else {
+        return page::numbered(rq, world.ips.rows(), |ip| wire.ip(ip));
+    };
+    let number = wanted.parse().ok();
+    let vm = world.vms.rows().iter().find(|vm| Some(vm.id) == number || vm.vm_id == wanted);
+    let rows: Vec<_> =
+        vm.map(|vm| vm.ips.iter().filter_map(|id| world.ips.get(*id)).collect()).unwrap_or_default();
+    page::numbered(rq, &rows, |ip| wire.ip(ip))
+}
+
+fn shown(world: &World, rq: &Request<'_>, id: u64, status: u16) -> Outcome {
+    let ip = world.ips.get(id).ok_or_else(|| Refusal::not_found("ip"))?;
+    Ok(Answer::json(status, &rq.wire(world).ip(ip)))
+}
+
+fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
+    let mut fields = Fields::form(rq.body);
+    let (vm_id, version) = (fields.required_text("vm_id"), fields.required_int("version"));
+    let there = fields.has("version");
+    fields.check("version", !there || version == 4 || version == 6, "must be 4 or 6");
+    fields.finish()?;
+    let vm = world.vms.rows().iter().find(|vm| vm.vm_id == vm_id).map(|vm| vm.id);
+    let vm = vm.ok_or_else(|| Refusal::new(403, "vm_id", "no such VM, or not yours"))?;
+    let id = world.add_ip(vm, version);
+    Ok(shown(world, rq, id, 201)?.with("location", rq.location("ips", id)))
+}

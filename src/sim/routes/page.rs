@@ -1,0 +1,163 @@
+//! The three ways lists are paged: offset and limit (hosting), page numbers (VM API), `meta` (charges).
+//! A page is cut out of ordered ids or rows; nothing is copied but the page.
+
+use super::Request;
+use crate::sim::answer::{Answer, Outcome, Refusal};
+use serde::Serialize;
+
+/// Offset and limit of a hosting list (section 8: 1 to 100, from 0); the default is not shown.
+pub fn offset_limit(rq: &Request<'_>, most: i64) -> Result<(usize, usize), Refusal> {
+    let mut refusal = Refusal { status: 400, ..Refusal::default() };
+    let mut read = |name: &str, default: i64, low: i64, high: i64| {
+        let Some(text) = rq.param(name) else { return default };
+        match text.parse::<i64>() {
+            Ok(n) if (low..=high).contains(&n) => n,
+            Ok(_) | Err(_) => {
+                let message = if high == i64::MAX {
+                    format!("must be a number from {low}")
+                } else {
+                    format!("must be a number from {low} to {high}")
+                };
+                refusal.errors.insert(name.to_owned(), vec![message]);
+                default
+            }
+        }
+    };
+    let (offset, limit) = (read("offset", 0, 0, i64::MAX), read("limit", 20, 1, most));
+    if !refusal.errors.is_empty() {
+        return Err(refusal);
+    }
+    Ok((usize::try_from(offset).unwrap_or(usize::MAX), usize::try_from(limit).unwrap_or(20)))
+}
+
+/// The rows of a page, shifted if a fault says so.
+fn cut<T>(rows: &[T], offset: usize, limit: usize, shift: i64) -> &[T] {
+    let shifted = if offset == 0 { 0 } else { (offset as i64).saturating_add(shift).max(0) };
+    let from = usize::try_from(shifted).unwrap_or(0).min(rows.len());
+    &rows[from..from.saturating_add(limit).min(rows.len())]
+}
+
+/// `{"count", "entities"}` (section 4.1 to 4.4).
+pub fn entities<'r, T, O: Serialize>(
+    rq: &Request<'_>,
+    rows: &'r [T],
+    show: impl Fn(&'r T) -> Option<O>,
+) -> Outcome {
+    #[derive(Serialize)]
+    struct Page<O> {
+        count: usize,
+        entities: Vec<O>,
+    }
+    let (offset, limit) = offset_limit(rq, 100)?;
+    let entities = cut(rows, offset, limit, rq.shift).iter().filter_map(show).collect();
+    Ok(Answer::json(200, &Page { count: rows.len(), entities }))
+}
+
+/// `{"count", "next", "previous", "results"}` with page numbers (sections 4.5 to 4.7).
+pub fn numbered<'r, T, O: Serialize>(rq: &Request<'_>, rows: &'r [T], show: impl Fn(&'r T) -> O) -> Outcome {
+    #[derive(Serialize)]
+    struct Page<O> {
+        count: usize,
+        next: Option<String>,
+        previous: Option<String>,
+        results: Vec<O>,
+    }
+    let chosen = rq.args.vm_page_size_parameter.as_deref().and_then(|name| rq.param(name));
+    let size = chosen.and_then(|n| n.parse().ok()).filter(|n| *n > 0);
+    let size = size.unwrap_or(rq.args.vm_page_size as usize).max(1);
+    let page: usize = match rq.param("page").map(str::parse) {
+        None => 1,
+        Some(Ok(page)) => page,
+        Some(Err(_)) => 0,
+    };
+    let offset = page.saturating_sub(1).saturating_mul(size);
+    if page == 0 || (page > 1 && offset >= rows.len()) {
+        return Err(Refusal::new(404, "page", "no such page"));
+    }
+    let url = |page: usize| {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        for (name, value) in rq.query.iter().filter(|(name, _)| name != "page") {
+            query.append_pair(name, value);
+        }
+        query.append_pair("page", &page.to_string());
+        format!("http://{}{}?{}", rq.host, rq.path, query.finish())
+    };
+    Ok(Answer::json(
+        200,
+        &Page {
+            count: rows.len(),
+            next: (offset + size < rows.len()).then(|| url(page + 1)),
+            previous: (page > 1).then(|| url(page - 1)),
+            results: cut(rows, offset, size, rq.shift).iter().map(show).collect(),
+        },
+    ))
+}
+
+/// `{"meta", "objects"}` (section 4.8); `at` gives row n in the list's order.
+pub fn with_meta<'r, T: 'r, O: Serialize>(
+    rq: &Request<'_>,
+    count: usize,
+    at: impl Fn(usize) -> Option<&'r T>,
+    show: impl Fn(&'r T) -> O,
+) -> Outcome {
+    #[derive(Serialize)]
+    struct Meta {
+        limit: usize,
+        offset: usize,
+        next: Option<String>,
+        previous: Option<String>,
+        total_count: usize,
+    }
+    #[derive(Serialize)]
+    struct Page<O> {
+        meta: Meta,
+        objects: Vec<O>,
+    }
+    let (offset, limit) = offset_limit(rq, 1000)?;
+    let url = |offset: usize| format!("{}?limit={limit}&offset={offset}", rq.path);
+    let meta = Meta {
+        limit,
+        offset,
+        next: (offset.saturating_add(limit) < count).then(|| url(offset + limit)),
+        previous: (offset > 0).then(|| url(offset.saturating_sub(limit))),
+        total_count: count,
+    };
+    let shift = if offset == 0 { 0 } else { rq.shift };
+    let from = usize::try_from((offset as i64).saturating_add(shift).max(0)).unwrap_or(0).min(count);
+    let objects = (from..from.saturating_add(limit).min(count)).filter_map(at).map(show).collect();
+    Ok(Answer::json(200, &Page { meta, objects }))
+}
+
+/// Ids in the order and out of the filter a request asks for. The syntax of both is not shown: `filter` is text
+/// contained in the name, `order` names fields, "-" before one turns it around.
+pub fn arranged(
+    rq: &Request<'_>,
+    ids: &[u64],
+    field: impl Fn(u64, &str) -> Option<String>,
+    filtered: &str,
+) -> Option<Vec<u64>> {
+    let wanted = rq.param("filter").map(str::to_lowercase).filter(|f| !f.is_empty());
+    let order: Vec<&str> = rq
+        .query
+        .iter()
+        .filter(|(k, _)| k == "order")
+        .flat_map(|(_, v)| v.split(','))
+        .filter(|f| !f.is_empty())
+        .collect();
+    if wanted.is_none() && order.is_empty() {
+        return None;
+    }
+    let mut ids = ids.to_vec();
+    if let Some(wanted) = wanted {
+        ids.retain(|id| field(*id, filtered).is_some_and(|text| text.to_lowercase().contains(&wanted)));
+    }
+    // The least significant first; the sort is stable.
+    for name in order.iter().rev() {
+        let (name, down) = name.strip_prefix('-').map_or((*name, false), |n| (n, true));
+        ids.sort_by_cached_key(|id| field(*id, name));
+        if down {
+            ids.reverse();
+        }
+    }
+    Some(ids)
+}

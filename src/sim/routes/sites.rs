@@ -1,0 +1,236 @@
+//! Sites: the ten operations of section 4.3.
+
+use super::{Request, id, page};
+use crate::sim::answer::{Answer, Outcome, Refusal};
+use crate::sim::names::engine_versions;
+use crate::sim::validate::Fields;
+use crate::sim::world::{NewSite, World};
+use serde_json::json;
+
+/// Engines (section 2.3).
+const ENGINES: [&str; 7] = ["php", "python", "nodejs", "ruby", "asgi", "exec", "static"];
+/// Charsets (section 2.3).
+const CHARSETS: [&str; 2] = ["utf-8", "windows-1251"];
+/// Images (section 4.3).
+const IMAGES: [&str; 34] = [
+    "bitrix_business",
+    "bitrix_smallbus",
+    "bitrix_standart",
+    "bitrix_start",
+    "django_mysql",
+    "django_postgres",
+    "drupal",
+    "hostcms",
+    "joomla",
+    "modx_v2",
+    "modx_v3",
+    "rails_postgres",
+    "rails_mysql",
+    "wordpress",
+    "opencart",
+    "php_mysql",
+    "php_postgres",
+    "php_mongodb",
+    "python_mysql",
+    "python_postgres",
+    "python_mongodb",
+    "asgi_mysql",
+    "asgi_postgres",
+    "asgi_mongodb",
+    "nodejs_mysql",
+    "nodejs_postgres",
+    "nodejs_mongodb",
+    "ruby_mysql",
+    "ruby_postgres",
+    "ruby_mongodb",
+    "static",
+    "exec_mysql",
+    "exec_postgres",
+    "exec_mongodb",
+];
+
+pub fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outcome> {
+    match (rq.method, rest) {
+        ("POST", []) => Some(create(world, rq)),
+        ("POST", ["install"]) => Some(install(world, rq)),
+        ("GET", [part]) => Some(find(world, part).and_then(|id| shown(world, rq, id))),
+        ("PUT", [part]) => Some(find(world, part).and_then(|id| update(world, rq, id))),
+        ("PUT", [part, "restart"]) => Some(find(world, part).and_then(|id| {
+            world.work_on_site(id, "Restarting");
+            shown(world, rq, id)
+        })),
+        ("DELETE", [part]) => Some(find(world, part).and_then(|id| {
+            let answer = shown(world, rq, id);
+            world.remove_site(id);
+            answer
+        })),
+        ("PUT", [part, "order-certificate"]) => {
+            Some(find(world, part).and_then(|id| order_certificate(world, rq, id)))
+        }
+        ("GET", [part, "engine-versions"]) => Some(find(world, part).map(|id| {
+            let versions = world.sites.get(id).map_or(&[][..], |s| engine_versions(&s.engine));
+            Answer::json(200, &json!({ "versions": versions }))
+        })),
+        ("PUT", [part, "engine-settings"]) => {
+            Some(find(world, part).and_then(|id| engine_settings(world, rq, id)))
+        }
+        _ => None,
+    }
+}
+
+/// Sites of a container.
+pub fn of_container(world: &mut World, rq: &Request<'_>, part: &str) -> Option<Outcome> {
+    (rq.method == "GET").then(|| {
+        let id = id(part, "container")?;
+        let container = world.containers.get(id).ok_or_else(|| Refusal::not_found("container"))?;
+        let field = |id, name: &str| {
+            let site = world.sites.get(id)?;
+            match name {
+                "name" => Some(site.name.clone()),
+                "state" => Some(site.state.to_string()),
+                "created" => Some(site.created.to_string()),
+                "updated" => Some(site.updated.to_string()),
+                "id" => Some(format!("{:020}", site.id)),
+                _ => None,
+            }
+        };
+        let arranged = page::arranged(rq, &container.sites, field, "name");
+        let wire = rq.wire(world);
+        let rows = arranged.as_deref().unwrap_or(&container.sites);
+        page::entities(rq, rows, |id| world.sites.get(*id).map(|s| wire.site(s)))
+    })
+}
+
+fn find(world: &World, part: &str) -> Result<u64, Refusal> {
+    let id = id(part, "site")?;
+    world.sites.get(id).map(|s| s.id).ok_or_else(|| Refusal::not_found("site"))
+}
+
+fn shown(world: &World, rq: &Request<'_>, id: u64) -> Outcome {
+    let site = world.sites.get(id).ok_or_else(|| Refusal::not_found("site"))?;
+    Ok(Answer::json(200, &rq.wire(world).site(site)))
+}
+
+/// What creating and installing share.
+fn common(fields: &mut Fields) -> (u64, NewSite) {
+    let container = u64::try_from(fields.required_int("container_id")).unwrap_or(0);
+    let new = NewSite {
+        name: fields.required_text("name"),
+        force_https: fields.flag("force_https").unwrap_or(false),
+        charset: fields.one_of("charset", &CHARSETS),
+        main_alias: fields.text("main_alias"),
+        aliases: fields.texts("aliases").unwrap_or_default(),
+        certificate_id: fields.int_within("certificate_id", 0, i64::MAX).unwrap_or(0),
+        cron_mail: fields.text("cron_mail"),
+        ..NewSite::default()
+    };
+    (container, new)
+}
+
+fn build(world: &mut World, rq: &Request<'_>, container: u64, new: NewSite) -> Outcome {
+    if world.containers.get(container).is_none() {
+        return Err(Refusal::not_found("container"));
+    }
+    let now = world.local_now();
+    let id = world.add_site(container, new, now);
+    world.build_site(id);
+    shown(world, rq, id)
+}
+
+fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
+    let mut fields = Fields::json(rq.body)?;
+    let (container, mut new) = common(&mut fields);
+    new.engine = fields.required_one_of("engine", &ENGINES);
+    new.engine_version = fields.text("engine_version");
+    new.database = fields.text("dbms_type").is_some_and(|kind| !kind.is_empty());
+    fields.text("db_version");
+    fields.finish()?;
+    build(world, rq, container, new)
+}
+
+/// The engine an image runs on, where its name does not begin with it.
+fn engine_of(image: &str) -> &'static str {
+    match image.split('_').next().unwrap_or(image) {
+        "django" | "python" => "python",
+        "rails" | "ruby" => "ruby",
+        "asgi" => "asgi",
+        "nodejs" => "nodejs",
+        "exec" => "exec",
+        "static" => "static",
+        _ => "php",
+    }
+}
+
+fn install(world: &mut World, rq: &Request<'_>) -> Outcome {
+    let mut fields = Fields::json(rq.body)?;
+    let (container, mut new) = common(&mut fields);
+    let image = fields.required_one_of("image", &IMAGES);
+    fields.text("admin_email");
+    fields.text("admin_password");
+    fields.finish()?;
+    new.engine = engine_of(&image).to_owned();
+    new.database = image != "static";
+    build(world, rq, container, new)
+}
+
+fn update(world: &mut World, rq: &Request<'_>, id: u64) -> Outcome {
+    let mut fields = Fields::json(rq.body)?;
+    let force_https = fields.flag("force_https");
+    let charset = fields.one_of("charset", &CHARSETS);
+    let (main_alias, aliases) = (fields.text("main_alias"), fields.texts("aliases"));
+    let certificate_id = fields.int_within("certificate_id", 0, i64::MAX);
+    let (cron_mail, comment) = (fields.text("cron_mail"), fields.text("comment"));
+    let cache_static = fields.int_within("cache_static", 0, i64::MAX);
+    // Accepted and kept nowhere: no read shows it.
+    fields.flag("foreigners_access_forbidden");
+    fields.finish()?;
+    if let Some(site) = world.sites.get_mut(id) {
+        let keep = |slot: &mut String, new: Option<String>| {
+            if let Some(new) = new {
+                *slot = new;
+            }
+        };
+        keep(&mut site.charset, charset);
+        keep(&mut site.main_alias, main_alias);
+        keep(&mut site.cron_mail, cron_mail);
+        keep(&mut site.comment, comment);
+        site.force_https = force_https.unwrap_or(site.force_https);
+        site.certificate_id = certificate_id.unwrap_or(site.certificate_id);
+        site.cache_static = cache_static.unwrap_or(site.cache_static);
+        if let Some(aliases) = aliases {
+            site.aliases = aliases;
+        }
+    }
+    world.work_on_site(id, "Updating");
+    shown(world, rq, id)
+}
+
+fn order_certificate(world: &mut World, rq: &Request<'_>, id: u64) -> Outcome {
+    if let Some(site) = world.sites.get_mut(id) {
+        // One a site: its number says which.
+        site.certificate_id = 30_000 + i64::try_from(id).unwrap_or(0);
+    }
+    world.work_on_site(id, "Updating");
+    shown(world, rq, id)
+}
+
+fn engine_settings(world: &mut World, rq: &Request<'_>, id: u64) -> Outcome {
+    let mut fields = Fields::json(rq.body)?;
+    let version = fields.has("engine_version").then(|| fields.required_text("engine_version"));
+    let directives = fields.texts("engine_directives");
+    // Accepted and kept nowhere: no read shows it.
+    fields.text("engine_application");
+    let workers = fields.int_within("num_workers", 1, 24);
+    fields.finish()?;
+    if let Some(site) = world.sites.get_mut(id) {
+        site.num_workers = workers.unwrap_or(site.num_workers);
+        if let Some(version) = version {
+            site.engine_version = version;
+        }
+        if let Some(directives) = directives {
+            site.engine_directives = directives;
+        }
+    }
+    world.work_on_site(id, "Updating");
+    shown(world, rq, id)
+}

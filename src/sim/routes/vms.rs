@@ -1,0 +1,116 @@
+//! Virtual machines: the ten operations of section 4.5.
+
+use super::{Request, id, page};
+use crate::sim::answer::{Answer, Outcome, Refusal};
+use crate::sim::names;
+use crate::sim::validate::{Fields, truth};
+use crate::sim::world::{NewVm, World};
+use serde_json::json;
+
+pub fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outcome> {
+    match (rq.method, rest) {
+        ("GET", []) => {
+            let wire = rq.wire(world);
+            Some(page::numbered(rq, world.vms.rows(), |vm| wire.vm(vm)))
+        }
+        ("POST", []) => Some(create(world, rq)),
+        ("GET", [part]) => Some(find(world, part).and_then(|id| shown(world, rq, id))),
+        ("PATCH", [part]) => Some(find(world, part).and_then(|id| change(world, rq, id))),
+        ("DELETE", [part]) => Some(find(world, part).and_then(|id| delete(world, rq, id))),
+        ("POST", [part, "start"]) => Some(act(world, rq, part, World::start_vm)),
+        ("POST", [part, "stop"]) => Some(act(world, rq, part, World::stop_vm)),
+        ("POST", [part, "reboot", "soft" | "hard"]) => Some(act(world, rq, part, World::reboot_vm)),
+        _ => None,
+    }
+}
+
+fn find(world: &World, part: &str) -> Result<u64, Refusal> {
+    let id = id(part, "vm")?;
+    world.vms.get(id).map(|vm| vm.id).ok_or_else(|| Refusal::not_found("vm"))
+}
+
+fn shown(world: &World, rq: &Request<'_>, id: u64) -> Outcome {
+    let vm = world.vms.get(id).ok_or_else(|| Refusal::not_found("vm"))?;
+    Ok(Answer::json(200, &rq.wire(world).vm(vm)))
+}
+
+fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
+    let mut fields = Fields::form(rq.body);
+    let kind = fields.required_text("type");
+    let name = fields.text("name").filter(|name| !name.is_empty());
+    let from_disk = fields.has("storage");
+    let mut new = NewVm { name, kind, ..NewVm::default() };
+    if from_disk {
+        // No operation lists disks, so any id is taken for one.
+        let storage = fields.required_int("storage");
+        fields.check("storage", storage > 0, "must be a disk's id");
+        new.storage = u64::try_from(storage).ok();
+        // "When passed": whatever its value, unless that says no.
+        new.copy = fields
+            .text("storage_copy_origin")
+            .is_some_and(|text| truth(&text) != Some(false) || text.is_empty());
+    } else {
+        // The price, architecture and image lists are not shown, so any value will do.
+        fields.required_text("arch");
+        fields.required_text("image");
+        let disk = fields.required_one_of("storage_type", &["vg", "vgssd"]);
+        let size = fields.required_int("storage_size");
+        let most = if disk == "vgssd" { 80 } else { 250 };
+        let fits = size % 5 == 0 && (5..=most).contains(&size);
+        let there = fields.has("storage_size");
+        fields.check("storage_size", !there || fits, format!("must be a multiple of 5 from 5 to {most}"));
+        let key = fields.int("keypair");
+        let known = key.is_none_or(|key| u64::try_from(key).is_ok_and(|key| world.keys.get(key).is_some()));
+        fields.check("keypair", known, "no such SSH key");
+        new.key = key.and_then(|key| u64::try_from(key).ok());
+    }
+    fields.finish()?;
+    let id = world.build_vm(new);
+    let vm = world.vms.get(id).ok_or_else(|| Refusal::not_found("vm"))?;
+    let ip = vm.ips.first().and_then(|ip| world.ips.get(*ip)).map(|ip| ip.value.clone());
+    let body = if from_disk {
+        json!({ "ip": ip })
+    } else {
+        let password = names::token(&mut world.rng, 12);
+        json!({ "ip": ip, "users": [{ "root": password }] })
+    };
+    Ok(Answer::json(201, &body).with("location", rq.location("vms", id)))
+}
+
+/// The full list of what can be changed is not shown: here the tariff, the name and the monitoring.
+fn change(world: &mut World, rq: &Request<'_>, id: u64) -> Outcome {
+    let mut fields = Fields::form(rq.body);
+    let kind = fields.has("type").then(|| fields.required_text("type"));
+    let name = fields.has("name").then(|| fields.required_text("name"));
+    let monitoring = fields.flag("monitoring_enabled");
+    fields.finish()?;
+    if let Some(vm) = world.vms.get_mut(id) {
+        vm.name = name.unwrap_or_else(|| vm.name.clone());
+        vm.monitoring = monitoring.unwrap_or(vm.monitoring);
+    }
+    if let Some(kind) = kind {
+        world.retariff_vm(id, kind);
+    }
+    shown(world, rq, id)
+}
+
+fn act(
+    world: &mut World,
+    rq: &Request<'_>,
+    part: &str,
+    action: impl Fn(&mut World, u64) -> Result<(), Refusal>,
+) -> Outcome {
+    let id = find(world, part)?;
+    action(world, id)?;
+    let vm = world.vms.get(id).ok_or_else(|| Refusal::not_found("vm"))?;
+    Ok(Answer::json(200, &rq.wire(world).vm_after_action(vm)))
+}
+
+fn delete(world: &mut World, rq: &Request<'_>, id: u64) -> Outcome {
+    let mut fields = Fields::form(rq.body);
+    // Disks are ids only, so it makes no difference that can be seen; it must still be a truth value.
+    fields.flag("delete_storages");
+    fields.finish()?;
+    world.remove_vm(id);
+    Ok(Answer::empty(204))
+}

@@ -1,0 +1,291 @@
+//! The scenario file and the account it makes (docs/provider.md, "Scenario"). Reads TOML; opens no file.
+
+use super::control::Command;
+use super::faults::Fault;
+use super::names;
+use super::options::Args;
+use super::time::Span;
+use super::world::period::{Period, Unit};
+use super::world::records::{ContainerState, State};
+use super::world::tariffs::{VM_TARIFFS, Wanted};
+use super::world::{NewContainer, NewSite, NewVm, World};
+use super::{Now, SimError};
+use chrono::{NaiveDateTime, NaiveTime, TimeDelta};
+use rust_decimal::Decimal;
+use serde::Deserialize;
+
+/// What a scenario file may say.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    seed: Option<u64>,
+    time_zone: Option<String>,
+    balance: Option<Decimal>,
+    lasts_days: Option<u32>,
+    history_days: Option<i64>,
+    resource_orders: Option<bool>,
+    vms: Option<usize>,
+    containers: Option<usize>,
+    sites: Option<usize>,
+    ssh_keys: Option<usize>,
+    report_error: Option<String>,
+    #[serde(default)]
+    vm: Vec<VmLine>,
+    #[serde(default)]
+    container: Vec<ContainerLine>,
+    #[serde(default)]
+    site: Vec<SiteLine>,
+    #[serde(default)]
+    order: Vec<OrderLine>,
+    #[serde(default)]
+    event: Vec<toml::Table>,
+    #[serde(default)]
+    fault: Vec<Fault>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct VmLine {
+    name: String,
+    tariff: Option<String>,
+    state: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ContainerLine {
+    name: String,
+    memory_limit: Option<i64>,
+    state: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SiteLine {
+    name: String,
+    container: Option<String>,
+    engine: Option<String>,
+    state: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OrderLine {
+    comment: String,
+    amount: Decimal,
+    billing_period: Option<Period>,
+    charge_period: Option<Period>,
+    /// How long ago it began.
+    age: Option<Span>,
+    state: Option<String>,
+    generic_type: Option<String>,
+}
+
+/// Most sites a scenario may have.
+const MOST: usize = 100_000;
+
+impl Scenario {
+    /// Reads a scenario file.
+    pub fn parse(text: &str) -> Result<Scenario, SimError> {
+        toml::from_str(text).map_err(|e| SimError::Scenario(e.to_string()))
+    }
+
+    /// Makes the account, as it is at `now`.
+    pub fn build(mut self, args: &Args, now: &Now) -> Result<World, SimError> {
+        let wrong = |what: String| SimError::Scenario(what);
+        let now = now();
+        let zone = self.time_zone.as_deref().unwrap_or("Europe/Moscow");
+        let zone = zone.parse().map_err(|_| wrong(format!("time_zone `{zone}` is not known")))?;
+        for (name, n) in [
+            ("vms", args.vms.or(self.vms)),
+            ("containers", args.containers.or(self.containers)),
+            ("sites", args.sites.or(self.sites)),
+        ] {
+            if n.is_some_and(|n| n > MOST) {
+                return Err(wrong(format!("{name} must be at most {MOST}")));
+            }
+        }
+        let history = TimeDelta::days(self.history_days.unwrap_or(30).clamp(0, 365));
+        let seed = args.seed.or(self.seed).unwrap_or(1);
+        let mut world = World::new(now - history, zone, seed);
+        self.populate(&mut world, args)?;
+        world.live_through(now);
+        match (self.balance, self.lasts_days) {
+            (Some(_), Some(_)) => return Err(wrong("balance and lasts_days exclude each other".to_owned())),
+            (Some(balance), None) => world.set_balance(balance),
+            (None, Some(days)) => world.last_days(days),
+            (None, None) => world.set_balance(comfortable(&world)),
+        }
+        world.report_error = self.report_error.take();
+        for fault in std::mem::take(&mut self.fault) {
+            world.faults.add(fault);
+        }
+        for mut event in std::mem::take(&mut self.event) {
+            let at = event.remove("at").ok_or_else(|| wrong("an event has no `at`".to_owned()))?;
+            let at: Span = at.try_into().map_err(|e| wrong(format!("event at: {e}")))?;
+            let named = event.get("do").map(ToString::to_string).unwrap_or_default();
+            let command: Command = event.try_into().map_err(|e| wrong(format!("event {named}: {e}")))?;
+            if matches!(command, Command::Advance { .. }) {
+                return Err(wrong("an event cannot move time".to_owned()));
+            }
+            world.plan(now + at.0, command);
+        }
+        Ok(world)
+    }
+
+    fn populate(&self, world: &mut World, args: &Args) -> Result<(), SimError> {
+        let ordered = self.resource_orders.unwrap_or(true);
+        let count = |flag: Option<usize>, key: Option<usize>, lines: usize, default: usize| {
+            flag.or(key).unwrap_or(if lines > 0 { lines } else { default })
+        };
+        for n in 0..self.ssh_keys.unwrap_or(2) {
+            let body = names::token(&mut world.rng, 40);
+            world.add_key(
+                format!("key-{}", n + 1),
+                format!("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{body} ops@example.com"),
+            );
+        }
+        let first_key = world.keys.rows().first().map(|k| k.id);
+        for n in 0..count(args.vms, self.vms, self.vm.len(), names::VMS.len()) {
+            let line = self.vm.get(n);
+            let kind = line.and_then(|l| l.tariff.clone()).unwrap_or_else(|| {
+                // Big ones are rarer.
+                let pick = world.rng.usize(0..15);
+                VM_TARIFFS[[0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 3, 3, 4][pick]].0.to_owned()
+            });
+            let name = line.map_or_else(|| names::vm(n), |l| l.name.clone());
+            let start = past(world, 400);
+            let key = first_key.filter(|_| n % 2 == 0);
+            let id = world
+                .add_vm(NewVm { name: Some(name), kind, key, ..NewVm::default() }, ordered.then_some(start));
+            // A few have IPv6 too; one of the default seven is off on purpose.
+            if n % 5 == 0 {
+                world.add_ip(id, 6);
+            }
+            let off = (self.vm.is_empty() && n == 4).then_some("stopped");
+            if let (Some(vm), Some(state)) =
+                (world.vms.get_mut(id), line.and_then(|l| l.state.as_deref()).or(off))
+            {
+                vm.state = State::Owned(state.to_owned());
+            }
+        }
+        for n in 0..count(args.containers, self.containers, self.container.len(), names::CONTAINERS.len()) {
+            let line = self.container.get(n);
+            let name = line.map_or_else(|| names::container(n), |l| l.name.clone());
+            let mut new = NewContainer::named(name);
+            new.memory_limit = line.and_then(|l| l.memory_limit).unwrap_or(256 << world.rng.u32(0..4));
+            new.redis = (n % 2 == 0).then_some(64);
+            let start = past(world, 400);
+            let id = world.add_container(new, start, ordered);
+            if let (Some(c), Some(state)) =
+                (world.containers.get_mut(id), line.and_then(|l| l.state.as_deref()))
+            {
+                c.state = ContainerState::parse(state)
+                    .ok_or_else(|| SimError::unknown("container state", state))?;
+            }
+        }
+        self.add_sites(world, count(args.sites, self.sites, self.site.len(), names::SITES.len()))?;
+        self.add_orders(world);
+        Ok(())
+    }
+
+    fn add_sites(&self, world: &mut World, count: usize) -> Result<(), SimError> {
+        let containers = world.containers.ids();
+        if containers.is_empty() && count > 0 {
+            return Err(SimError::Scenario("sites need a container".to_owned()));
+        }
+        for n in 0..count {
+            let line = self.site.get(n);
+            let (name, engine) = names::site(n);
+            let container = match line.and_then(|l| l.container.as_deref()) {
+                Some(name) => {
+                    let found = world.containers.rows().iter().find(|c| c.name == name);
+                    found.ok_or_else(|| SimError::unknown("container", name))?.id
+                }
+                // Neighbours share a container, so that its sites stand together.
+                None => containers[n * containers.len() / count],
+            };
+            let engine = line
+                .map_or_else(|| engine.to_owned(), |l| l.engine.clone().unwrap_or_else(|| "php".to_owned()));
+            let dynamic = engine != "static";
+            let new = NewSite {
+                name: line.map_or(name, |l| l.name.clone()),
+                certificate_id: if n % 3 == 2 { 0 } else { 30_000 + n as i64 },
+                force_https: n % 3 != 2,
+                database: dynamic && n % 2 == 0,
+                engine,
+                ..NewSite::default()
+            };
+            let created = past(world, 400);
+            let id = world.add_site(container, new, created);
+            if dynamic && n % 3 == 0 {
+                let every = ["*/10", "*", "*", "*", "*"].map(str::to_owned);
+                world.add_cron_job(id, every, "php cron.php".to_owned(), "queue".to_owned(), created);
+            }
+            if let (Some(site), Some(state)) =
+                (world.sites.get_mut(id), line.and_then(|l| l.state.as_deref()))
+            {
+                site.state = State::Owned(state.to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    fn add_orders(&self, world: &mut World) {
+        let domain = OrderLine {
+            comment: "example.com".to_owned(),
+            amount: Decimal::new(119_000, 2),
+            billing_period: Some(Period(1, Unit::Year)),
+            charge_period: Some(Period(1, Unit::Month)),
+            age: None,
+            state: None,
+            generic_type: None,
+        };
+        let generated = (self.order.is_empty() && self.resource_orders.unwrap_or(true)).then_some(&domain);
+        for line in self.order.iter().chain(generated) {
+            let month = Period(1, Unit::Month);
+            let tariff = world.tariffs.get(Wanted {
+                name: if generated.is_some() {
+                    "Domain name".to_owned()
+                } else {
+                    format!("Tariff {}", line.comment)
+                },
+                short_name: "extra",
+                amount: line.amount,
+                billing: line.billing_period.unwrap_or(month),
+                charge: line.charge_period.unwrap_or(Period(1, Unit::Day)),
+                generic_type: line.generic_type.as_deref(),
+                independent: generated.is_none(),
+                kind: "std",
+            });
+            // `age` counts back from the start of the scenario, not of its history.
+            let start = match line.age {
+                Some(age) => {
+                    world.local_now() + TimeDelta::days(self.history_days.unwrap_or(30).clamp(0, 365)) - age.0
+                }
+                None => past(world, 90),
+            };
+            let id = world.open_order(&line.comment, tariff, start);
+            if let Some(state) = line.state.as_deref() {
+                let now = world.local_now();
+                world.ledger.set_state(id, state, now);
+            }
+        }
+    }
+}
+
+/// Some quarter of an hour on one of the last `days` days. Quarters, so that big accounts' charges fall together.
+fn past(world: &mut World, days: i64) -> NaiveDateTime {
+    let (day, quarter) = (world.rng.i64(1..=days), world.rng.i64(0..96));
+    (world.local_now().date() - TimeDelta::days(day)).and_time(NaiveTime::MIN)
+        + TimeDelta::minutes(15 * quarter)
+}
+
+/// Enough for more than 90 days, rounded up to a whole thousand.
+fn comfortable(world: &World) -> Decimal {
+    let day = TimeDelta::days(31);
+    // A month's charges seen ahead stand for all months: nothing is charged less often than monthly by default.
+    let month = world.ledger.due_until(world.local_now() + day);
+    let thousand = Decimal::from(1000);
+    ((month * Decimal::from(4) / thousand).ceil() + Decimal::ONE) * thousand
+}

@@ -1,0 +1,260 @@
+//! The simulator over HTTP/1.1: connections, one request at a time through faults, credentials, limits and
+//! routes, and the end. What operations answer is routes'.
+
+use super::answer::{Answer, Payload, Refusal};
+use super::auth::Group;
+use super::body::{SimBody, Socket};
+use super::faults::apply::{self, Sending};
+use super::faults::{Fault, Kind};
+use super::limits::Limited;
+use super::options::PastTheLimit;
+use super::routes::{Request, route};
+use super::{Entry, Simulator};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Limited as LimitedBody};
+use hyper::body::Incoming;
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Largest request body read.
+const MOST_BODY: usize = 1 << 20;
+/// How long open requests may take to end once stopped.
+const DRAIN: Duration = Duration::from_secs(2);
+
+impl Simulator {
+    /// Serves until `stop`; requests under way then have two seconds.
+    pub async fn serve(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
+        let connections = TaskTracker::new();
+        loop {
+            let stream = tokio::select! {
+                () = stop.cancelled() => break,
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, _)) => stream,
+                    Err(error) => {
+                        // Out of descriptors, most likely: let some connections end first.
+                        tracing::warn!(%error, "simulator cannot accept a connection");
+                        tokio::time::sleep(Duration::from_millis(50)).await;
+                        continue;
+                    }
+                },
+            };
+            connections.spawn(Arc::clone(&self).connection(stream, stop.clone()));
+        }
+        connections.close();
+        connections.wait().await;
+    }
+
+    async fn connection(self: Arc<Self>, stream: tokio::net::TcpStream, stop: CancellationToken) {
+        let _ = stream.set_nodelay(true);
+        let reset = Arc::new(AtomicBool::new(false));
+        let socket = TokioIo::new(Socket { stream, reset: Arc::clone(&reset) });
+        let service = service_fn(move |request| Arc::clone(&self).respond(request, Arc::clone(&reset)));
+        let connection = hyper::server::conn::http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(Duration::from_secs(75))
+            .serve_connection(socket, service);
+        tokio::pin!(connection);
+        tokio::select! {
+            // An error here is the client's leaving or a fault of ours: nothing to tell anyone.
+            _ = connection.as_mut() => return,
+            () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
+        }
+        let _ = tokio::time::timeout(DRAIN, connection).await;
+    }
+
+    async fn respond(
+        self: Arc<Self>,
+        request: hyper::Request<Incoming>,
+        reset: Arc<AtomicBool>,
+    ) -> Result<hyper::Response<SimBody>, io::Error> {
+        let (head, body) = request.into_parts();
+        let method = head.method.as_str().to_owned();
+        let path = head.uri.path().to_owned();
+        let header = |name| head.headers.get(name).and_then(|v| v.to_str().ok());
+        let host = header(HOST).unwrap_or("localhost").to_owned();
+        let query_text = head.uri.query().unwrap_or_default();
+        let body = match LimitedBody::new(body, MOST_BODY).collect().await {
+            Ok(body) => body.to_bytes(),
+            Err(_) => {
+                let refusal = Refusal::new(413, "body", "is longer than 1 MiB");
+                return respond(refusal.into_answer(self.args.error_body), Sending::Whole, &reset).await;
+            }
+        };
+        if path.starts_with("/_sim/") && self.args.control {
+            let answer = self
+                .control_request(&method, &path, &body)
+                .unwrap_or_else(|r| r.into_answer(super::options::ErrorBody::Errors));
+            return respond(answer, Sending::Whole, &reset).await;
+        }
+        let group = Group::of(&path);
+        let faults = {
+            let mut world = self.world();
+            world.tick((self.now)());
+            world.faults.meet(group, &method, &path)
+        };
+        for fault in faults.iter().filter(|f| f.kind == Kind::Delay) {
+            let seconds = fault.seconds.unwrap_or(1.0).clamp(0.0, 3600.0);
+            tokio::time::sleep(Duration::from_secs_f64(seconds)).await;
+        }
+        let sending = faults.iter().find_map(apply::sending).unwrap_or(Sending::Whole);
+        let mut entry = Entry {
+            at: self.world().now(),
+            method: method.clone(),
+            path: head.uri.path_and_query().map(ToString::to_string).unwrap_or_else(|| path.clone()),
+            group,
+            authorization: head.headers.contains_key(AUTHORIZATION),
+            status: 0,
+        };
+        if sending == Sending::Reset(0) {
+            self.note(entry);
+            reset.store(true, Ordering::Relaxed);
+            return Err(io::ErrorKind::ConnectionReset.into());
+        }
+        let query: Vec<(String, String)> =
+            form_urlencoded::parse(query_text.as_bytes()).into_owned().collect();
+        let trimmed = path.trim_matches('/');
+        let parts: Vec<&str> = trimmed.split('/').collect();
+        let request = Request {
+            method: &method,
+            path: &path,
+            parts: &parts,
+            query: &query,
+            body: &body,
+            host: &host,
+            args: &self.args,
+            shift: apply::shift(&faults),
+        };
+        let instead = faults.iter().find_map(|f| apply::instead(f, &host, &path, self.args.error_body));
+        let answer = match instead {
+            Some(answer) => answer,
+            None => self
+                .answer(&request, group, header(AUTHORIZATION), header(ACCEPT))
+                .unwrap_or_else(|refusal| refusal.into_answer(self.args.error_body)),
+        };
+        entry.status = answer.status;
+        let here = format!("http://{host}{}", entry.path);
+        let answer = spoil(answer, &faults, &here, &entry.path);
+        self.note(entry);
+        respond(answer, sending, &reset).await
+    }
+
+    fn answer(
+        &self,
+        rq: &Request<'_>,
+        group: Group,
+        authorization: Option<&str>,
+        accept: Option<&str>,
+    ) -> super::answer::Outcome {
+        if !group.admits(authorization, &self.args) {
+            let mut refusal = Refusal::new(401, "authorization", "missing or wrong credentials");
+            refusal.headers.push(("www-authenticate", group.challenge().to_owned()));
+            return Err(refusal);
+        }
+        if group == Group::Billing && !accept.is_some_and(|a| a.contains("application/json")) {
+            return Err(Refusal::new(406, "accept", "must be application/json"));
+        }
+        let mut world = self.world();
+        world.tick((self.now)());
+        if let Some(kind) = Limited::of(rq.method, rq.parts)
+            .filter(|_| self.args.past_the_limit == PastTheLimit::TooManyRequests)
+        {
+            let now = world.now();
+            if let Err(seconds) = world.limits.admit(kind, now) {
+                let mut refusal = Refusal::new(429, "", "too many requests");
+                refusal.headers.push(("retry-after", seconds.to_string()));
+                return Err(refusal);
+            }
+        }
+        route(&mut world, rq)
+    }
+}
+
+/// Puts the faults that change JSON into a successful answer.
+fn spoil(mut answer: Answer, faults: &[Fault], here: &str, path: &str) -> Answer {
+    let changing = |f: &&Fault| {
+        matches!(
+            f.kind,
+            Kind::TruncatedJson
+                | Kind::InvalidJson
+                | Kind::WrongTypes
+                | Kind::ForeignNext
+                | Kind::NextLoop
+                | Kind::DuplicateRows
+                | Kind::WrongCount
+        )
+    };
+    for fault in faults.iter().filter(changing) {
+        if answer.status >= 300 {
+            break;
+        }
+        answer.payload = match answer.payload {
+            Payload::Report(mut report) => {
+                let mut body = Vec::new();
+                while report.render(&mut body, usize::MAX / 2) {}
+                Payload::Json(apply::within(fault, body, here, path))
+            }
+            Payload::Json(body) => Payload::Json(apply::within(fault, body, here, path)),
+            other @ (Payload::Empty | Payload::Text(..)) => other,
+        };
+    }
+    answer
+}
+
+/// Makes a response out of an answer.
+async fn respond(
+    answer: Answer,
+    sending: Sending,
+    reset: &Arc<AtomicBool>,
+) -> Result<hyper::Response<SimBody>, io::Error> {
+    let mut response = hyper::Response::builder().status(answer.status);
+    for (name, value) in &answer.headers {
+        response = response.header(*name, value);
+    }
+    let bytes = match answer.payload {
+        Payload::Empty => Bytes::new(),
+        Payload::Json(body) => {
+            response = response.header(CONTENT_TYPE, "application/json");
+            body.into()
+        }
+        Payload::Text(kind, text) => {
+            response = response.header(CONTENT_TYPE, kind);
+            text.into()
+        }
+        Payload::Report(mut report) => {
+            response = response.header(CONTENT_TYPE, "application/json");
+            if sending == Sending::Whole {
+                // A million charges ahead take a moment: not on a thread that serves others.
+                let prepared = tokio::task::spawn_blocking(move || {
+                    report.prepare();
+                    report
+                });
+                let report = prepared.await.map_err(io::Error::other)?;
+                return response.body(SimBody::Report(Some(report))).map_err(io::Error::other);
+            }
+            let mut body = Vec::new();
+            while report.render(&mut body, usize::MAX / 2) {}
+            body.into()
+        }
+    };
+    let announced = bytes.len() as u64;
+    let body = match sending {
+        Sending::Whole => SimBody::Whole(Some(bytes)),
+        Sending::Stall => {
+            SimBody::Part { part: Some(bytes.slice(..bytes.len() / 2)), announced, reset: None }
+        }
+        Sending::Reset(after) => {
+            let sent = usize::try_from(after).unwrap_or(usize::MAX).min(bytes.len() / 2);
+            SimBody::Part { part: Some(bytes.slice(..sent)), announced, reset: Some(Arc::clone(reset)) }
+        }
+        Sending::Blanks(left) => SimBody::Blanks { left, rest: Some(bytes) },
+    };
+    response.body(body).map_err(io::Error::other)
+}

@@ -1,0 +1,122 @@
+//! Spans as people write them ("20s", "3d") and datetimes in the three forms a customer's provider might use.
+//! It reads no clock.
+
+use chrono::{DateTime, LocalResult, NaiveDateTime, TimeDelta, TimeZone, Utc};
+use chrono_tz::Tz;
+use serde::{Deserialize, Deserializer};
+
+/// Form of the datetimes the interface leaves open (section 2: "not shown").
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum DatetimeFormat {
+    /// `2024-01-02T03:04:05`, in the account's zone
+    Naive,
+    /// `2024-01-02T03:04:05+03:00`
+    Offset,
+    /// `2024-01-02 03:04:05`, in the account's zone
+    Space,
+}
+
+/// A length of time written as a number and one of ms, s, m, h, d, w.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span(pub TimeDelta);
+
+impl Span {
+    /// Reads "20s", "1.5h", "250ms" or a plain number of seconds.
+    pub fn parse(text: &str) -> Result<Span, String> {
+        let text = text.trim();
+        let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, unit) = text.split_at(digits);
+        let wrong = || format!("`{text}` is not a span of time like 20s, 5m, 2h or 3d");
+        let number: f64 = number.parse().map_err(|_| wrong())?;
+        let unit_ms = match unit.trim() {
+            "ms" => 1.0,
+            "" | "s" => 1e3,
+            "m" => 60e3,
+            "h" => 3_600e3,
+            "d" => 86_400e3,
+            "w" => 604_800e3,
+            _ => return Err(wrong()),
+        };
+        let ms = number * unit_ms;
+        // A hundred years: past that chrono's dates are still fine, but nobody means it.
+        if ms > 100.0 * 365.0 * 86_400e3 {
+            return Err(format!("`{text}` is longer than a hundred years"));
+        }
+        Ok(Span(TimeDelta::milliseconds(ms as i64)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Span, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Text(String),
+            Seconds(f64),
+        }
+        match Written::deserialize(from)? {
+            Written::Text(text) => Span::parse(&text),
+            Written::Seconds(seconds) => Span::parse(&seconds.to_string()),
+        }
+        .map_err(serde::de::Error::custom)
+    }
+}
+
+/// The instant an account's wall clock shows `local`. Times a clock change repeats mean the first one;
+/// those it skips mean an hour later.
+pub fn local_to_utc(local: NaiveDateTime, zone: Tz) -> DateTime<Utc> {
+    match zone.from_local_datetime(&local) {
+        LocalResult::Single(t) | LocalResult::Ambiguous(t, _) => t.with_timezone(&Utc),
+        LocalResult::None => zone
+            .from_local_datetime(&(local + TimeDelta::hours(1)))
+            .earliest()
+            .map_or_else(|| local.and_utc(), |t| t.with_timezone(&Utc)),
+    }
+}
+
+/// What the account's wall clock shows at `at`, in whole seconds.
+pub fn to_local(at: DateTime<Utc>, zone: Tz) -> NaiveDateTime {
+    let local = at.with_timezone(&zone).naive_local();
+    local - TimeDelta::nanoseconds(i64::from(local.and_utc().timestamp_subsec_nanos()))
+}
+
+/// Datetime of a hosting, VM or report record, in the chosen form.
+pub fn stamp(local: NaiveDateTime, zone: Tz, format: DatetimeFormat) -> String {
+    match format {
+        DatetimeFormat::Naive => moment(local),
+        DatetimeFormat::Space => local.format("%Y-%m-%d %H:%M:%S").to_string(),
+        DatetimeFormat::Offset => {
+            local_to_utc(local, zone).with_timezone(&zone).format("%Y-%m-%dT%H:%M:%S%:z").to_string()
+        }
+    }
+}
+
+/// A charge moment (section 2.8): always `YYYY-mm-ddTHH:MM:SS`.
+pub fn moment(local: NaiveDateTime) -> String {
+    local.format("%Y-%m-%dT%H:%M:%S").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_read_and_nonsense_is_not() {
+        assert_eq!(Span::parse("20s").unwrap().0, TimeDelta::seconds(20));
+        assert_eq!(Span::parse("1.5h").unwrap().0, TimeDelta::minutes(90));
+        assert_eq!(Span::parse("250ms").unwrap().0, TimeDelta::milliseconds(250));
+        assert_eq!(Span::parse("7").unwrap().0, TimeDelta::seconds(7));
+        assert!(Span::parse("soon").is_err() && Span::parse("3 moons").is_err() && Span::parse("").is_err());
+    }
+
+    #[test]
+    fn the_three_forms_name_one_instant() {
+        let at = "2024-01-02T00:04:05Z".parse::<DateTime<Utc>>().unwrap();
+        let zone = chrono_tz::Europe::Moscow;
+        let local = to_local(at, zone);
+        assert_eq!(stamp(local, zone, DatetimeFormat::Naive), "2024-01-02T03:04:05");
+        assert_eq!(stamp(local, zone, DatetimeFormat::Offset), "2024-01-02T03:04:05+03:00");
+        assert_eq!(stamp(local, zone, DatetimeFormat::Space), "2024-01-02 03:04:05");
+        assert_eq!(local_to_utc(local, zone), at);
+    }
+}

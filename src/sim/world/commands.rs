@@ -1,0 +1,161 @@
+//! Carries out control commands (docs/provider.md, "Control"). What they may say is control.rs.
+
+use super::records::{ContainerState, State};
+use super::{NewContainer, NewSite, NewVm, Target, World};
+use crate::sim::SimError;
+use crate::sim::control::{Command, Which};
+use chrono::TimeDelta;
+use rust_decimal::Decimal;
+
+/// Where a state of passage leads when a command gives it a time but no end.
+fn end_of(state: &str) -> &'static str {
+    match state {
+        "pending" | "building" => "active",
+        "Stopping" => "Stopped",
+        _ => "Active",
+    }
+}
+
+impl World {
+    /// Carries out a command.
+    pub fn obey(&mut self, command: &Command) -> Result<(), SimError> {
+        match command {
+            Command::SetVm { vm, state, then, after } => {
+                for id in self.find_vms(vm)? {
+                    self.set_state(Target::Vm(id), state, then.as_deref(), after.map(|s| s.0));
+                }
+            }
+            Command::SetSite { site, state, then, after } => {
+                for id in self.find_sites(site)? {
+                    self.set_state(Target::Site(id), state, then.as_deref(), after.map(|s| s.0));
+                }
+            }
+            Command::SetContainer { container, state, in_transfer } => {
+                let state = state.as_deref().map(|text| {
+                    ContainerState::parse(text).ok_or_else(|| SimError::unknown("container state", text))
+                });
+                let state = state.transpose()?;
+                for id in self.find_containers(container)? {
+                    self.touch_container(id);
+                    if let Some(c) = self.containers.get_mut(id) {
+                        c.state = state.unwrap_or(c.state);
+                        c.in_transfer = in_transfer.unwrap_or(c.in_transfer);
+                    }
+                }
+            }
+            Command::SetOrder { order, state } => {
+                let now = self.local_now();
+                if !self.ledger.set_state(*order, state, now) {
+                    return Err(SimError::unknown("order", &order.to_string()));
+                }
+            }
+            Command::Pay { amount } => self.set_balance(self.ledger.balance + *amount),
+            Command::SetBalance { amount } => self.set_balance(*amount),
+            Command::LastDays { days } => self.last_days(*days),
+            Command::Charge { amount, description } => {
+                let now = self.local_now();
+                self.ledger.charge_plain(now, description, *amount);
+                self.settle();
+            }
+            Command::Advance { by } => self.skip(by.0),
+            Command::Fault(fault) => self.faults.add(fault.clone()),
+            Command::ClearFaults { name } => self.faults.clear(name.as_deref()),
+            Command::ReportError { text } => self.report_error = text.clone().filter(|t| !t.is_empty()),
+            Command::AddVm { name, tariff } => {
+                self.build_vm(NewVm { name: Some(name.clone()), kind: tariff.clone(), ..NewVm::default() });
+            }
+            Command::AddContainer { name } => {
+                let now = self.local_now();
+                self.add_container(NewContainer::named(name.clone()), now, true);
+            }
+            Command::AddSite { container, name, engine } => {
+                let container = self.find_containers(container)?[0];
+                let new = NewSite { name: name.clone(), engine: engine.clone(), ..NewSite::default() };
+                let now = self.local_now();
+                let id = self.add_site(container, new, now);
+                self.build_site(id);
+            }
+            Command::RemoveVm { vm } => {
+                for id in self.find_vms(vm)? {
+                    self.remove_vm(id);
+                }
+            }
+            Command::RemoveSite { site } => {
+                for id in self.find_sites(site)? {
+                    self.remove_site(id);
+                }
+            }
+            Command::RemoveContainer { container } => {
+                for id in self.find_containers(container)? {
+                    self.remove_container(id);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn set_state(&mut self, target: Target, state: &str, then: Option<&str>, after: Option<TimeDelta>) {
+        let now = self.local_now();
+        match target {
+            Target::Vm(id) => {
+                if let Some(vm) = self.vms.get_mut(id) {
+                    vm.unblocked = None;
+                }
+            }
+            Target::Site(id) => {
+                if let Some(site) = self.sites.get_mut(id) {
+                    site.unblocked = None;
+                    site.updated = now;
+                }
+            }
+        }
+        let epoch = self.enter(target, State::Owned(state.to_owned()));
+        if let Some(after) = after {
+            let end = then.unwrap_or_else(|| end_of(state)).to_owned();
+            self.later(self.now + after, target, epoch, end.into());
+        }
+    }
+
+    /// Sets the balance and lets the account feel it.
+    pub fn set_balance(&mut self, mut amount: Decimal) {
+        amount.rescale(2);
+        self.ledger.balance = amount;
+        self.settle();
+    }
+
+    /// Sets the balance so that it covers every charge of the next `days` days and no charge after them.
+    pub fn last_days(&mut self, days: u32) {
+        let until = self.local_now() + TimeDelta::days(i64::from(days));
+        self.set_balance(self.ledger.due_until(until) + Decimal::new(1, 2));
+    }
+
+    fn find_vms(&self, which: &Which) -> Result<Vec<u64>, SimError> {
+        let rows = self.vms.rows().iter();
+        pick("vm", which, rows.map(|vm| (vm.id, vm.name.as_str(), vm.vm_id.as_str())))
+    }
+
+    fn find_sites(&self, which: &Which) -> Result<Vec<u64>, SimError> {
+        pick("site", which, self.sites.rows().iter().map(|s| (s.id, s.name.as_str(), "")))
+    }
+
+    fn find_containers(&self, which: &Which) -> Result<Vec<u64>, SimError> {
+        let rows = self.containers.rows().iter();
+        pick("container", which, rows.map(|c| (c.id, c.name.as_str(), c.login.as_str())))
+    }
+}
+
+/// Those meant by an id, a name, or "*". Never an empty answer.
+fn pick<'a>(
+    what: &'static str,
+    which: &Which,
+    rows: impl Iterator<Item = (u64, &'a str, &'a str)>,
+) -> Result<Vec<u64>, SimError> {
+    let found: Vec<u64> = match which {
+        Which::Id(wanted) => rows.map(|r| r.0).filter(|id| id == wanted).collect(),
+        Which::Name(name) => rows
+            .filter(|(_, own, other)| name == "*" || name == own || (!other.is_empty() && name == other))
+            .map(|r| r.0)
+            .collect(),
+    };
+    if found.is_empty() { Err(SimError::unknown(what, &which.to_string())) } else { Ok(found) }
+}

@@ -1,0 +1,312 @@
+//! Adding things to the account and taking them away again, with the orders that pay for them.
+//! Expects validated values; says nothing about HTTP.
+
+use super::ledger::{Order, Tariff};
+use super::records::{Container, ContainerState, CronJob, Database, Ip, Key, Site, Vm};
+use super::{Target, World, tariffs};
+use crate::sim::names;
+use chrono::{NaiveDateTime, TimeDelta};
+use std::sync::Arc;
+
+/// A VM to be.
+#[derive(Debug, Default)]
+pub struct NewVm {
+    pub name: Option<String>,
+    pub kind: String,
+    /// Built on this disk; a new one otherwise.
+    pub storage: Option<u64>,
+    /// On a copy of the disk, which takes longer.
+    pub copy: bool,
+    pub key: Option<u64>,
+}
+
+/// A container to be.
+#[derive(Debug)]
+pub struct NewContainer {
+    pub name: String,
+    pub memory_limit: i64,
+    pub quota: i64,
+    pub environment: i64,
+    pub redis: Option<i64>,
+    pub memcache: Option<i64>,
+}
+
+impl NewContainer {
+    /// One of the usual size.
+    pub fn named(name: String) -> NewContainer {
+        NewContainer { name, memory_limit: 1024, quota: 10_240, environment: 0, redis: None, memcache: None }
+    }
+}
+
+/// A site to be.
+#[derive(Debug, Default)]
+pub struct NewSite {
+    pub name: String,
+    pub engine: String,
+    pub engine_version: Option<String>,
+    pub charset: Option<String>,
+    pub main_alias: Option<String>,
+    pub aliases: Vec<String>,
+    pub certificate_id: i64,
+    pub force_https: bool,
+    pub cron_mail: Option<String>,
+    /// With a database.
+    pub database: bool,
+}
+
+impl World {
+    /// Adds a VM that is there and running; `start` dates its order, none makes none.
+    pub fn add_vm(&mut self, new: NewVm, start: Option<NaiveDateTime>) -> u64 {
+        let id = self.vms.fresh_id();
+        let (ncpu, memsize) = tariffs::vm_size(&new.kind);
+        let name = new.name.unwrap_or_else(|| format!("vm-{id}"));
+        let order = start.map(|start| {
+            let tariff = self.tariffs.vm(&new.kind);
+            self.open_order(&name, tariff, start)
+        });
+        let storage = match new.storage {
+            Some(storage) if !new.copy => storage,
+            Some(_) | None => {
+                self.next_storage += 1;
+                self.next_storage - 1
+            }
+        };
+        let vm_id = format!("v{}", names::token(&mut self.rng, 9));
+        self.vms.push(Vm {
+            id,
+            vm_id,
+            name,
+            ncpu,
+            memsize,
+            kind: new.kind,
+            state: "active".into(),
+            unblocked: None,
+            epoch: 0,
+            monitoring: true,
+            ips: Vec::new(),
+            storages: vec![storage],
+            ssh_keys: new.key.into_iter().collect(),
+            order,
+        });
+        self.add_ip(id, 4);
+        id
+    }
+
+    /// Adds a VM that is waited for: pending, building, active.
+    pub fn build_vm(&mut self, new: NewVm) -> u64 {
+        let copying = if new.copy { TimeDelta::seconds(3) } else { TimeDelta::zero() };
+        let now = self.local_now();
+        let id = self.add_vm(new, Some(now));
+        let (waiting, building) = (self.moment_of_work(), self.moment_of_work() + copying);
+        self.pass(Target::Vm(id), &[("pending", waiting), ("building", building)], "active");
+        id
+    }
+
+    pub fn remove_vm(&mut self, id: u64) -> Option<Vm> {
+        let vm = self.vms.remove(id)?;
+        for ip in &vm.ips {
+            self.ips.remove(*ip);
+        }
+        self.close_order(vm.order);
+        Some(vm)
+    }
+
+    pub fn add_ip(&mut self, vm: u64, version: i64) -> u64 {
+        let id = self.ips.fresh_id();
+        self.ips.push(Ip { id, value: names::address(id, version), vm });
+        if let Some(vm) = self.vms.get_mut(vm) {
+            vm.ips.push(id);
+        }
+        id
+    }
+
+    pub fn remove_ip(&mut self, id: u64) -> Option<Ip> {
+        let ip = self.ips.remove(id)?;
+        if let Some(vm) = self.vms.get_mut(ip.vm) {
+            vm.ips.retain(|i| *i != id);
+        }
+        Some(ip)
+    }
+
+    pub fn add_key(&mut self, title: String, pubkey: String) -> u64 {
+        let id = self.keys.fresh_id();
+        let fingerprint = names::fingerprint(&pubkey);
+        self.keys.push(Key { id, title, pubkey, fingerprint })
+    }
+
+    pub fn remove_key(&mut self, id: u64) -> Option<Key> {
+        let key = self.keys.remove(id)?;
+        for vm in self.vms.ids() {
+            if let Some(vm) = self.vms.get_mut(vm) {
+                vm.ssh_keys.retain(|k| *k != id);
+            }
+        }
+        Some(key)
+    }
+
+    /// Adds a container; `start` dates it and its order, if it has one.
+    pub fn add_container(&mut self, new: NewContainer, start: NaiveDateTime, ordered: bool) -> u64 {
+        let id = self.containers.fresh_id();
+        let order = ordered.then(|| {
+            let tariff = self.tariffs.container(new.memory_limit);
+            self.open_order(&new.name, tariff, start)
+        });
+        // Paid for or not is the account's state, so a container made while it is cut off is off as well.
+        let state = if self.cut_off.is_some() { ContainerState::ByService } else { ContainerState::Enabled };
+        self.containers.push(Container {
+            id,
+            login: format!("c{id}"),
+            name: new.name,
+            service_address: format!("h{}.example.net", 1 + id % 40),
+            service_ip: format!("203.0.113.{}", 1 + id % 250),
+            memory_limit: new.memory_limit,
+            quota: new.quota,
+            state,
+            created: start,
+            updated: start,
+            // Creation knows 0 to 3, reads show 0 and 1 (section 9): only 1 is the old environment.
+            environment: i64::from(new.environment == 1),
+            sites: Vec::new(),
+            memcache: new.memcache,
+            redis: new.redis,
+            in_transfer: false,
+            order,
+        })
+    }
+
+    pub fn remove_container(&mut self, id: u64) -> Option<Container> {
+        let container = self.containers.remove(id)?;
+        for site in &container.sites {
+            self.forget_site(*site);
+        }
+        self.close_order(container.order);
+        Some(container)
+    }
+
+    /// Adds a site that is there and running.
+    pub fn add_site(&mut self, container: u64, new: NewSite, created: NaiveDateTime) -> u64 {
+        let id = self.sites.fresh_id();
+        let version = names::engine_versions(&new.engine).first().copied().unwrap_or_default();
+        let main_alias = new.main_alias.unwrap_or_else(|| new.name.clone());
+        let mut aliases = new.aliases;
+        if aliases.is_empty() {
+            aliases = vec![new.name.clone(), format!("www.{}", new.name)];
+        }
+        let site = Site {
+            id,
+            container,
+            state: "Active".into(),
+            unblocked: None,
+            epoch: 0,
+            created,
+            updated: created,
+            force_https: new.force_https,
+            certificate_id: new.certificate_id,
+            main_alias,
+            aliases,
+            engine_version: new.engine_version.unwrap_or_else(|| version.to_owned()),
+            engine: new.engine,
+            engine_directives: Vec::new(),
+            charset: new.charset.unwrap_or_else(|| "utf-8".to_owned()),
+            cron_mail: new.cron_mail.unwrap_or_default(),
+            environment_variables: Vec::new(),
+            read_only_environment_variables: vec![format!("SITE_ID={id}")],
+            num_workers: 2,
+            cache_static: 7,
+            comment: String::new(),
+            databases: Vec::new(),
+            cron_jobs: Vec::new(),
+            name: new.name,
+        };
+        self.sites.push(site);
+        if let Some(container) = self.containers.get_mut(container) {
+            container.sites.push(id);
+        }
+        if new.database {
+            self.add_database(id, format!("db{id}"), "utf8mb4".to_owned(), created);
+        }
+        id
+    }
+
+    pub fn remove_site(&mut self, id: u64) -> Option<Site> {
+        let site = self.forget_site(id)?;
+        if let Some(container) = self.containers.get_mut(site.container) {
+            container.sites.retain(|s| *s != id);
+        }
+        Some(site)
+    }
+
+    fn forget_site(&mut self, id: u64) -> Option<Site> {
+        let site = self.sites.remove(id)?;
+        for database in &site.databases {
+            self.databases.remove(*database);
+        }
+        for job in &site.cron_jobs {
+            self.cron_jobs.remove(*job);
+        }
+        Some(site)
+    }
+
+    pub fn add_database(&mut self, site: u64, name: String, charset: String, created: NaiveDateTime) -> u64 {
+        let id = self.databases.fresh_id();
+        if let Some(site) = self.sites.get_mut(site) {
+            site.databases.push(id);
+        }
+        self.databases.push(Database { id, site, name, charset, created, updated: created })
+    }
+
+    pub fn remove_database(&mut self, id: u64) -> Option<Database> {
+        let database = self.databases.remove(id)?;
+        if let Some(site) = self.sites.get_mut(database.site) {
+            site.databases.retain(|d| *d != id);
+        }
+        Some(database)
+    }
+
+    pub fn add_cron_job(
+        &mut self,
+        site: u64,
+        schedule: [String; 5],
+        command: String,
+        comment: String,
+        created: NaiveDateTime,
+    ) -> u64 {
+        let id = self.cron_jobs.fresh_id();
+        if let Some(site) = self.sites.get_mut(site) {
+            site.cron_jobs.push(id);
+        }
+        self.cron_jobs.push(CronJob { id, site, command, comment, created, updated: created, schedule })
+    }
+
+    pub fn remove_cron_job(&mut self, id: u64) -> Option<CronJob> {
+        let job = self.cron_jobs.remove(id)?;
+        if let Some(site) = self.sites.get_mut(job.site) {
+            site.cron_jobs.retain(|j| *j != id);
+        }
+        Some(job)
+    }
+
+    /// Opens an order; what it would have been charged before this world's history began was charged then.
+    pub fn open_order(&mut self, comment: &str, tariff: Arc<Tariff>, start: NaiveDateTime) -> u64 {
+        let id = self.ledger.orders.fresh_id();
+        let order = Order {
+            id,
+            comment: comment.to_owned(),
+            tariff,
+            start,
+            end: None,
+            last_charge: None,
+            paid_till: None,
+            state: "ORDERED".to_owned(),
+        };
+        let from = self.local_now();
+        self.ledger.open(order, from)
+    }
+
+    fn close_order(&mut self, order: Option<u64>) {
+        let now = self.local_now();
+        if let Some(order) = order {
+            self.ledger.complete(order, now);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The simulated account: its things, its money and its time. Pure: it moves only when told what time it is, and
+//! what happens in between happens in order. No sockets, no clock.
+
+mod change;
+mod commands;
+mod create;
+pub mod ledger;
+pub mod period;
+pub mod records;
+pub mod report;
+pub mod table;
+pub mod tariffs;
+mod unpaid;
+
+use super::control::Command;
+use super::faults::Faults;
+use super::limits::Limits;
+use super::time::{local_to_utc, to_local};
+use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
+use chrono_tz::Tz;
+pub use create::{NewContainer, NewSite, NewVm};
+use ledger::Ledger;
+use records::{Container, CronJob, Database, Ip, Key, Site, State, Vm};
+use std::collections::BTreeMap;
+use table::Table;
+use tariffs::Tariffs;
+
+/// Whose state a transition changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    Vm(u64),
+    Site(u64),
+}
+
+#[derive(Debug)]
+struct Transition {
+    target: Target,
+    epoch: u32,
+    state: State,
+}
+
+/// The simulated account.
+#[derive(Debug)]
+pub struct World {
+    now: DateTime<Utc>,
+    /// How far control commands moved this world ahead of its caller's clock.
+    offset: TimeDelta,
+    pub zone: Tz,
+    pub rng: fastrand::Rng,
+    pub vms: Table<Vm>,
+    pub ips: Table<Ip>,
+    pub keys: Table<Key>,
+    pub containers: Table<Container>,
+    pub sites: Table<Site>,
+    pub databases: Table<Database>,
+    pub cron_jobs: Table<CronJob>,
+    pub ledger: Ledger,
+    pub tariffs: Tariffs,
+    pub faults: Faults,
+    pub limits: Limits,
+    /// The report's `error`, when a scenario sets one.
+    pub report_error: Option<String>,
+    /// When the account was cut off for non-payment.
+    pub cut_off: Option<NaiveDateTime>,
+    transitions: BTreeMap<(DateTime<Utc>, u64), Transition>,
+    timetable: BTreeMap<(DateTime<Utc>, u64), Command>,
+    sequence: u64,
+    next_storage: u64,
+}
+
+impl World {
+    /// An empty account.
+    pub fn new(now: DateTime<Utc>, zone: Tz, seed: u64) -> World {
+        World {
+            now,
+            offset: TimeDelta::zero(),
+            zone,
+            rng: fastrand::Rng::with_seed(seed),
+            vms: Table::starting_at(10_001),
+            ips: Table::starting_at(5_001),
+            keys: Table::starting_at(71),
+            containers: Table::starting_at(301),
+            sites: Table::starting_at(2_001),
+            databases: Table::starting_at(401),
+            cron_jobs: Table::starting_at(901),
+            ledger: Ledger::new(),
+            tariffs: Tariffs::default(),
+            faults: Faults::default(),
+            limits: Limits::default(),
+            report_error: None,
+            cut_off: None,
+            transitions: BTreeMap::new(),
+            timetable: BTreeMap::new(),
+            sequence: 0,
+            next_storage: 8_001,
+        }
+    }
+
+    /// This world's time.
+    pub fn now(&self) -> DateTime<Utc> {
+        self.now
+    }
+
+    /// This world's time on the account's wall clock.
+    pub fn local_now(&self) -> NaiveDateTime {
+        to_local(self.now, self.zone)
+    }
+
+    /// Lets the world catch up with its caller's clock.
+    pub fn tick(&mut self, clock: DateTime<Utc>) {
+        self.advance(clock + self.offset);
+    }
+
+    /// Moves the world ahead of its caller's clock by `by` more.
+    pub fn skip(&mut self, by: TimeDelta) {
+        self.offset += by;
+        self.advance(self.now + by);
+    }
+
+    /// Puts a command on the timetable.
+    pub fn plan(&mut self, at: DateTime<Utc>, command: Command) {
+        self.sequence += 1;
+        self.timetable.insert((at, self.sequence), command);
+    }
+
+    /// Lets everything due up to `to` happen, in order: commands of the timetable, then charges, then
+    /// transitions where they fall on one moment. A clock that goes back stands still.
+    pub fn advance(&mut self, to: DateTime<Utc>) {
+        loop {
+            let command = self.timetable.first_key_value().map(|((at, _), _)| *at);
+            let charge = self.ledger.schedule.next_at().map(|at| local_to_utc(at, self.zone));
+            let transition = self.transitions.first_key_value().map(|((at, _), _)| *at);
+            let Some(first) =
+                [command, charge, transition].into_iter().flatten().min().filter(|at| *at <= to)
+            else {
+                break;
+            };
+            self.now = self.now.max(first);
+            if command == Some(first) {
+                if let Some((_, command)) = self.timetable.pop_first() {
+                    // The scenario was checked when it was read; a name that has gone since is not an error.
+                    if let Err(error) = self.obey(&command) {
+                        tracing::warn!(%error, "an event of the timetable came to nothing");
+                    }
+                }
+            } else if charge == Some(first) {
+                self.charge_due(first);
+            } else if let Some((_, transition)) = self.transitions.pop_first() {
+                self.complete(transition);
+            }
+        }
+        self.now = self.now.max(to);
+    }
+
+    /// Lives through the past of a new account: charges are made, nobody is cut off, the balance starts after.
+    pub fn live_through(&mut self, to: DateTime<Utc>) {
+        let until = to_local(to, self.zone);
+        while self.ledger.charge_next(until).is_some() {}
+        self.now = self.now.max(to);
+    }
+
+    fn charge_due(&mut self, at: DateTime<Utc>) {
+        // Looked up by the wall clock the schedule is written in, which a clock change can make differ from
+        // `at` there and back; the schedule's own first moment is always due here.
+        let until = self.ledger.schedule.next_at().unwrap_or_else(|| to_local(at, self.zone));
+        while self.ledger.charge_next(until).is_some() {}
+        self.settle();
+    }
+
+    /// Sets a state now and drops what was under way.
+    fn enter(&mut self, target: Target, state: impl Into<State>) -> u32 {
+        let (slot, epoch) = match target {
+            Target::Vm(id) => match self.vms.get_mut(id) {
+                Some(vm) => (&mut vm.state, &mut vm.epoch),
+                None => return 0,
+            },
+            Target::Site(id) => match self.sites.get_mut(id) {
+                Some(site) => (&mut site.state, &mut site.epoch),
+                None => return 0,
+            },
+        };
+        *slot = state.into();
+        *epoch += 1;
+        *epoch
+    }
+
+    /// Passes through `through` states, each for its time, to `end`.
+    fn pass(&mut self, target: Target, through: &[(&'static str, TimeDelta)], end: impl Into<State>) {
+        let Some((first, rest)) = through.split_first() else { return };
+        let epoch = self.enter(target, first.0);
+        let mut at = self.now + first.1;
+        for (state, time) in rest {
+            self.later(at, target, epoch, (*state).into());
+            at += *time;
+        }
+        self.later(at, target, epoch, end.into());
+    }
+
+    fn later(&mut self, at: DateTime<Utc>, target: Target, epoch: u32, state: State) {
+        self.sequence += 1;
+        self.transitions.insert((at, self.sequence), Transition { target, epoch, state });
+    }
+
+    fn complete(&mut self, transition: Transition) {
+        let Transition { target, epoch, state } = transition;
+        match target {
+            Target::Vm(id) => {
+                if let Some(vm) = self.vms.get_mut(id).filter(|vm| vm.epoch == epoch) {
+                    vm.state = state;
+                }
+            }
+            Target::Site(id) => {
+                if let Some(site) = self.sites.get_mut(id).filter(|site| site.epoch == epoch) {
+                    site.state = state;
+                }
+            }
+        }
+        if self.cut_off.is_some() {
+            self.block(target);
+        }
+    }
+
+    /// A transition's time: 1 to 3 s (issue 3).
+    fn moment_of_work(&mut self) -> TimeDelta {
+        TimeDelta::milliseconds(self.rng.i64(1_000..=3_000))
+    }
+}

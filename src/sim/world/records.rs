@@ -1,0 +1,161 @@
+//! The account's things as the simulator keeps them. How they look on the wire is wire.rs.
+
+use super::table::Keyed;
+use chrono::NaiveDateTime;
+use std::borrow::Cow;
+
+/// A state by name: the documented ones, or whatever a control command asked for.
+pub type State = Cow<'static, str>;
+
+/// A VM (section 2.5).
+#[derive(Debug, Clone)]
+pub struct Vm {
+    pub id: u64,
+    pub vm_id: String,
+    pub name: String,
+    pub kind: String,
+    pub ncpu: i64,
+    pub memsize: i64,
+    pub state: State,
+    /// The state it goes back to once the account is paid.
+    pub unblocked: Option<State>,
+    /// Counts changes, so that a transition overtaken by another is dropped.
+    pub epoch: u32,
+    pub monitoring: bool,
+    pub ips: Vec<u64>,
+    pub storages: Vec<u64>,
+    pub ssh_keys: Vec<u64>,
+    pub order: Option<u64>,
+}
+
+/// An IP address (section 2.7).
+#[derive(Debug, Clone)]
+pub struct Ip {
+    pub id: u64,
+    pub value: String,
+    pub vm: u64,
+}
+
+/// An SSH key (section 2.6).
+#[derive(Debug, Clone)]
+pub struct Key {
+    pub id: u64,
+    pub title: String,
+    pub pubkey: String,
+    pub fingerprint: String,
+}
+
+/// A container's state (section 3.3); the codes are a switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContainerState {
+    Enabled,
+    ByService,
+    ByAdmin,
+    ByQuota,
+    /// a code of no documented state
+    Code(i64),
+}
+
+impl ContainerState {
+    /// By documented name, or by number.
+    pub fn parse(text: &str) -> Option<ContainerState> {
+        match text {
+            "ENABLED" => Some(ContainerState::Enabled),
+            "DISABLED_BY_SERVICE" => Some(ContainerState::ByService),
+            "DISABLED_BY_ADMIN" => Some(ContainerState::ByAdmin),
+            "DISABLED_BY_QUOTA" => Some(ContainerState::ByQuota),
+            _ => text.parse().ok().map(ContainerState::Code),
+        }
+    }
+
+    /// Its code, with the four codes of the switch.
+    pub fn code(self, codes: &[i64]) -> i64 {
+        let nth = |n: usize| codes.get(n).copied().unwrap_or(n as i64);
+        match self {
+            ContainerState::Enabled => nth(0),
+            ContainerState::ByService => nth(1),
+            ContainerState::ByAdmin => nth(2),
+            ContainerState::ByQuota => nth(3),
+            ContainerState::Code(code) => code,
+        }
+    }
+}
+
+/// A container (section 2.1).
+#[derive(Debug, Clone)]
+pub struct Container {
+    pub id: u64,
+    pub login: String,
+    pub name: String,
+    pub service_address: String,
+    pub service_ip: String,
+    pub memory_limit: i64,
+    pub quota: i64,
+    pub state: ContainerState,
+    pub created: NaiveDateTime,
+    pub updated: NaiveDateTime,
+    pub environment: i64,
+    pub sites: Vec<u64>,
+    pub memcache: Option<i64>,
+    pub redis: Option<i64>,
+    pub in_transfer: bool,
+    pub order: Option<u64>,
+}
+
+/// A site (section 2.3).
+#[derive(Debug, Clone)]
+pub struct Site {
+    pub id: u64,
+    pub container: u64,
+    pub name: String,
+    pub state: State,
+    pub unblocked: Option<State>,
+    pub epoch: u32,
+    pub created: NaiveDateTime,
+    pub updated: NaiveDateTime,
+    pub force_https: bool,
+    pub certificate_id: i64,
+    pub main_alias: String,
+    pub aliases: Vec<String>,
+    pub engine: String,
+    pub engine_version: String,
+    pub engine_directives: Vec<String>,
+    pub charset: String,
+    pub cron_mail: String,
+    pub environment_variables: Vec<String>,
+    pub read_only_environment_variables: Vec<String>,
+    pub num_workers: i64,
+    pub cache_static: i64,
+    pub comment: String,
+    pub databases: Vec<u64>,
+    pub cron_jobs: Vec<u64>,
+}
+
+/// A database (section 2.2).
+#[derive(Debug, Clone)]
+pub struct Database {
+    pub id: u64,
+    pub site: u64,
+    pub name: String,
+    pub charset: String,
+    pub created: NaiveDateTime,
+    pub updated: NaiveDateTime,
+}
+
+/// A cron job (section 2.4).
+#[derive(Debug, Clone)]
+pub struct CronJob {
+    pub id: u64,
+    pub site: u64,
+    pub command: String,
+    pub comment: String,
+    pub created: NaiveDateTime,
+    pub updated: NaiveDateTime,
+    /// minutes, hours, days, months, weekdays
+    pub schedule: [String; 5],
+}
+
+macro_rules! keyed {
+    ($($kind:ty),*) => { $(impl Keyed for $kind { fn id(&self) -> u64 { self.id } })* };
+}
+keyed!(Vm, Ip, Key, Container, Site, Database, CronJob);
