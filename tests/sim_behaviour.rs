@@ -1,5 +1,6 @@
 //! The simulated account over time: money, being cut off and coming back, timetables, limits, credentials, and
 //! the switches for what the interface leaves open.
+#![allow(clippy::unwrap_used)]
 
 mod sim_support;
 
@@ -186,6 +187,19 @@ async fn a_timetable_happens_on_time_and_in_order() {
 }
 
 #[tokio::test]
+async fn a_transition_overtaken_by_another_change_does_not_happen() {
+    let sim = Sim::start().await;
+    sim.bare("POST", &format!("{VMS}10001/stop/")).await;
+    sim.obey("set_vm", json!({"vm": 10_001, "state": "error"}));
+    let site = "/api/v2/hosting/virtualhosts/2001/";
+    sim.bare("PUT", &format!("{site}restart/")).await;
+    sim.obey("set_site", json!({"site": 2_001, "state": "StoppedByQuota"}));
+    sim.pass(10);
+    assert_eq!(sim.first(VMS).await["state"], "error");
+    assert_eq!(sim.get(site).await.json["state"], "StoppedByQuota");
+}
+
+#[tokio::test]
 async fn time_can_be_moved_and_a_vm_is_billed_from_its_first_day() {
     let sim = Sim::start().await;
     let orders = state(&sim).await["orders"].as_u64().unwrap();
@@ -357,7 +371,7 @@ fn scenarios_that_cannot_be_are_refused_with_the_reason() {
 async fn a_big_account_starts_and_answers_quickly() {
     let started = Instant::now();
     let size = |a: &mut Args| {
-        (a.vms, a.containers, a.sites, a.vm_page_size) = (Some(10_000), Some(1_000), Some(20_000), 100)
+        (a.vms, a.containers, a.sites, a.vm_page_size) = (Some(10_000), Some(1_000), Some(20_000), 100);
     };
     let sim = Sim::with(size, "").await;
     // Loose, for a busy machine and an unoptimised build: what it guards against is quadratic work.

@@ -1,4 +1,5 @@
 //! Every fault the simulator can be given, seen from outside, and the control endpoints that give them.
+#![allow(clippy::unwrap_used)]
 
 mod sim_support;
 

@@ -1,5 +1,6 @@
 //! The example payloads of tests/fixtures/api, written from the interface's tables, and the simulator's answers
 //! have the same keys with the same JSON types. The client decodes the same files, so neither can drift alone.
+#![allow(clippy::unwrap_used)]
 
 mod sim_support;
 

@@ -1,4 +1,5 @@
 //! The mail catcher, from both of its ends: mail in over SMTP, pages out over HTTP.
+#![allow(clippy::unwrap_used)]
 
 use hostwatch::sim::mailbox::Mailbox;
 use lettre::message::{Attachment, MultiPart, SinglePart, header::ContentType};

@@ -1,6 +1,7 @@
 //! VMs, SSH keys, IP addresses and billing (sections 4.5 to 4.8 of the interface), over plain HTTP: what is
 //! answered and what it does. The table in docs/provider.md names the test of each operation; sim_walk_hosting.rs
 //! has the other half.
+#![allow(clippy::unwrap_used)]
 
 mod sim_support;
 

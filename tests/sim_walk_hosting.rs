@@ -1,5 +1,6 @@
 //! Containers, databases, sites and cron jobs (sections 4.1 to 4.4 of the interface), over plain HTTP: what is
 //! answered and what it does. The table in docs/provider.md names the test of each operation.
+#![allow(clippy::unwrap_used)]
 
 mod sim_support;
 

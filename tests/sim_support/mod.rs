@@ -1,5 +1,5 @@
 //! What the simulator's tests share: a server with a clock in the test's hand, and plain HTTP to it.
-#![allow(clippy::disallowed_methods, dead_code)]
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, dead_code)]
 
 use chrono::{DateTime, TimeDelta, Utc};
 use hostwatch::sim::{Args, Command, Simulator};
