@@ -1,4 +1,5 @@
 //! The server over real TCP: statuses, methods, formats, encodings, reload, readiness, the end.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 mod account;
 

@@ -1,4 +1,5 @@
 //! The status: the sentence on top, what is listed, as JSON and as a page.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 mod account;
 
