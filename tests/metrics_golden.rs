@@ -1,4 +1,5 @@
 //! Objects and their exact exposition text, a resource kind at a time; the text is in `snapshots`.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 mod account;
 

@@ -1,4 +1,5 @@
 //! The whole page: which families it has, what vanishes when, what is encoded anew, what promtool says.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 mod account;
 

@@ -135,7 +135,7 @@ impl Page<'_> {
 
 /// The page's own address with this query, at the list of resources.
 fn link(query: &Query) -> String {
-    let mut pairs = form_urlencoded::Serializer::new(String::from("/?"));
+    let mut pairs = form_urlencoded::Serializer::for_suffix(String::from("/?"), "/?".len());
     let Query { account, kind, state, text, page } = query;
     for (name, value) in [("account", account), ("kind", kind), ("state", state)] {
         if let Some(value) = value {

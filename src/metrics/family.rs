@@ -69,16 +69,12 @@ pub fn named(name: &str) -> Option<&'static Family> {
 /// Every family as a page of Markdown: what `hostwatch metrics` prints and docs/metrics.md holds.
 pub fn reference() -> String {
     let mut out = String::from(INTRODUCTION);
-    let chapters: [(&str, fn(&Family) -> bool); 2] = [
-        ("The provider's facts", |family| family.name.starts_with("hosting_")),
-        ("The daemon itself", |family| !family.name.starts_with("hosting_")),
-    ];
-    for (title, belongs) in chapters {
+    for (title, of_provider) in [("The provider's facts", true), ("The daemon itself", false)] {
         let _ = write!(
             out,
             "\n## {title}\n\n| metric | type | labels | collector | help |\n|---|---|---|---|---|\n"
         );
-        for family in FAMILIES.iter().filter(|family| belongs(family)) {
+        for family in FAMILIES.iter().filter(|family| family.name.starts_with("hosting_") == of_provider) {
             let labels: Vec<String> = family.labels.iter().map(|label| format!("`{label}`")).collect();
             let _ = writeln!(
                 out,

@@ -62,7 +62,7 @@ pub(super) fn counts(state: &AccountState, completed: &Completed, now: DateTime<
     if all_known {
         let current = state.all_sites().map(|site| site.state.as_str());
         sink.family(&table::SITES_COUNT, |lines| {
-            states::count(lines, SiteState::KNOWN.iter().map(SiteState::as_str), current)
+            states::count(lines, SiteState::KNOWN.iter().map(SiteState::as_str), current);
         });
     }
 }

@@ -22,7 +22,7 @@ impl<'a> Label<'a> {
 }
 
 /// The value of a sample; exact, never by way of a float.
-pub(super) trait Value {
+pub(super) trait Value: Copy {
     fn write(&self, out: &mut Vec<u8>);
 }
 

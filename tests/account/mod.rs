@@ -1,5 +1,7 @@
 //! An account with a row of everything, for tests of metrics and pages.
-#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(dead_code, clippy::unwrap_used, reason = "support of tests, each of which uses a part of it")]
+
+pub mod server;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
