@@ -5,6 +5,7 @@ pub mod api;
 pub mod chart;
 pub mod cli;
 pub mod clock;
+pub mod collect;
 pub mod config;
 pub mod http;
 pub mod mail;

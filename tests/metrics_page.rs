@@ -38,7 +38,7 @@ fn own() -> Own {
     own.request(&account, Group::Vm, "200", Duration::from_millis(80));
     own.throttled(&account, Group::Hosting, Duration::from_millis(1500));
     own.rejected(&account, Collector::Vms, 2);
-    own.unknown_value(&account, "vm.state");
+    own.unknown_values(&account, "vm.state", 1);
     let labels = IncidentLabels { account, kind: "vm_error", severity: "critical", state: "firing" };
     own.incidents(&BTreeMap::from([(labels, 1)]));
     own.notification(Notification::Sent);
