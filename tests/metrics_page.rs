@@ -212,6 +212,8 @@ fn counts_wait_for_a_complete_listing() {
     assert_eq!(counts(&book), ["hosting_vms", "hosting_containers"]);
     book.apply(Read::Sites(ContainerId::new(1), all(vec![site(1, 1, "Active")])), read_at());
     assert_eq!(counts(&book), ["hosting_vms", "hosting_containers"], "the sites of 2 are not known");
+    book.apply(Read::Sites(ContainerId::new(2), Rows { rows: vec![], complete: false }), read_at());
+    assert_eq!(counts(&book), ["hosting_vms", "hosting_containers"], "nor are they all known now");
     book.apply(Read::Sites(ContainerId::new(2), all(vec![])), read_at());
     assert_eq!(counts(&book), ["hosting_vms", "hosting_containers", "hosting_sites"]);
 }
