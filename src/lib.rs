@@ -2,6 +2,7 @@
 
 pub mod alert;
 pub mod api;
+pub mod app;
 pub mod chart;
 pub mod cli;
 pub mod clock;
