@@ -140,11 +140,12 @@ impl World {
     pub fn restart(&mut self, down: Duration) {
         let incidents = self.engine.incidents().values().cloned();
         // What is not in the store's form is lost.
-        let kept = incidents.map(|one| serde_json::from_str(&serde_json::to_string(&one).unwrap()).unwrap());
+        let kept: Vec<Incident> =
+            incidents.map(|one| serde_json::from_str(&serde_json::to_string(&one).unwrap()).unwrap()).collect();
         let until = self.now;
         self.later(down);
         self.engine =
-            Engine::new(watchers(&self.name, &self.settings), kept.collect(), true, Some(until), self.now);
+            Engine::new(watchers(&self.name, &self.settings), kept, true, Some(until), self.now);
         let profile = self.book.state().profile.clone();
         self.book = AccountBook::new(profile);
     }
