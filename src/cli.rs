@@ -43,7 +43,7 @@ pub enum Command {
     /// See the whole product work against a built-in provider and mail catcher; nothing to configure
     Demo(Demo),
     /// Simulate the provider alone, for tests and dry runs
-    Simulate(Simulate),
+    Simulate(Box<Simulate>),
     /// Check the configuration; exit 0, or 1 with every error, its file, key and remedy
     CheckConfig(Config),
     /// Print the reference of every metric: name, type, help, labels

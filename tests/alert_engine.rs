@@ -56,7 +56,11 @@ fn a_state_that_is_not_right_is_no_recovery() {
         for _ in 0..4 {
             world.vms(&[(1, state), (2, "active")]);
         }
-        assert!(!world.events().iter().any(|event| event.contains("resolved")), "{state}: {:?}", world.events());
+        assert!(
+            !world.events().iter().any(|event| event.contains("resolved")),
+            "{state}: {:?}",
+            world.events()
+        );
         assert!(world.incident(Kind::VmError, "1").phase.is_open(), "{state}");
     }
 }
@@ -164,7 +168,11 @@ fn only_reports_that_prove_it_are_an_all_clear() {
         for _ in 0..5 {
             world.report(doubtful.clone());
         }
-        assert!(!world.events().iter().any(|event| event.ends_with("resolved")), "{what}: {:?}", world.events());
+        assert!(
+            !world.events().iter().any(|event| event.ends_with("resolved")),
+            "{what}: {:?}",
+            world.events()
+        );
         assert!(world.incident(Kind::Disconnect, "account").phase.is_open(), "{what}");
     }
     let mut world = opened();

@@ -33,7 +33,7 @@ fn print(text: &str) -> Result<()> {
     }
 }
 
-pub(super) fn check_config(file: &PathBuf) -> Result<()> {
+pub(super) fn check_config(file: &Path) -> Result<()> {
     let settings = super::load(file)?;
     for warning in &settings.warnings {
         eprintln!("warning: {warning}");
@@ -70,7 +70,7 @@ pub(super) async fn test_email(file: PathBuf) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn incidents(file: &PathBuf) -> Result<()> {
+pub(super) fn incidents(file: &Path) -> Result<()> {
     let store = open_beside(&super::load(file)?)?;
     let mut incidents = store.load()?.incidents;
     incidents.retain(|incident| incident.phase != Phase::Watching);
@@ -97,7 +97,7 @@ pub(super) fn incidents(file: &PathBuf) -> Result<()> {
     print(&text)
 }
 
-pub(super) fn outbox(file: &PathBuf) -> Result<()> {
+pub(super) fn outbox(file: &Path) -> Result<()> {
     let store = open_beside(&super::load(file)?)?;
     let envelopes = store.envelopes(200)?;
     if envelopes.is_empty() {
@@ -117,7 +117,7 @@ pub(super) fn outbox(file: &PathBuf) -> Result<()> {
     print(&text)
 }
 
-pub(super) fn why(file: &PathBuf, key: &str) -> Result<()> {
+pub(super) fn why(file: &Path, key: &str) -> Result<()> {
     let store = open_beside(&super::load(file)?)?;
     let decisions = store.decisions(key, 50)?;
     if decisions.is_empty() {

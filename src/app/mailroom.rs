@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use lettre::message::Mailbox;
 
 use crate::alert::{Form, Key, Notice};
-use crate::mail::{self, Rendered};
+use crate::mail::{self, RenderError, Rendered};
 use crate::model::{AccountName, Snapshot};
 use crate::store::{Lane, Outgoing};
 
@@ -19,14 +19,17 @@ pub(super) struct Mailroom {
 
 impl Mailroom {
     /// Renders a notice. `notes` are lines about mails that had to be given up.
+    ///
+    /// # Errors
+    /// Where no mail can be made of it: a recipient that is no address.
     pub(super) fn write(
         &self,
         notice: &Notice,
         snapshot: &Snapshot,
         notes: &[String],
         now: DateTime<Utc>,
-    ) -> Outgoing {
-        outgoing(mail::render(notice, &self.context(snapshot, notes, now)), notice)
+    ) -> Result<Outgoing, RenderError> {
+        mail::render(notice, &self.context(snapshot, notes, now)).map(|rendered| outgoing(rendered, notice))
     }
 
     /// What rendering goes by.
@@ -36,7 +39,7 @@ impl Mailroom {
         notes: &'a [String],
         now: DateTime<Utc>,
     ) -> mail::Context<'a> {
-        mail::Context { from: &self.from, snapshot, now, lead_days: &self.lead_days, notes }
+        mail::Context { from: &self.from, snapshot, now, lead_days: self.lead_days.clone(), notes }
     }
 
     /// The Message-IDs that later mails about the same incidents refer to: incident, recipient, id.

@@ -10,7 +10,7 @@ mod pipeline;
 mod sender;
 mod simulate;
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub fn main(cli: Cli) -> ExitCode {
     let result = match cli.command {
         Command::Run(run) => in_runtime(&run.log.clone(), self::run(run)),
         Command::Demo(demo) => in_runtime(&demo.log.clone(), demo::run(demo)),
-        Command::Simulate(simulate) => in_runtime(&simulate.log.clone(), simulate::run(simulate)),
+        Command::Simulate(simulate) => in_runtime(&simulate.log.clone(), simulate::run(*simulate)),
         Command::CheckConfig(config) => commands::check_config(&config.file),
         Command::Metrics => commands::metrics(),
         Command::TestEmail(config) => in_quiet_runtime(commands::test_email(config.file)),
@@ -90,6 +90,6 @@ async fn run(run: Run) -> Result<()> {
     daemon::run(start, stop).await
 }
 
-fn load(file: &PathBuf) -> Result<Settings> {
+fn load(file: &Path) -> Result<Settings> {
     Ok(config::load(Some(file), &Environment::of_process())?)
 }

@@ -34,6 +34,9 @@ pub(super) struct Accounts {
     pub(super) mailroom: Option<Mailroom>,
 }
 
+/// Message-IDs of opening mails: incident, recipient, id.
+type Threads = Vec<(Key, String, String)>;
+
 /// Everything the pipeline owns.
 pub(super) struct Pipeline {
     pub(super) books: BTreeMap<AccountName, AccountBook>,
@@ -217,7 +220,7 @@ impl Pipeline {
         outcome: &Outcome,
         snapshot: &Snapshot,
         now: DateTime<Utc>,
-    ) -> Result<(Batch, Vec<(Key, String, String)>), StoreError> {
+    ) -> Result<(Batch, Threads), StoreError> {
         let mut batch = Batch {
             incidents: outcome.incidents.clone(),
             decisions: outcome.decisions.clone(),
@@ -236,7 +239,13 @@ impl Pipeline {
                 }
             }
             for notice in &outcome.notices {
-                let mail = mailroom.write(notice, snapshot, &notes, now);
+                let mail = match mailroom.write(notice, snapshot, &notes, now) {
+                    Ok(mail) => mail,
+                    Err(error) => {
+                        tracing::error!(%error, to = notice.to.join(", "), "no mail can be made of a notice");
+                        continue;
+                    }
+                };
                 threads.extend(mailroom.threads(notice, &mail));
                 batch.mails.push(mail);
             }

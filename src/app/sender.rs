@@ -97,18 +97,18 @@ impl Sender {
             };
             // Without a reply the claim stays open; the next start sends it again, byte for byte.
             let Some(sent) = sent else { return };
-            if !self.settle(&claim, sent, hold) {
+            if !self.settle(&claim, &sent, hold) {
                 break;
             }
         }
     }
 
     /// Notes how an attempt ended; false where the queue has to wait.
-    fn settle(&self, claim: &Claim, sent: Result<(), SendError>, hold: &mut Option<Hold>) -> bool {
+    fn settle(&self, claim: &Claim, sent: &Result<(), SendError>, hold: &mut Option<Hold>) -> bool {
         let now = (self.clock)();
         let own = &self.board.own;
         let recipient = &claim.recipient;
-        let result = match &sent {
+        let result = match sent {
             Ok(()) => {
                 own.notification(Notification::Sent);
                 tracing::info!(recipient, message_id = claim.message_id, "mail sent");
@@ -128,7 +128,7 @@ impl Sender {
         };
         let noted = tokio::task::block_in_place(|| lock(&self.board.store).finish(claim, &result, now));
         self.said(noted.and_then(|()| self.board.show_outbox()));
-        match &sent {
+        match sent {
             Err(error) if waits_for_server(error) => {
                 self.put_on_hold(error, hold);
                 false

@@ -140,12 +140,12 @@ impl World {
     pub fn restart(&mut self, down: Duration) {
         let incidents = self.engine.incidents().values().cloned();
         // What is not in the store's form is lost.
-        let kept: Vec<Incident> =
-            incidents.map(|one| serde_json::from_str(&serde_json::to_string(&one).unwrap()).unwrap()).collect();
+        let kept: Vec<Incident> = incidents
+            .map(|one| serde_json::from_str(&serde_json::to_string(&one).unwrap()).unwrap())
+            .collect();
         let until = self.now;
         self.later(down);
-        self.engine =
-            Engine::new(watchers(&self.name, &self.settings), kept, true, Some(until), self.now);
+        self.engine = Engine::new(watchers(&self.name, &self.settings), kept, true, Some(until), self.now);
         let profile = self.book.state().profile.clone();
         self.book = AccountBook::new(profile);
     }
@@ -183,8 +183,11 @@ impl World {
         self.later(Duration::seconds(20));
         let observed = self.book.apply(read, self.now);
         if ended {
-            let end =
-                hostwatch::model::snapshot::PollEnd { duration: Span::from_secs(1), failure: None, complete: true };
+            let end = hostwatch::model::snapshot::PollEnd {
+                duration: Span::from_secs(1),
+                failure: None,
+                complete: true,
+            };
             self.book.end(collector, end, self.now);
         }
         let ended = ended.then_some(collector);
