@@ -26,7 +26,11 @@ pub(super) enum Failure {
 
 impl Failure {
     /// The error of a stage: one for a refusal, one for no reply.
-    pub fn at(self, refused: fn(String, bool) -> SendError, broken: fn(String) -> SendError) -> SendError {
+    pub fn at(
+        self,
+        refused: impl FnOnce(String, bool) -> SendError,
+        broken: impl FnOnce(String) -> SendError,
+    ) -> SendError {
         match self {
             Self::Refused { reason, permanent } => refused(reason, permanent),
             Self::Broken(reason) => broken(reason),
@@ -61,6 +65,10 @@ impl Failure {
                 reason: tidy(&format!("{code} {cause}")),
                 permanent: error.is_permanent(),
             };
+        }
+        if error.is_client() {
+            // `lettre` itself gave up, as on a login challenge that it does not know.
+            return Self::Refused { reason: tidy(&format!("{what}: {cause}")), permanent: true };
         }
         let reason = if error.is_response() {
             format!("no readable reply to {what} ({cause})")

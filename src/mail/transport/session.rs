@@ -30,6 +30,8 @@ pub(super) struct Login {
 /// A conversation ready for MAIL.
 pub(super) struct Session {
     chat: AsyncSmtpConnection,
+    /// Host and port, for errors.
+    server: String,
     limits: Limits,
     tls_version: Option<&'static str>,
     mechanism: Option<Mechanism>,
@@ -39,15 +41,18 @@ impl Session {
     /// Connects, greets, encrypts as the route demands, logs in.
     pub async fn open(route: &Route, login: Option<&Login>, timing: Timing) -> Result<Self, SendError> {
         let limits = Limits::start(timing);
-        let at = |reason: String| SendError::Connection {
-            reason: format!("{}:{}: {reason}", route.host, route.port),
-        };
-        let Connected { chat, tls_version } = connect(route, &limits).await.map_err(at)?;
-        let mut session = Self { chat, limits, tls_version, mechanism: None };
+        let server = format!("{}:{}", route.host, route.port);
+        let Connected { chat, tls_version } =
+            connect(route, &limits).await.map_err(|reason| connection(&server, &reason))?;
+        let mut session = Self { chat, server, limits, tls_version, mechanism: None };
         // A route with a login has TLS; a second look costs nothing, a password in the open does.
         if let (Some(login), Some(_)) = (login, tls_version) {
-            session.log_in(login).await.map_err(|failure| {
-                failure.at(|reason, permanent| SendError::Login { reason, permanent }, connection)
+            let logged_in = session.log_in(login).await;
+            logged_in.map_err(|failure| {
+                failure.at(
+                    |reason, permanent| SendError::Login { reason, permanent },
+                    |reason| connection(&session.server, &reason),
+                )
             })?;
         }
         Ok(session)
@@ -112,19 +117,19 @@ impl Session {
     pub async fn try_sender(&mut self, from: &str) -> Result<(), SendError> {
         let from = address(from).map_err(|reason| sender(reason, true))?;
         let mail = Mail::new(Some(from.clone()), self.mail_parameters(&from, None)?);
-        let Self { chat, limits, .. } = self;
+        let Self { chat, limits, server, .. } = self;
         limits
             .ask(chat, "MAIL FROM", mail, PositiveCompletion)
             .await
-            .map_err(|f| f.at(sender, connection))?;
+            .map_err(|f| f.at(sender, |reason| connection(server, &reason)))?;
         let reset = limits.ask(chat, "RSET", Rset, PositiveCompletion).await;
-        reset.map(drop).map_err(|failure| connection(failure.into_reason()))
+        reset.map(drop).map_err(|failure| connection(server, &failure.into_reason()))
     }
 
     /// Whether the server still listens.
     pub async fn noop(&mut self) -> Result<(), SendError> {
         let replied = self.limits.ask(&mut self.chat, "NOOP", Noop, PositiveCompletion).await;
-        replied.map(drop).map_err(|failure| connection(failure.into_reason()))
+        replied.map(drop).map_err(|failure| connection(&self.server, &failure.into_reason()))
     }
 
     /// What is known of the server by now.
@@ -170,8 +175,8 @@ fn message(reason: String, permanent: bool) -> SendError {
     SendError::Message { reason, permanent }
 }
 
-fn connection(reason: String) -> SendError {
-    SendError::Connection { reason }
+fn connection(server: &str, reason: &str) -> SendError {
+    SendError::Connection { reason: format!("{server}: {reason}") }
 }
 
 fn interrupted(reason: String) -> SendError {

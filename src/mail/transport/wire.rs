@@ -9,6 +9,9 @@ use std::task::{Context, Poll, ready};
 use lettre::transport::smtp::client::AsyncTokioStream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+/// Longest line taken. RFC 5321, section 4.5.3.1.5, allows 512 octets.
+const MOST_LINE: usize = 4096;
+
 /// A stream to the server, open or encrypted.
 #[derive(Debug)]
 pub(super) struct Wire<S> {
@@ -18,12 +21,15 @@ pub(super) struct Wire<S> {
     greeting: &'static [u8],
     /// Never more than one octet at a read.
     octetwise: bool,
+    /// Octets since the last line end. The reader bounds a line when it has it, so an endless one would be kept.
+    in_line: usize,
+    too_long: bool,
 }
 
 impl<S> Wire<S> {
     /// A conversation from its greeting to its end.
     pub fn new(stream: S, peer: SocketAddr) -> Self {
-        Self { stream, peer, greeting: b"", octetwise: false }
+        Self { stream, peer, greeting: b"", octetwise: false, in_line: 0, too_long: false }
     }
 
     /// The open part of a conversation, up to STARTTLS. Read octet by octet, so that nothing past the reply to
@@ -62,11 +68,18 @@ impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
         } else {
             ready!(Pin::new(&mut this.stream).poll_read(cx, buf))?;
         }
-        // Servers reply in any character set; the code counts, so the text must not make a reply unreadable.
         for octet in &mut buf.filled_mut()[before..] {
+            // Servers reply in any character set; the code counts, so the text must not make it unreadable.
             if !octet.is_ascii() {
                 *octet = b'?';
             }
+            this.in_line = if *octet == b'\n' { 0 } else { this.in_line + 1 };
+            this.too_long |= this.in_line > MOST_LINE;
+        }
+        if this.too_long {
+            // An error must come with an empty hand.
+            buf.set_filled(before);
+            return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, "a line over 4096 octets")));
         }
         Poll::Ready(Ok(()))
     }
@@ -121,6 +134,17 @@ mod tests {
             assert_eq!(buffer[0], *expected);
         }
         assert_eq!(wire.stream, b"250 slipped in\r\n");
+    }
+
+    #[tokio::test]
+    async fn a_line_without_end_is_an_error() {
+        let fine = [&[b'2'; MOST_LINE][..], b"\n"].concat().repeat(3);
+        let mut read = Vec::new();
+        Wire::new(&fine[..], peer()).read_to_end(&mut read).await.unwrap();
+        assert_eq!(read, fine);
+        let endless = [b'2'; MOST_LINE + 1];
+        let error = Wire::new(&endless[..], peer()).read_to_end(&mut read).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
     }
 
     #[tokio::test]

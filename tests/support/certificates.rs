@@ -1,0 +1,57 @@
+//! A certificate authority of a test's own.
+//!
+//! Used with `#[path = "support/certificates.rs"] mod certificates;`.
+#![allow(clippy::unwrap_used, reason = "of tests; a panic fails them")]
+
+use std::sync::Arc;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use rustls::pki_types::PrivateKeyDer;
+
+/// Signs servers' certificates.
+pub struct Authority {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+}
+
+impl Authority {
+    pub fn new(name: &str) -> Self {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.distinguished_name.push(DnType::CommonName, name);
+        let key = KeyPair::generate().unwrap();
+        Self { issuer: CertifiedIssuer::self_signed(params, key).unwrap() }
+    }
+
+    /// Its own certificate, as a file for those who trust it.
+    pub fn pem(&self) -> String {
+        self.issuer.pem()
+    }
+
+    /// A server with a certificate for these names and addresses.
+    pub fn server(&self, names: &[&str]) -> Arc<rustls::ServerConfig> {
+        self.server_with(names, |_| {})
+    }
+
+    /// The same with a change to the certificate.
+    pub fn server_with(
+        &self,
+        names: &[&str],
+        change: impl FnOnce(&mut CertificateParams),
+    ) -> Arc<rustls::ServerConfig> {
+        let names = names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        let mut params = CertificateParams::new(names).unwrap();
+        change(&mut params);
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let config = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(
+                vec![certificate.der().clone()],
+                PrivateKeyDer::Pkcs8(key.serialize_der().into()),
+            );
+        Arc::new(config.unwrap())
+    }
+}
