@@ -42,6 +42,8 @@ pub enum Command {
     Run(Run),
     /// See the whole product work against a built-in provider and mail catcher; nothing to configure
     Demo(Demo),
+    /// Simulate the provider alone, for tests and dry runs
+    Simulate(Box<Simulate>),
     /// Check the configuration; exit 0, or 1 with every error, its file, key and remedy
     CheckConfig(Config),
     /// Print the reference of every metric: name, type, help, labels
@@ -72,6 +74,15 @@ pub struct Run {
 pub struct Demo {
     #[command(flatten)]
     pub web: Web,
+    #[command(flatten)]
+    pub log: Log,
+}
+
+/// `simulate`
+#[derive(Debug, Args)]
+pub struct Simulate {
+    #[command(flatten)]
+    pub provider: crate::sim::Args,
     #[command(flatten)]
     pub log: Log,
 }
@@ -108,7 +119,7 @@ pub struct Web {
 }
 
 /// The log.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct Log {
     /// Least severe level that is logged
     #[arg(long = "log.level", value_name = "LEVEL", default_value = "info")]

@@ -2,9 +2,11 @@
 
 pub mod alert;
 pub mod api;
+pub mod app;
 pub mod chart;
 pub mod cli;
 pub mod clock;
+pub mod collect;
 pub mod config;
 pub mod http;
 pub mod mail;

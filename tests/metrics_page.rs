@@ -38,7 +38,7 @@ fn own() -> Own {
     own.request(&account, Group::Vm, "200", Duration::from_millis(80));
     own.throttled(&account, Group::Hosting, Duration::from_millis(1500));
     own.rejected(&account, Collector::Vms, 2);
-    own.unknown_value(&account, "vm.state");
+    own.unknown_values(&account, "vm.state", 1);
     let labels = IncidentLabels { account, kind: "vm_error", severity: "critical", state: "firing" };
     own.incidents(&BTreeMap::from([(labels, 1)]));
     own.notification(Notification::Sent);
@@ -212,6 +212,8 @@ fn counts_wait_for_a_complete_listing() {
     assert_eq!(counts(&book), ["hosting_vms", "hosting_containers"]);
     book.apply(Read::Sites(ContainerId::new(1), all(vec![site(1, 1, "Active")])), read_at());
     assert_eq!(counts(&book), ["hosting_vms", "hosting_containers"], "the sites of 2 are not known");
+    book.apply(Read::Sites(ContainerId::new(2), Rows { rows: vec![], complete: false }), read_at());
+    assert_eq!(counts(&book), ["hosting_vms", "hosting_containers"], "nor are they all known now");
     book.apply(Read::Sites(ContainerId::new(2), all(vec![])), read_at());
     assert_eq!(counts(&book), ["hosting_vms", "hosting_containers", "hosting_sites"]);
 }

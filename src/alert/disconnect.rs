@@ -116,6 +116,11 @@ impl Step<'_> {
                     incident.begin_episode(self.now);
                     incident.enter(Phase::Firing, self.now);
                 }
+                let last_days = settings.lead_days + 1;
+                if rung <= last_days && ladder.rung.is_none_or(|told| told > last_days) {
+                    // From the last day on which a payment still arrives, a thread of its own.
+                    incident.threads.clear();
+                }
                 ladder.rung = Some(rung);
                 incident.severity = settings
                     .rules

@@ -1,5 +1,18 @@
 //! Mails: how they read and how they leave.
 
+mod advice;
+mod billing;
+mod body;
+mod compose;
+mod html;
+mod message;
+pub mod render;
+mod sample;
 pub mod settings;
+mod started;
+mod subject;
+pub mod transport;
+mod words;
 
+pub use render::{Context, RenderError, Rendered, opens_thread, render, render_test};
 pub use settings::{Security, Server, Settings};

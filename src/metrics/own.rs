@@ -196,8 +196,9 @@ impl Own {
     }
 
     /// A field held a value that the interface does not list, or of another type.
-    pub fn unknown_value(&self, account: &AccountName, field: &str) {
-        self.unknown_values.with_label_values(&[account.as_str(), field]).inc();
+    /// With a count of 0 the series only begins.
+    pub fn unknown_values(&self, account: &AccountName, field: &str, count: u64) {
+        self.unknown_values.with_label_values(&[account.as_str(), field]).inc_by(count);
     }
 
     /// A poll ended; `status` is what the account's book makes of it.

@@ -309,6 +309,34 @@ impl AccountBook {
         Self { state, homes: HashMap::new() }
     }
 
+    /// Goes on with a changed configuration; what collectors that are off knew is forgotten.
+    pub fn with_profile(mut self, profile: Arc<Profile>) -> Self {
+        let fresh = Self::new(profile);
+        for (collector, status) in fresh.state.collectors {
+            self.state.collectors.entry(collector).or_insert(status);
+        }
+        let on = fresh.state.profile.collectors.clone();
+        self.state.collectors.retain(|collector, _| on.contains(collector));
+        for off in Collector::ALL.into_iter().filter(|collector| !on.contains(collector)) {
+            match off {
+                Collector::Vms => self.state.vms = Listing::default(),
+                Collector::Containers => self.state.containers = Listing::default(),
+                Collector::Sites => {
+                    self.state.sites = BTreeMap::new();
+                    self.homes = HashMap::new();
+                }
+                Collector::ExpectedBalance => self.state.billing = Billing::default(),
+                Collector::Charges => self.state.charges = Charges::default(),
+                Collector::Databases => self.state.databases = BTreeMap::new(),
+                Collector::CronJobs => self.state.cron_jobs = BTreeMap::new(),
+                Collector::Ips => self.state.ips = Listing::default(),
+                Collector::SshKeys => self.state.ssh_keys = Listing::default(),
+            }
+        }
+        self.state.profile = fresh.state.profile;
+        self
+    }
+
     /// The state as it stands.
     pub fn state(&self) -> &AccountState {
         &self.state

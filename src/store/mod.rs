@@ -51,6 +51,8 @@ pub struct Batch {
     pub mails: Vec<Outgoing>,
     /// Message-IDs of unsent mails that newer ones replace.
     pub withdraw: Vec<String>,
+    /// Given-up envelopes that `mails` name.
+    pub reported: Vec<i64>,
     /// The first-start mail is among `mails`, or was never due.
     pub started: bool,
 }
@@ -104,6 +106,9 @@ impl Store {
         outbox::withdraw(&transaction, &batch.withdraw)?;
         for mail in &batch.mails {
             outbox::insert(&transaction, mail, now)?;
+        }
+        for id in &batch.reported {
+            transaction.execute("UPDATE envelopes SET reported = 1 WHERE id = ?1", [id])?;
         }
         if batch.started {
             set_meta(&transaction, "started", &now.to_rfc3339())?;

@@ -239,13 +239,12 @@ impl Store {
         )?)
     }
 
-    /// Recipients whose mails were given up and that no mail has named yet; naming is noted by the
-    /// caller's next batch.
-    pub fn take_unreported_dead(&mut self) -> std::result::Result<Vec<(String, String)>, StoreError> {
-        let mut statement = self.connection.prepare(
-            "UPDATE envelopes SET reported = 1 WHERE state = 'dead' AND reported = 0 RETURNING recipient, coalesce(error, '')",
+    /// Mails that were given up and that no other mail has named yet: envelope, recipient, error.
+    pub fn unreported_dead(&self) -> std::result::Result<Vec<(i64, String, String)>, StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT id, recipient, coalesce(error, '') FROM envelopes WHERE state = 'dead' AND reported = 0",
         )?;
-        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 

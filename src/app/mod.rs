@@ -1,0 +1,95 @@
+//! The commands: who is put together with whom. The only layer that knows every other.
+
+mod board;
+mod commands;
+mod daemon;
+mod demo;
+mod mailroom;
+mod observer;
+mod pipeline;
+mod sender;
+mod simulate;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::{Cli, Command, Log, Run};
+use crate::config::{self, Environment, Settings};
+use crate::telemetry;
+use daemon::{ReadSettings, Start};
+
+/// Runs a command; 0 when all went well, 1 after telling what did not.
+pub fn main(cli: Cli) -> ExitCode {
+    let result = match cli.command {
+        Command::Run(run) => in_runtime(&run.log.clone(), self::run(run)),
+        Command::Demo(demo) => in_runtime(&demo.log.clone(), demo::run(demo)),
+        Command::Simulate(simulate) => in_runtime(&simulate.log.clone(), simulate::run(*simulate)),
+        Command::CheckConfig(config) => commands::check_config(&config.file),
+        Command::Metrics => commands::metrics(),
+        Command::TestEmail(config) => in_quiet_runtime(commands::test_email(config.file)),
+        Command::Incidents(config) => commands::incidents(&config.file),
+        Command::Outbox(config) => commands::outbox(&config.file),
+        Command::Why(why) => commands::why(&why.config.file, &why.key),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            commands::complain(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn in_runtime(log: &Log, work: impl Future<Output = Result<()>>) -> Result<()> {
+    telemetry::init(log.level, log.format)?;
+    in_quiet_runtime(work)
+}
+
+fn in_quiet_runtime(work: impl Future<Output = Result<()>>) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.context("starting the runtime")?;
+    let result = runtime.block_on(work);
+    // What still blocks a thread (a name being looked up) must not hold up the end.
+    runtime.shutdown_timeout(std::time::Duration::from_millis(500));
+    result
+}
+
+async fn run(run: Run) -> Result<()> {
+    let file = run.config.file.clone();
+    let settings = load(&file)?;
+    for warning in &settings.warnings {
+        tracing::warn!("{warning}");
+    }
+    let stop = CancellationToken::new();
+    daemon::stop_at_signal(&stop)?;
+    let listeners = daemon::listen(&run.web.listen_addresses).await?;
+    let store = daemon::open_store(&settings)?;
+    for listener in &listeners {
+        let address = listener.local_addr().context("asking for the address listened on")?;
+        tracing::info!(%address, path = run.web.telemetry_path, "serving metrics and the status page");
+        if address.ip().is_loopback() {
+            tracing::info!(
+                "only this machine can open it; --web.listen-address=:{} opens it wider",
+                address.port()
+            );
+        }
+    }
+    let read_settings: ReadSettings = Arc::new(move || load(&file).map_err(|error| error.to_string()));
+    let start = Start {
+        settings,
+        listeners,
+        store,
+        telemetry_path: run.web.telemetry_path,
+        lifecycle: run.web.enable_lifecycle,
+        read_settings,
+    };
+    daemon::run(start, stop).await
+}
+
+fn load(file: &Path) -> Result<Settings> {
+    Ok(config::load(Some(file), &Environment::of_process())?)
+}

@@ -1,0 +1,34 @@
+//! What the client reports of its requests, as metrics.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::api::{Code, Observer};
+use crate::metrics::Own;
+use crate::model::{AccountName, Group};
+
+/// Counts for one account.
+pub(super) struct OwnObserver {
+    own: Arc<Own>,
+    account: AccountName,
+}
+
+impl OwnObserver {
+    pub(super) fn new(own: Arc<Own>, account: AccountName) -> Self {
+        Self { own, account }
+    }
+}
+
+impl Observer for OwnObserver {
+    fn request(&self, group: Group, code: Code, took: Duration) {
+        self.own.request(&self.account, group, &code.to_string(), took);
+    }
+
+    fn throttled(&self, group: Group, waited: Duration) {
+        self.own.throttled(&self.account, group, waited);
+    }
+
+    fn field_problem(&self, field: &'static str, count: u64) {
+        self.own.unknown_values(&self.account, field, count);
+    }
+}

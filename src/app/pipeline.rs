@@ -1,0 +1,305 @@
+//! The one place where readings become state, metrics, incidents and mails, one update after the other.
+//! Nothing calls back into it: collectors send updates, and what it makes is published or stored.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, Utc};
+use tokio::sync::{Notify, mpsc};
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
+
+use super::board::{Board, lock};
+use super::mailroom::Mailroom;
+use crate::alert::engine::Outcome;
+use crate::alert::{Engine, Input, Key, Watcher};
+use crate::collect::Update;
+use crate::metrics::{Encoder, Own, Page};
+use crate::model::{AccountBook, AccountName, Collector, CollectorStatus, Profile, Snapshot};
+use crate::state::Shared;
+use crate::store::{Batch, StoreError};
+
+/// What the pipeline is told.
+pub(super) enum Message {
+    Update(Update),
+    /// A new configuration took over.
+    Accounts(Accounts),
+}
+
+/// The accounts of a configuration, as the pipeline needs them.
+pub(super) struct Accounts {
+    pub(super) profiles: Vec<Arc<Profile>>,
+    pub(super) watchers: BTreeMap<AccountName, Watcher>,
+    pub(super) mailroom: Option<Mailroom>,
+}
+
+/// Message-IDs of opening mails: incident, recipient, id.
+type Threads = Vec<(Key, String, String)>;
+
+/// Everything the pipeline owns.
+pub(super) struct Pipeline {
+    pub(super) books: BTreeMap<AccountName, AccountBook>,
+    pub(super) engine: Engine,
+    pub(super) encoder: Encoder,
+    pub(super) mailroom: Option<Mailroom>,
+    pub(super) own: Arc<Own>,
+    pub(super) board: Board,
+    pub(super) snapshot: Shared<Snapshot>,
+    pub(super) page: Shared<Page>,
+    /// Wakes the sender.
+    pub(super) mail_queued: Arc<Notify>,
+    pub(super) clock: fn() -> DateTime<Utc>,
+    pub(super) sites_encoded: SitesEncoded,
+    /// The store refused the last commit; said once.
+    pub(super) store_failing: bool,
+}
+
+/// Sites of many containers trickle in; encoding them all for each would cost more than it shows.
+#[derive(Default)]
+pub(super) struct SitesEncoded {
+    at: Option<Instant>,
+    took: Duration,
+}
+
+impl SitesEncoded {
+    fn is_due(&self) -> bool {
+        let pause = Duration::from_secs(1).max(self.took * 20);
+        self.at.is_none_or(|at| at.elapsed() >= pause)
+    }
+}
+
+/// The engine looks at the time this often.
+const TICK: Duration = Duration::from_secs(60);
+
+impl Pipeline {
+    /// Takes in messages until stopped.
+    pub(super) async fn run(mut self, mut messages: mpsc::Receiver<Message>, stop: CancellationToken) {
+        let mut tick = interval(TICK);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                message = messages.recv() => match message {
+                    Some(Message::Update(update)) => tokio::task::block_in_place(|| self.update(update)),
+                    Some(Message::Accounts(accounts)) => tokio::task::block_in_place(|| self.accounts(accounts)),
+                    None => return,
+                },
+                _ = tick.tick() => tokio::task::block_in_place(|| self.tick()),
+            }
+        }
+    }
+
+    fn update(&mut self, update: Update) {
+        let Update { account, collector, at, reads, end, rejected, problems } = update;
+        let Some(book) = self.books.get_mut(&account) else { return };
+        let before = book.state().collectors.get(&collector).cloned().unwrap_or_default();
+        let changed = !reads.is_empty();
+        let observed = reads.into_iter().flat_map(|read| book.apply(read, at)).collect();
+        let ended = end.is_some();
+        if let Some(end) = end {
+            book.end(collector, end, at);
+        }
+        let state = book.publish();
+        if ended {
+            let status = state.collectors.get(&collector).cloned().unwrap_or_default();
+            self.own.collector(&account, collector, &status);
+            tell_change(&account, collector, &before, &status, &problems);
+        }
+        self.own.rejected(&account, collector, rejected);
+        let mut snapshot = (*self.snapshot.get()).clone();
+        snapshot.accounts.insert(account.clone(), Arc::clone(&state));
+        self.snapshot.set(snapshot);
+
+        // Mails first: a large page takes longer to encode than a mail may wait.
+        self.decide(&Input::Poll { account, observed, ended: ended.then_some(collector) });
+
+        let began = Instant::now();
+        let sites = collector == Collector::Sites;
+        if (changed || ended) && (!sites || ended || self.sites_encoded.is_due()) {
+            // A listing of containers also ends the sites of those that are gone.
+            let which = if collector == Collector::Containers {
+                vec![Collector::Containers, Collector::Sites]
+            } else {
+                vec![collector]
+            };
+            if self.encoder.refresh(&state, &which, at) {
+                self.page.set(self.encoder.page());
+            }
+            if sites {
+                self.sites_encoded = SitesEncoded { at: Some(Instant::now()), took: began.elapsed() };
+            }
+        }
+    }
+
+    fn tick(&mut self) {
+        let now = (self.clock)();
+        self.decide(&Input::Tick);
+        let snapshot = self.snapshot.get();
+        let mut changed = false;
+        for state in snapshot.accounts.values() {
+            // What has become stale goes.
+            changed |= self.encoder.refresh(state, &Collector::ALL, now);
+        }
+        if changed {
+            self.page.set(self.encoder.page());
+        }
+        let noted = lock(&self.board.store).still_watching(now);
+        self.store_said(noted.and_then(|()| self.board.show_outbox()));
+    }
+
+    fn accounts(&mut self, accounts: Accounts) {
+        let Accounts { profiles, watchers, mailroom } = accounts;
+        let names: Vec<AccountName> = self.books.keys().cloned().collect();
+        let mut snapshot = (*self.snapshot.get()).clone();
+        for name in names.iter().filter(|name| profiles.iter().all(|profile| profile.name != **name)) {
+            self.books.remove(name);
+            self.encoder.remove(name);
+            self.own.remove_account(name);
+            snapshot.accounts.remove(name);
+        }
+        for profile in profiles {
+            let name = profile.name.clone();
+            self.own.account(&name, &profile.collectors);
+            let book = match self.books.remove(&name) {
+                Some(book) => book.with_profile(profile),
+                None => AccountBook::new(profile),
+            };
+            snapshot.accounts.insert(name.clone(), book.publish());
+            self.books.insert(name, book);
+        }
+        for state in snapshot.accounts.values() {
+            self.encoder.refresh(state, &Collector::ALL, (self.clock)());
+        }
+        self.snapshot.set(snapshot);
+        self.page.set(self.encoder.page());
+        self.engine.set_watchers(watchers);
+        self.mailroom = mailroom;
+        self.mail_queued.notify_one();
+    }
+
+    /// Asks the engine, and keeps what it decides: incidents and mails in one commit.
+    fn decide(&mut self, input: &Input) {
+        // A mail to be withdrawn may be claimed between the question and the commit; then ask again.
+        for _ in 0..5 {
+            match self.decide_once(input) {
+                Err(StoreError::Conflict) => {}
+                result => return self.store_said(result),
+            }
+        }
+        self.store_said(Err(StoreError::Conflict));
+    }
+
+    fn decide_once(&mut self, input: &Input) -> Result<(), StoreError> {
+        let now = (self.clock)();
+        let snapshot = self.snapshot.get();
+        let unsent = lock(&self.board.store).unsent()?;
+        let outcome = self.engine.step(input, &snapshot, &unsent, now);
+        if outcome.is_empty() {
+            self.engine.commit(outcome, Vec::new());
+            return Ok(());
+        }
+        let (batch, threads) = self.batch(&outcome, &snapshot, now)?;
+        lock(&self.board.store).commit(&batch, now)?;
+        for (key, reason) in &batch.decisions {
+            tracing::info!(incident = %key, reason, "decided");
+        }
+        let mails = !batch.mails.is_empty();
+        self.engine.commit(outcome, threads);
+        if mails {
+            self.mail_queued.notify_one();
+            self.board.show_outbox()?;
+        }
+        self.board.show_incidents(self.engine.incidents().values(), now);
+        Ok(())
+    }
+
+    fn batch(
+        &mut self,
+        outcome: &Outcome,
+        snapshot: &Snapshot,
+        now: DateTime<Utc>,
+    ) -> Result<(Batch, Threads), StoreError> {
+        let mut batch = Batch {
+            incidents: outcome.incidents.clone(),
+            decisions: outcome.decisions.clone(),
+            mails: Vec::new(),
+            withdraw: outcome.withdraw.clone(),
+            reported: Vec::new(),
+            started: outcome.started,
+        };
+        let mut threads = Vec::new();
+        if let Some(mailroom) = &self.mailroom {
+            let mut notes = Vec::new();
+            if !outcome.notices.is_empty() {
+                for (envelope, recipient, error) in lock(&self.board.store).unreported_dead()? {
+                    batch.reported.push(envelope);
+                    notes.push(format!("A mail to {recipient} had to be given up: {error}"));
+                }
+            }
+            for notice in &outcome.notices {
+                let mail = match mailroom.write(notice, snapshot, &notes, now) {
+                    Ok(mail) => mail,
+                    Err(error) => {
+                        tracing::error!(%error, to = notice.to.join(", "), "no mail can be made of a notice");
+                        continue;
+                    }
+                };
+                threads.extend(mailroom.threads(notice, &mail));
+                batch.mails.push(mail);
+            }
+        }
+        for incident in &mut batch.incidents {
+            for (key, to, id) in &threads {
+                if *key == incident.key {
+                    incident.threads.insert(to.clone(), id.clone());
+                }
+            }
+        }
+        Ok((batch, threads))
+    }
+
+    /// Says once that the store fails, and once that it works again.
+    fn store_said(&mut self, result: Result<(), StoreError>) {
+        match result {
+            Ok(()) if self.store_failing => {
+                self.store_failing = false;
+                tracing::info!("the store works again");
+            }
+            Ok(()) => {}
+            Err(error) if !self.store_failing => {
+                self.store_failing = true;
+                tracing::error!(%error, "the store cannot keep incidents and mails; the next poll tries again");
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+/// Polls are told of in the log when something changed, not once a poll.
+fn tell_change(
+    account: &AccountName,
+    collector: Collector,
+    before: &CollectorStatus,
+    now: &CollectorStatus,
+    problems: &[String],
+) {
+    let name = collector.as_str();
+    match (&before.failure, &now.failure) {
+        (old, Some(failure)) => {
+            // Numbers in a message (ports, seconds) may differ from poll to poll.
+            let words = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
+            let same = old.as_ref().is_some_and(|old| words(&old.message) == words(&failure.message));
+            if !same {
+                tracing::warn!(%account, collector = name, error = failure.message, "polling fails");
+            }
+        }
+        (Some(_), None) => tracing::info!(%account, collector = name, "polling works again"),
+        (None, None) => {}
+    }
+    if now.success && !now.complete && (before.complete || before.polls == 0) {
+        let problems = problems.join("; ");
+        tracing::warn!(%account, collector = name, problems, "what was read is not complete");
+    }
+}

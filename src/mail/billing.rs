@@ -1,0 +1,377 @@
+//! The disconnect mail: when, how much to pay by which day, what costs most, what goes dark, what moved
+//! the date. Pure.
+
+use chrono::{DateTime, Datelike as _, Duration, NaiveDate, Utc, Weekday};
+use chrono_tz::Tz;
+
+use super::body::{Body, Section, Table, Tone};
+use super::compose::{self, MOST_NAMES};
+use super::render::Context;
+use super::words;
+use crate::alert::{Event, Item, Ladder};
+use crate::model::forecast::{self, SPANS_DAYS};
+use crate::model::{AccountState, Collector, Money, Report};
+
+const MOST_ORDERS: usize = 5;
+
+/// The content of a disconnect mail.
+pub(super) fn body(item: &Item, context: &Context<'_>) -> Body {
+    let account = &item.key.account;
+    let facts = Facts::of(item, context);
+    let mut sections = Vec::new();
+    if compose::is_over(item) {
+        sections.push(facts.over());
+    } else {
+        sections.push(facts.in_short());
+        sections.extend(facts.to_pay());
+        sections.extend(facts.orders());
+        sections.push(facts.dark());
+    }
+    Body {
+        tone: if compose::is_over(item) { Tone::Good } else { item.severity.into() },
+        lead: facts.lead(),
+        sections,
+        foot: vec![
+            format!("How this was decided: hostwatch why {}", item.key),
+            compose::sender_line(vec![account.to_string()]),
+        ],
+    }
+}
+
+/// What the mail is written from.
+struct Facts<'a> {
+    item: &'a Item,
+    state: Option<&'a AccountState>,
+    /// The report and when it was read.
+    report: Option<(&'a Report, DateTime<Utc>)>,
+    ladder: Ladder,
+    now: DateTime<Utc>,
+    zone: Tz,
+    lead_days: u32,
+    currency: &'a str,
+}
+
+/// The last day on which a payment still arrives.
+#[derive(Clone, Copy)]
+enum PayBy {
+    /// Overdue: whatever is paid, is paid late.
+    Now,
+    Missed(NaiveDate),
+    Today(NaiveDate),
+    On(NaiveDate),
+}
+
+impl<'a> Facts<'a> {
+    fn of(item: &'a Item, context: &'a Context<'_>) -> Self {
+        let account = &item.key.account;
+        let state = context.account(account);
+        let billing = state.map(|state| &state.billing);
+        Self {
+            item,
+            state,
+            report: billing.and_then(|billing| billing.report.as_deref().zip(billing.read_at)),
+            ladder: item.ladder.clone().unwrap_or_default(),
+            now: context.now,
+            zone: context.zone(account),
+            lead_days: context.lead(account),
+            currency: state.map_or("", |state| state.profile.currency.as_str()),
+        }
+    }
+
+    fn is_overdue(&self) -> bool {
+        self.item.event == Event::Rung(0) || self.ladder.is_overdue(self.now)
+    }
+
+    /// When, how much, by when: in one line.
+    fn lead(&self) -> String {
+        let account = &self.item.key.account;
+        if compose::is_over(self.item) {
+            return self.lead_over();
+        }
+        let pay = self.lead_amount();
+        let when = self.ladder.edd.map(|edd| words::long_moment(edd, self.zone));
+        let labels = self.labels();
+        if self.is_overdue() {
+            let why = match (self.ladder.used_up, when) {
+                (false, Some(when)) => format!("its disconnect date, {when}, has passed{labels}"),
+                (true, _) | (false, None) => format!("its balance is used up{labels}"),
+            };
+            return format!("Account {account} is overdue: {why}. {}", words::capital(&pay));
+        }
+        let when = when.unwrap_or_else(|| "a day not known".to_owned());
+        match self.item.event {
+            Event::Extended(_) => {
+                format!("The disconnect of account {account} moved to {when}{labels}: {pay}")
+            }
+            _ => format!("Account {account} will be disconnected on {when}{labels}: {pay}"),
+        }
+    }
+
+    fn lead_over(&self) -> String {
+        let account = &self.item.key.account;
+        let until = self.report.and_then(|(report, _)| report.date);
+        let until = until.map_or_else(String::new, |date| format!(" before {}", words::day(date, self.zone)));
+        let balance = self.report.and_then(|(report, _)| forecast::balance_now(report));
+        let balance =
+            balance.map_or_else(String::new, |money| format!("; the balance is {}", self.money(money)));
+        format!("No disconnect of account {account} is expected{until}{balance}.")
+    }
+
+    /// `pay 45 RUB by Sunday 2026-03-01 to stay online for 7 days.`
+    fn lead_amount(&self) -> String {
+        let Some((report, read_at)) = self.report else {
+            return "how much to pay is not known, no report could be read yet.".to_owned();
+        };
+        let amounts = SPANS_DAYS.map(|days| (days, forecast::top_up_required(report, read_at, days)));
+        let due =
+            amounts.iter().find_map(|&(days, amount)| Some((days, amount.filter(|a| a.is_positive())?)));
+        match due {
+            Some((days, amount)) => {
+                let by = match self.pay_by() {
+                    Some(PayBy::Now) => "now".to_owned(),
+                    Some(PayBy::Missed(_)) => "at once".to_owned(),
+                    Some(PayBy::Today(date)) => format!("today, {}", words::weekday(date)),
+                    Some(PayBy::On(date)) => format!("by {}", words::weekday(date)),
+                    None => "soon".to_owned(),
+                };
+                format!("pay {} {by} to stay online for {days} days.", words::to_pay(amount, self.currency))
+            }
+            None if amounts.iter().any(|(_, amount)| amount.is_some()) => {
+                "by its report nothing needs to be paid yet.".to_owned()
+            }
+            None => "how much to pay is not known, the report does not reach far enough.".to_owned(),
+        }
+    }
+
+    /// ` (computed; as of 2026-03-01 12:00 MSK)`.
+    fn labels(&self) -> String {
+        let mut labels = Vec::new();
+        if self.ladder.computed && self.ladder.edd.is_some() {
+            labels.push("computed".to_owned());
+        }
+        if let Some(at) = self.as_of() {
+            labels.push(format!("as of {}", words::moment(at, self.zone)));
+        }
+        if labels.is_empty() { String::new() } else { format!(" ({})", labels.join("; ")) }
+    }
+
+    /// When the date was read, where nothing newer confirms it.
+    fn as_of(&self) -> Option<DateTime<Utc>> {
+        let read_at = self.ladder.read_at?;
+        let state = self.state?;
+        let failed = state.collectors.get(&Collector::ExpectedBalance).is_none_or(|status| !status.success);
+        (failed || state.billing.read_at != Some(read_at)).then_some(read_at)
+    }
+
+    fn pay_by(&self) -> Option<PayBy> {
+        if self.is_overdue() {
+            return Some(PayBy::Now);
+        }
+        let edd = self.ladder.edd?;
+        let last = (edd - Duration::days(i64::from(self.lead_days))).with_timezone(&self.zone).date_naive();
+        let today = self.now.with_timezone(&self.zone).date_naive();
+        Some(match last.cmp(&today) {
+            std::cmp::Ordering::Less => PayBy::Missed(last),
+            std::cmp::Ordering::Equal => PayBy::Today(last),
+            std::cmp::Ordering::Greater => PayBy::On(last),
+        })
+    }
+
+    fn in_short(&self) -> Section {
+        let mut section = Section::new("The disconnect");
+        let when = match (self.ladder.edd, self.ladder.used_up) {
+            (Some(edd), _) if edd <= self.now => {
+                format!("{}: {} ago", words::long_moment(edd, self.zone), words::span(self.now - edd))
+            }
+            (Some(edd), _) => {
+                format!("{}: in {}", words::long_moment(edd, self.zone), words::span(edd - self.now))
+            }
+            (None, true) => "Now: the balance is used up".to_owned(),
+            (None, false) => "Not known".to_owned(),
+        };
+        section.row("When", when);
+        if self.ladder.computed && self.ladder.edd.is_some() {
+            section.row(
+                "Computed",
+                "The report names no date; this is the first charge that leaves nothing on the account.",
+            );
+        }
+        if let Some(at) = self.as_of() {
+            let at = words::moment(at, self.zone);
+            section.row("As of", format!("{at}; no newer report confirms it"));
+        }
+        if let Some(by) = self.pay_by() {
+            section.row("Pay by", self.pay_by_words(by));
+        }
+        self.balance(&mut section);
+        section.row("What moved it", words::capital(&words::one_line(&self.item.reason, 400)));
+        if let Some((from, to)) = self.item.unwatched {
+            let (from, to) = (words::moment(from, self.zone), words::moment(to, self.zone));
+            section.row("Unwatched", format!("Nobody watched from {from} to {to}."));
+        }
+        section.row("Incident", self.item.key.to_string());
+        section
+    }
+
+    fn balance(&self, section: &mut Section) {
+        let Some((report, read_at)) = self.report else {
+            section.row("Balance", "Not known: no report could be read yet");
+            return;
+        };
+        let read = words::moment(read_at, self.zone);
+        if let Some(balance) = forecast::balance_now(report) {
+            section.row("Balance", format!("{}, as reported {read}", self.money(balance)));
+        }
+        if let Some(cost) = forecast::cost_per_day(report, read_at) {
+            section.row("Costs a day", self.money(cost));
+        }
+    }
+
+    fn pay_by_words(&self, by: PayBy) -> String {
+        let days = words::count(self.lead_days as usize, "day", "days");
+        match by {
+            PayBy::Now => "Overdue: pay now".to_owned(),
+            PayBy::Missed(date) => {
+                format!(
+                    "Overdue: {} was the last safe day (a payment takes {days}); pay at once",
+                    words::weekday(date)
+                )
+            }
+            PayBy::Today(date) => {
+                format!("Today, {} (a payment takes {days}){}", words::weekday(date), self.weekend(date))
+            }
+            PayBy::On(date) => {
+                format!("{} (a payment takes {days}){}", words::weekday(date), self.weekend(date))
+            }
+        }
+    }
+
+    /// A payment made on a weekend may lie until Monday.
+    fn weekend(&self, date: NaiveDate) -> String {
+        let back = match date.weekday() {
+            Weekday::Sat => 1,
+            Weekday::Sun => 2,
+            Weekday::Mon | Weekday::Tue | Weekday::Wed | Weekday::Thu | Weekday::Fri => return String::new(),
+        };
+        let friday = date - Duration::days(back);
+        if friday >= self.now.with_timezone(&self.zone).date_naive() {
+            format!(". That is a weekend: better by {}", words::weekday(friday))
+        } else {
+            ". That is a weekend: banks may be slower".to_owned()
+        }
+    }
+
+    /// How much for how long.
+    fn to_pay(&self) -> Option<Section> {
+        let (report, read_at) = self.report?;
+        let by = match self.pay_by() {
+            Some(PayBy::Now) => "now".to_owned(),
+            Some(PayBy::Missed(_)) => "at once".to_owned(),
+            Some(PayBy::Today(_)) => "today".to_owned(),
+            Some(PayBy::On(date)) => words::weekday(date),
+            None => "not known".to_owned(),
+        };
+        let rows = SPANS_DAYS.map(|days| {
+            let (amount, by) = match forecast::top_up_required(report, read_at, days) {
+                Some(amount) if amount.is_positive() => (words::to_pay(amount, self.currency), by.clone()),
+                Some(_) => ("nothing".to_owned(), "–".to_owned()),
+                None => ("not known: the report ends before".to_owned(), "–".to_owned()),
+            };
+            let then = forecast::balance_in(report, read_at, days);
+            let then = then.map_or_else(|| "not known".to_owned(), |then| self.money(then));
+            vec![format!("{days} days"), amount, by, then]
+        });
+        let mut section = Section::new("To stay online");
+        let head = ["For", "Pay", "By", "Balance then, unpaid"].map(str::to_owned);
+        section.table = Some(Table { head: head.into(), rows: rows.into() });
+        Some(section)
+    }
+
+    /// What costs most.
+    fn orders(&self) -> Option<Section> {
+        let (report, read_at) = self.report?;
+        let costs = forecast::order_costs(report, read_at);
+        let costs: Vec<_> = costs.into_iter().filter(|cost| cost.charges.is_positive()).collect();
+        if costs.is_empty() {
+            return None;
+        }
+        let rows = costs.iter().take(MOST_ORDERS).map(|cost| {
+            let order = report.orders.get(cost.index as usize);
+            let text = order.and_then(|order| {
+                let tariff = order.tariff.as_ref().and_then(|tariff| tariff.name.as_deref());
+                order.comment.as_deref().or(tariff)
+            });
+            let name = match text {
+                Some(text) => format!("{} ({})", words::one_line(text, 40), cost.order),
+                None => format!("Order {}", cost.order),
+            };
+            let share = (cost.share * rust_decimal::Decimal::ONE_HUNDRED).round();
+            let buys = match (cost.buys_days, self.ladder.edd) {
+                (Some(days), _) => format!("buys {} days", days.max(0)),
+                (None, Some(_)) => "none in this report".to_owned(),
+                (None, None) => "–".to_owned(),
+            };
+            vec![name, self.money(cost.per_day), format!("{share} %"), buys]
+        });
+        let mut section = Section::new("What costs most");
+        let head = ["Order", "A day", "Share", "Switching it off"].map(str::to_owned);
+        section.table = Some(Table { head: head.into(), rows: rows.collect() });
+        if costs.len() > MOST_ORDERS {
+            let rest: Money = costs[MOST_ORDERS..].iter().map(|cost| cost.per_day).sum();
+            let count = words::count(costs.len() - MOST_ORDERS, "other order", "other orders");
+            section.lines.push(format!("{count}: {} a day together.", self.money(rest)));
+        }
+        Some(section)
+    }
+
+    /// What goes dark.
+    fn dark(&self) -> Section {
+        let mut section =
+            Section::new(if self.is_overdue() { "Goes dark, or is already" } else { "Goes dark then" });
+        let Some(state) = self.state else {
+            section.lines.push("Not known: nothing of this account was read yet.".to_owned());
+            return section;
+        };
+        let vms = state
+            .vms
+            .rows
+            .iter()
+            .map(|vm| compose::named(vm.name.as_deref(), vm.id.get(), vm.state.as_str(), "active"));
+        let sites = state
+            .all_sites()
+            .map(|site| compose::named(site.name.as_deref(), site.id.get(), site.state.as_str(), "Active"));
+        for (one, many, names, collector, read) in [
+            ("VM", "VMs", vms.collect::<Vec<_>>(), Collector::Vms, state.vms.read_at.is_some()),
+            ("site", "sites", sites.collect(), Collector::Sites, state.containers.read_at.is_some()),
+        ] {
+            if names.is_empty() && !read {
+                if state.profile.collectors.contains(&collector) {
+                    section.row(&words::capital(many), "Not known: not read yet");
+                }
+                continue;
+            }
+            let count = words::count(names.len(), one, many);
+            let more = names.len().saturating_sub(MOST_NAMES);
+            let mut listed = names.into_iter().take(MOST_NAMES).collect::<Vec<_>>().join(", ");
+            if more > 0 {
+                listed.push_str(&format!(" and {more} more"));
+            }
+            let value = if listed.is_empty() { "none".to_owned() } else { listed };
+            section.row(&count, value);
+        }
+        section
+    }
+
+    fn over(&self) -> Section {
+        let mut section = Section::new("The account");
+        section.row("Why", words::capital(&words::one_line(&self.item.reason, 400)));
+        section.row("Seen", words::moment(self.item.at, self.zone));
+        self.balance(&mut section);
+        section.row("Incident", self.item.key.to_string());
+        section
+    }
+
+    fn money(&self, money: Money) -> String {
+        words::amount(money, self.currency)
+    }
+}

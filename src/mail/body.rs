@@ -1,0 +1,212 @@
+//! What a mail says, as data that is rendered twice: as text here, as HTML by the template. Both parts
+//! come from the same structure, so that each is complete in itself. Pure.
+
+use crate::alert::Severity;
+
+const WIDTH: usize = 78;
+
+/// A mail's content. Every text in it is one line; escaping is the template's.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Body {
+    pub tone: Tone,
+    /// The first line: what, when, how much to pay by when.
+    pub lead: String,
+    pub sections: Vec<Section>,
+    pub foot: Vec<String>,
+}
+
+/// The colour of the first line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Tone {
+    Critical,
+    Warning,
+    Info,
+    Good,
+}
+
+/// One part below a heading.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Section {
+    pub title: String,
+    /// Label and value.
+    pub rows: Vec<(String, String)>,
+    pub lines: Vec<String>,
+    pub list: Vec<String>,
+    pub table: Option<Table>,
+    /// HTML only: what it shows is in words elsewhere.
+    pub figure: Option<Figure>,
+}
+
+/// Cells by row; the first column names the row.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Table {
+    pub head: Vec<String>,
+    pub rows: Vec<Vec<String>>,
+}
+
+/// A picture without lettering, and the words around it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Figure {
+    pub png: Vec<u8>,
+    pub alt: String,
+    /// Left and right, above and below.
+    pub above: (String, String),
+    pub below: (String, String),
+    /// Colour and meaning.
+    pub legend: Vec<(&'static str, String)>,
+}
+
+impl From<Severity> for Tone {
+    fn from(severity: Severity) -> Self {
+        match severity {
+            Severity::Info => Self::Info,
+            Severity::Warning => Self::Warning,
+            Severity::Critical => Self::Critical,
+        }
+    }
+}
+
+impl Section {
+    pub(super) fn new(title: impl Into<String>) -> Self {
+        Self { title: title.into(), ..Self::default() }
+    }
+
+    pub(super) fn row(&mut self, label: &str, value: impl Into<String>) {
+        self.rows.push((label.to_owned(), value.into()));
+    }
+
+    /// Nothing below the heading.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+            && self.lines.is_empty()
+            && self.list.is_empty()
+            && self.table.is_none()
+            && self.figure.is_none()
+    }
+}
+
+impl Body {
+    pub(super) fn figure(&self) -> Option<&Figure> {
+        self.sections.iter().find_map(|section| section.figure.as_ref())
+    }
+
+    /// The text part; lines end with `\n`.
+    pub(super) fn text(&self) -> String {
+        let mut out = String::new();
+        // Not wrapped: whoever reads only the first line reads all of it.
+        out.push_str(&self.lead);
+        out.push('\n');
+        for section in &self.sections {
+            section_text(section, &mut out);
+        }
+        out.push_str("\n--\n");
+        for line in &self.foot {
+            wrap(line, "", "", &mut out);
+        }
+        out
+    }
+}
+
+fn section_text(section: &Section, out: &mut String) {
+    // A section of a picture alone says nothing in text.
+    if section.rows.is_empty()
+        && section.lines.is_empty()
+        && section.list.is_empty()
+        && section.table.is_none()
+    {
+        return;
+    }
+    out.push('\n');
+    wrap(&section.title, "", "", out);
+    let widest = section.rows.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0);
+    for (label, value) in &section.rows {
+        let fill = " ".repeat(widest - label.chars().count());
+        let first = format!("  {label}:{fill} ");
+        wrap(value, &first, &" ".repeat(widest + 4), out);
+    }
+    for line in &section.lines {
+        wrap(line, "  ", "  ", out);
+    }
+    for item in &section.list {
+        wrap(item, "  - ", "    ", out);
+    }
+    if let Some(table) = &section.table {
+        table_text(table, out);
+    }
+}
+
+fn table_text(table: &Table, out: &mut String) {
+    let rows = || std::iter::once(&table.head).chain(&table.rows);
+    let width = |column: usize| {
+        rows().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..table.head.len()).map(width).collect();
+    for row in rows() {
+        let mut line = String::from(" ");
+        for (cell, width) in row.iter().zip(&widths) {
+            line.push(' ');
+            line.push_str(cell);
+            line.push_str(&" ".repeat(width - cell.chars().count() + 1));
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+}
+
+/// Writes `text` in lines of at most [`WIDTH`] characters; a longer word stays whole.
+fn wrap(text: &str, first: &str, rest: &str, out: &mut String) {
+    let mut line = first.to_owned();
+    let mut length = first.chars().count();
+    let mut empty = true;
+    for word in text.split(' ') {
+        let word_length = word.chars().count();
+        if !empty && length + 1 + word_length > WIDTH {
+            out.push_str(line.trim_end());
+            out.push('\n');
+            line = rest.to_owned();
+            length = rest.chars().count();
+            empty = true;
+        }
+        if !empty {
+            line.push(' ');
+            length += 1;
+        }
+        line.push_str(word);
+        length += word_length;
+        empty = false;
+    }
+    out.push_str(line.trim_end());
+    out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_wrapped_under_its_label_and_tables_line_up() {
+        let mut section = Section::new("What");
+        section.row("Seen", "word ".repeat(20).trim());
+        section.row("What to do", "nothing");
+        section.list.push("one".into());
+        section.table = Some(Table {
+            head: vec!["For".into(), "Pay".into()],
+            rows: vec![vec!["7 days".into(), "45 RUB".into()], vec!["90 days".into(), "0".into()]],
+        });
+        let body = Body { tone: Tone::Info, lead: "Lead.".into(), sections: vec![section], foot: vec![] };
+        insta::assert_snapshot!(body.text(), @r"
+        Lead.
+
+        What
+          Seen:       word word word word word word word word word word word word word
+                      word word word word word word word
+          What to do: nothing
+          - one
+          For      Pay
+          7 days   45 RUB
+          90 days  0
+
+        --
+        ");
+    }
+}

@@ -1,0 +1,237 @@
+//! A mail as bytes: headers, parts, identity. The same content gives the same bytes: nothing in here is
+//! random, and no clock is read.
+
+use std::fmt::Write as _;
+use std::time::SystemTime;
+
+use chrono::{DateTime, Utc};
+use lettre::Message;
+use lettre::message::{Attachment, Body as Encoded, Mailbox, MultiPart, SinglePart, header::ContentType};
+
+use super::body::Body;
+use super::html;
+use super::render::{RenderError, Rendered};
+use crate::model::AccountName;
+
+/// Lines of a header are not to pass 998 characters (RFC 5322, 2.1.1).
+const LONGEST_VALUE: usize = 900;
+/// Mail programs look at the last few at most.
+const MOST_REFERENCES: usize = 20;
+const LONGEST_LIST_ID: usize = 120;
+
+/// All that goes into a mail.
+pub(super) struct Draft<'a> {
+    pub from: &'a Mailbox,
+    pub to: &'a [String],
+    pub now: DateTime<Utc>,
+    pub id: Identity,
+    pub accounts: &'a [AccountName],
+    pub subject: String,
+    pub body: &'a Body,
+    /// Incident and event.
+    pub pairs: Vec<(String, String)>,
+    /// Message-IDs without brackets; the first is the one replied to.
+    pub references: Vec<String>,
+}
+
+/// What makes a mail this mail and no other; Message-ID, boundaries and Content-ID come from it.
+#[derive(Clone, Debug)]
+pub(super) struct Identity {
+    hash: String,
+    domain: String,
+}
+
+impl Identity {
+    /// Of what a mail tells, to whom, since when.
+    pub(super) fn new<'a>(
+        from: &Mailbox,
+        to: &'a [String],
+        now: DateTime<Utc>,
+        events: impl Iterator<Item = &'a str>,
+    ) -> Self {
+        let mut hash = Fnv::default();
+        hash.part(&now.timestamp_micros().to_le_bytes());
+        for text in to.iter().map(String::as_str).chain(["\0"]).chain(events) {
+            hash.part(text.as_bytes());
+        }
+        Self { hash: format!("{:032x}", hash.0), domain: ascii_domain(from.email.domain()) }
+    }
+
+    /// Without angle brackets.
+    pub(super) fn message_id(&self) -> String {
+        format!("{}@{}", self.hash, self.domain)
+    }
+
+    fn content_id(&self) -> String {
+        format!("chart.{}@{}", self.hash, self.domain)
+    }
+
+    /// `=_` occurs in no quoted-printable and no base64 text, and nobody knows the hash beforehand.
+    fn boundary(&self, part: &str) -> String {
+        format!("=_{part}_{}", self.hash)
+    }
+}
+
+/// Puts the bytes together.
+pub(super) fn build(draft: Draft<'_>) -> Result<Rendered, RenderError> {
+    let mut recipients: Vec<String> = Vec::new();
+    let mut message = Message::builder().from(draft.from.clone());
+    for text in draft.to {
+        let mailbox: Mailbox =
+            text.parse().map_err(|source| RenderError::Recipient { text: text.clone(), source })?;
+        let address = mailbox.email.to_string();
+        if !recipients.contains(&address) {
+            recipients.push(address);
+            message = message.to(mailbox);
+        }
+    }
+    let message_id = draft.id.message_id();
+    let message = message
+        .subject(draft.subject.as_str())
+        .date(SystemTime::from(draft.now))
+        .message_id(Some(format!("<{message_id}>")))
+        .multipart(parts(&draft)?)
+        .map_err(RenderError::Message)?;
+    let mut raw = own_headers(&draft)?.into_bytes();
+    raw.extend_from_slice(&message.formatted());
+    Ok(Rendered { message_id, subject: draft.subject, sender: draft.from.email.to_string(), recipients, raw })
+}
+
+fn parts(draft: &Draft<'_>) -> Result<MultiPart, RenderError> {
+    let id = &draft.id;
+    let content_id = id.content_id();
+    let page = html::render(draft.body, &draft.subject, &content_id)?;
+    let alternative = MultiPart::alternative()
+        .boundary(id.boundary("alt"))
+        .singlepart(SinglePart::plain(draft.body.text()));
+    let page = SinglePart::html(page);
+    Ok(match draft.body.figure() {
+        Some(figure) => {
+            let png: ContentType = "image/png".parse().expect("a fixed media type");
+            let chart = Attachment::new_inline(content_id).body(Encoded::new(figure.png.clone()), png);
+            let related = MultiPart::related().boundary(id.boundary("rel"));
+            alternative.multipart(related.singlepart(page).singlepart(chart))
+        }
+        None => alternative.singlepart(page),
+    })
+}
+
+/// The headers that lettre cannot repeat or does not know, each line ASCII and short enough.
+fn own_headers(draft: &Draft<'_>) -> Result<String, RenderError> {
+    let mut out = String::new();
+    for (incident, event) in &draft.pairs {
+        for value in [incident, event] {
+            if !is_header_safe(value) {
+                return Err(RenderError::Header(value.clone()));
+            }
+        }
+        let _ = write!(out, "X-Hostwatch-Incident: {incident}\r\nX-Hostwatch-Event: {event}\r\n");
+    }
+    out.push_str("Auto-Submitted: auto-generated\r\nX-Auto-Response-Suppress: All\r\n");
+    let _ = write!(out, "List-Id: <{}>\r\n", list_id(draft.accounts, &draft.id.domain));
+    let references: Vec<&String> = draft.references.iter().filter(|id| is_header_safe(id)).collect();
+    if let Some(first) = references.first() {
+        let _ = write!(out, "In-Reply-To: <{first}>\r\n");
+        let all: Vec<String> =
+            references.iter().take(MOST_REFERENCES).rev().map(|id| format!("<{id}>")).collect();
+        let _ = write!(out, "References: {}\r\n", all.join("\r\n "));
+    }
+    Ok(out)
+}
+
+fn is_header_safe(value: &str) -> bool {
+    !value.is_empty() && value.len() <= LONGEST_VALUE && value.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// `main.hostwatch.example.com`: what filters sort by, the same for as long as the accounts are.
+fn list_id(accounts: &[AccountName], domain: &str) -> String {
+    let domain = domain.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+    let mut names: Vec<&str> = accounts.iter().map(AccountName::as_str).collect();
+    names.sort_unstable();
+    names.dedup();
+    let joined = names.join(".");
+    match joined.len() {
+        0 => format!("hostwatch.{domain}"),
+        1..=LONGEST_LIST_ID => format!("{joined}.hostwatch.{domain}"),
+        _ => format!("{}-accounts.hostwatch.{domain}", names.len()),
+    }
+}
+
+/// The domain of the sender in ASCII.
+fn ascii_domain(domain: &str) -> String {
+    match url::Host::parse(domain) {
+        Ok(host) => host.to_string(),
+        Err(_) if domain.bytes().all(|byte| byte.is_ascii_graphic()) => domain.to_owned(),
+        Err(_) => "hostwatch.invalid".to_owned(),
+    }
+}
+
+/// FNV-1a of 128 bits: tells mails apart, keeps no secret.
+struct Fnv(u128);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
+    }
+}
+
+impl Fnv {
+    /// Takes in one part; its length too, so that parts cannot run together.
+    fn part(&mut self, bytes: &[u8]) {
+        let length = (bytes.len() as u64).to_le_bytes();
+        for &byte in length.iter().chain(bytes) {
+            self.0 = (self.0 ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_is_fnv_1a() {
+        let mut hash = Fnv::default();
+        // Of nothing but a length of zero: eight zero bytes.
+        hash.part(b"");
+        let mut want = Fnv::default().0;
+        for _ in 0..8 {
+            want = want.wrapping_mul(309_485_009_821_345_068_724_781_371);
+        }
+        assert_eq!(hash.0, want);
+    }
+
+    #[test]
+    fn identities_differ_by_what_is_told_to_whom_and_when() {
+        let from: Mailbox = "hostwatch <hw@пример.рф>".parse().unwrap();
+        let now = DateTime::from_timestamp(1_800_000_000, 0).unwrap();
+        let id = |to: &[&str], now, events: &[&str]| {
+            let to: Vec<String> = to.iter().map(|&text| text.to_owned()).collect();
+            Identity::new(&from, &to, now, events.iter().copied()).message_id()
+        };
+        let base = id(&["a@b"], now, &["main/vm_error/1#1#opened"]);
+        assert_eq!(base, id(&["a@b"], now, &["main/vm_error/1#1#opened"]));
+        assert!(base.ends_with("@xn--e1afmkfd.xn--p1ai"), "{base}");
+        for other in [
+            id(&["c@b"], now, &["main/vm_error/1#1#opened"]),
+            id(&["a@b"], now + chrono::Duration::microseconds(1), &["main/vm_error/1#1#opened"]),
+            id(&["a@b"], now, &["main/vm_error/1#2#opened"]),
+            id(&["a@b"], now, &["main/vm_error/1#1#", "opened"]),
+        ] {
+            assert_ne!(base, other);
+        }
+    }
+
+    #[test]
+    fn list_ids_are_stable_and_short() {
+        let names = |count: usize| {
+            (0..count).map(|n| format!("acc{n:02}").parse().unwrap()).collect::<Vec<AccountName>>()
+        };
+        let mut two = names(2);
+        assert_eq!(list_id(&two, "example.com"), "acc00.acc01.hostwatch.example.com");
+        two.reverse();
+        assert_eq!(list_id(&two, "example.com"), "acc00.acc01.hostwatch.example.com");
+        assert_eq!(list_id(&[], "[127.0.0.1]"), "hostwatch.127.0.0.1");
+        assert_eq!(list_id(&names(40), "example.com"), "40-accounts.hostwatch.example.com");
+    }
+}

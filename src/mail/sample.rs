@@ -1,0 +1,29 @@
+//! The mail of `hostwatch test-email`: an invented alert, marked as such. Pure.
+
+use super::body::{Body, Section, Tone};
+use super::render::Context;
+use super::{compose, started, words};
+use crate::model::AccountName;
+
+/// The content of a test mail.
+pub(super) fn body(context: &Context<'_>) -> Body {
+    let accounts: Vec<AccountName> = context.snapshot.accounts.keys().cloned().collect();
+    let zone = accounts.first().map_or(chrono_tz::Tz::UTC, |name| context.zone(name));
+    let at = words::moment(context.now, zone);
+    let mut sample = Section::new("VM web-1 in error (invented)");
+    sample.row("Seen", "Its state is error");
+    sample.row("Since", at.clone());
+    sample.row("Why", "Somebody asked for a test mail");
+    sample.row("What to do", "Nothing: mails arrive. Check that this one is not in the spam folder.");
+    let mut sections = vec![sample];
+    let overview = started::overview(&accounts, context);
+    if !overview.is_empty() {
+        sections.push(overview);
+    }
+    Body {
+        tone: Tone::Info,
+        lead: format!("Test: mails of hostwatch arrive here; nothing is wrong (sent {at})."),
+        sections,
+        foot: vec![compose::sender_line(accounts.iter().map(ToString::to_string).collect())],
+    }
+}

@@ -1,0 +1,147 @@
+//! Mail to the SMTP server: one envelope, one recipient, one connection a mail (design, section 6, "Delivery").
+//! Keeps no queue, tries nothing twice and logs nothing: the sender does.
+
+mod connect;
+mod error;
+mod reply;
+mod session;
+mod tls;
+mod wire;
+
+use std::time::Duration;
+
+use self::connect::{Protection, Route, full_host_name};
+use self::session::{Login, Session};
+use self::tls::Tls;
+use super::settings::{Security, Server};
+
+pub use self::error::{SendError, TransportError};
+
+/// Sends mails to one server. Certificates are read when it is made; a reload makes a new one.
+pub struct Transport {
+    route: Route,
+    login: Option<Login>,
+    timing: Timing,
+}
+
+/// How long things may take; other values in tests only.
+#[derive(Clone, Copy, Debug)]
+pub struct Timing {
+    /// Name look-up, and each of the host's addresses.
+    pub connect: Duration,
+    /// Each reply, and the TLS handshake.
+    pub reply: Duration,
+    /// From the mail's first byte to the reply to its dot: servers scan it before they reply.
+    pub content: Duration,
+    /// All of it together, QUIT not counted.
+    pub total: Duration,
+    pub quit: Duration,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            reply: Duration::from_secs(30),
+            content: Duration::from_secs(60),
+            total: Duration::from_secs(120),
+            quit: Duration::from_secs(5),
+        }
+    }
+}
+
+/// A server as it answered a probe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// As it calls itself in its reply to EHLO.
+    pub name: String,
+    /// `TLS 1.2` or `TLS 1.3`; `None` over an open connection.
+    pub tls_version: Option<&'static str>,
+    /// The mechanism of the login that succeeded; `None` where no user is set.
+    pub login: Option<String>,
+    pub eight_bit_mime: bool,
+    pub smtp_utf8: bool,
+}
+
+impl Transport {
+    /// Reads the certificates to trust; blocks for some milliseconds. The error says what to change.
+    pub fn new(server: &Server) -> Result<Self, TransportError> {
+        Self::with_timing(server, Timing::default())
+    }
+
+    /// The same with other limits.
+    pub fn with_timing(server: &Server, timing: Timing) -> Result<Self, TransportError> {
+        let protection = match server.security {
+            Security::Tls => Protection::FromTheFirstByte(Tls::new(server)?),
+            Security::StartTls => Protection::StartTls(Tls::new(server)?),
+            Security::Plain => Protection::None,
+        };
+        let login = match (&server.username, &server.password, server.security) {
+            (None, _, _) => None,
+            (Some(_), _, Security::Plain) => return Err(TransportError::LoginWithoutTls),
+            (Some(_), None, Security::Tls | Security::StartTls) => return Err(TransportError::NoPassword),
+            (Some(username), Some(password), Security::Tls | Security::StartTls) => {
+                Some(Login { username: username.clone(), password: password.clone() })
+            }
+        };
+        // Absent elsewhere than on Linux; the address serves as well.
+        let host_name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+        let route = Route {
+            host: server.host.clone(),
+            port: server.port,
+            protection,
+            host_name: host_name.as_deref().and_then(full_host_name),
+        };
+        Ok(Self { route, login, timing })
+    }
+
+    /// Sends one mail to one recipient; returns at its 250, and leaves the good-bye to the runtime, so that
+    /// nothing stands between the 250 and its record. `raw` arrives as it is, line ends made CRLF.
+    pub async fn send(&self, envelope_from: &str, recipient: &str, raw: &[u8]) -> Result<(), SendError> {
+        let mut session = Session::open(&self.route, self.login.as_ref(), self.timing).await?;
+        let outcome = session.deliver(envelope_from, recipient, raw).await;
+        match &outcome {
+            // In the middle of something, where QUIT would be read as a part of it.
+            Err(
+                SendError::Connection { .. } | SendError::Interrupted { .. } | SendError::ReplyLost { .. },
+            ) => drop(session),
+            Ok(())
+            | Err(
+                SendError::Login { .. }
+                | SendError::Sender { .. }
+                | SendError::Recipient { .. }
+                | SendError::Message { .. },
+            ) => drop(tokio::spawn(session.close())),
+        }
+        outcome
+    }
+
+    /// Connects, logs in and leaves again.
+    pub async fn probe(&self) -> Result<Capabilities, SendError> {
+        let mut session = Session::open(&self.route, self.login.as_ref(), self.timing).await?;
+        session.noop().await?;
+        let capabilities = session.capabilities();
+        session.close().await;
+        Ok(capabilities)
+    }
+
+    /// As `probe`, and asks whether the server takes mail from this sender: for a queue that is held since it
+    /// did not.
+    pub async fn probe_sender(&self, envelope_from: &str) -> Result<Capabilities, SendError> {
+        let mut session = Session::open(&self.route, self.login.as_ref(), self.timing).await?;
+        let asked = session.try_sender(envelope_from).await;
+        let capabilities = session.capabilities();
+        session.close().await;
+        asked.map(|()| capabilities)
+    }
+}
+
+impl std::fmt::Debug for Transport {
+    /// Without the login.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Transport")
+            .field("host", &self.route.host)
+            .field("port", &self.route.port)
+            .finish_non_exhaustive()
+    }
+}

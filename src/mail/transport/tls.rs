@@ -1,0 +1,115 @@
+//! TLS to the SMTP server: whom to trust, the handshake, and what a failed one means in words.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{CertificateError, ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use super::error::TransportError;
+use crate::mail::{Security, Server};
+
+/// A stream after its handshake.
+pub(super) type Stream = TlsStream<TcpStream>;
+
+/// A client that checks the server's certificate for its name, always.
+#[derive(Clone)]
+pub(super) struct Tls {
+    connector: TlsConnector,
+    name: ServerName<'static>,
+}
+
+impl Tls {
+    /// Trusts the system's roots and those in `ca_file`. Reads files; blocks for some milliseconds.
+    pub fn new(server: &Server) -> Result<Self, TransportError> {
+        let name = ServerName::try_from(server.host.clone())
+            .map_err(|_| TransportError::Host { host: server.host.clone() })?;
+        let setup = |error: rustls::Error| TransportError::Tls { reason: error.to_string() };
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(setup)?
+            .with_root_certificates(roots(server.ca_file.as_deref())?)
+            .with_no_client_auth();
+        Ok(Self { connector: TlsConnector::from(Arc::new(config)), name })
+    }
+
+    /// The handshake; the error says what to do about it. `security` is how it was asked for.
+    pub async fn handshake(&self, tcp: TcpStream, security: Security) -> Result<Stream, String> {
+        self.connector.connect(self.name.clone(), tcp).await.map_err(|error| in_words(&error, security))
+    }
+}
+
+/// The version agreed on, as people write it.
+pub(super) fn version(stream: &Stream) -> &'static str {
+    if stream.get_ref().1.protocol_version() == Some(rustls::ProtocolVersion::TLSv1_3) {
+        "TLS 1.3"
+    } else {
+        // All that the configuration leaves.
+        "TLS 1.2"
+    }
+}
+
+fn roots(ca_file: Option<&Path>) -> Result<RootCertStore, TransportError> {
+    let mut roots = RootCertStore::empty();
+    let system = rustls_native_certs::load_native_certs();
+    roots.add_parsable_certificates(system.certs);
+    if let Some(path) = ca_file {
+        let problem = |reason: String| TransportError::CaFile { path: path.to_owned(), reason };
+        let pem = std::fs::read(path).map_err(|error| problem(format!("cannot be read: {error}")))?;
+        let certificates = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();
+        let certificates = certificates.map_err(|error| problem(format!("is not PEM: {error}")))?;
+        if certificates.is_empty() {
+            return Err(problem("holds no certificate".to_owned()));
+        }
+        for certificate in certificates {
+            roots.add(certificate).map_err(|error| problem(format!("holds a bad certificate: {error}")))?;
+        }
+    }
+    if roots.is_empty() {
+        let reason = system.errors.first().map_or_else(|| "none found".to_owned(), ToString::to_string);
+        return Err(TransportError::NoRoots { reason });
+    }
+    Ok(roots)
+}
+
+fn in_words(error: &std::io::Error, security: Security) -> String {
+    let cause = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    if let Some(rustls::Error::InvalidCertificate(problem)) = cause {
+        return format!("its certificate is not accepted: {}", certificate(problem));
+    }
+    let garbled = matches!(cause, Some(rustls::Error::InvalidMessage(_)));
+    match security {
+        Security::Tls if garbled => {
+            "it does not speak TLS there; write smtp:// for STARTTLS (usually port 587) or correct the port \
+             in email.smtp_url"
+                .to_owned()
+        }
+        Security::Tls | Security::StartTls | Security::Plain => format!("TLS handshake: {error}"),
+    }
+}
+
+fn certificate(problem: &CertificateError) -> String {
+    let text = problem.to_string();
+    let remedy = if matches!(problem, CertificateError::UnknownIssuer) {
+        "its issuer is unknown here; name the issuer's CA file in email.ca_file"
+    } else if matches!(
+        problem,
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. }
+    ) {
+        "write the name it is made for into email.smtp_url"
+    } else if matches!(problem, CertificateError::Expired | CertificateError::ExpiredContext { .. }) {
+        "it has expired; renew it, or correct this machine's clock"
+    } else if matches!(problem, CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. }) {
+        "it is not valid yet; correct this machine's clock"
+    } else if text.contains("CaUsedAsEndEntity") {
+        "the server shows a CA's own certificate; give it one that is not a CA's (CA:FALSE)"
+    } else {
+        "the server's operator must mend it"
+    };
+    format!("{remedy} ({text})")
+}

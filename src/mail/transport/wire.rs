@@ -1,0 +1,136 @@
+//! The stream under an SMTP conversation, made safe for its reader: `lettre` reads ahead and takes only UTF-8.
+//! Knows nothing of commands and replies.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use lettre::transport::smtp::client::AsyncTokioStream;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// A stream to the server, open or encrypted.
+#[derive(Debug)]
+pub(super) struct Wire<S> {
+    stream: S,
+    peer: SocketAddr,
+    /// Read before anything from the stream.
+    greeting: &'static [u8],
+    /// Never more than one octet at a read.
+    octetwise: bool,
+}
+
+impl<S> Wire<S> {
+    /// A conversation from its greeting to its end.
+    pub fn new(stream: S, peer: SocketAddr) -> Self {
+        Self { stream, peer, greeting: b"", octetwise: false }
+    }
+
+    /// The open part of a conversation, up to STARTTLS. Read octet by octet, so that nothing past the reply to
+    /// STARTTLS is taken from the socket: what someone slips in behind it then breaks the handshake instead of
+    /// passing for an encrypted reply.
+    pub fn before_tls(stream: S, peer: SocketAddr) -> Self {
+        Self { octetwise: true, ..Self::new(stream, peer) }
+    }
+
+    /// The encrypted part after STARTTLS. There the server waits for EHLO without a greeting of its own
+    /// (RFC 3207, section 4.2), while the client reads one first.
+    pub fn after_starttls(stream: S, peer: SocketAddr) -> Self {
+        Self { greeting: b"220 encrypted\r\n", ..Self::new(stream, peer) }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        if !this.greeting.is_empty() {
+            let (now, later) = this.greeting.split_at(this.greeting.len().min(buf.remaining()));
+            buf.put_slice(now);
+            this.greeting = later;
+            return Poll::Ready(Ok(()));
+        }
+        let before = buf.filled().len();
+        if this.octetwise {
+            let mut octet = [0];
+            let mut one = ReadBuf::new(&mut octet);
+            ready!(Pin::new(&mut this.stream).poll_read(cx, &mut one))?;
+            buf.put_slice(one.filled());
+        } else {
+            ready!(Pin::new(&mut this.stream).poll_read(cx, buf))?;
+        }
+        // Servers reply in any character set; the code counts, so the text must not make a reply unreadable.
+        for octet in &mut buf.filled_mut()[before..] {
+            if !octet.is_ascii() {
+                *octet = b'?';
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, data)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+impl<S> AsyncTokioStream for Wire<S>
+where
+    S: AsyncRead + AsyncWrite + Send + Sync + Unpin + std::fmt::Debug,
+{
+    fn peer_addr(&self) -> io::Result<SocketAddr> {
+        Ok(self.peer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::AsyncReadExt;
+
+    fn peer() -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], 25))
+    }
+
+    #[tokio::test]
+    async fn octets_beyond_ascii_become_question_marks() {
+        let mut wire = Wire::new(&b"550 \xcf\xee\xf7\xf2\xe0\r\n"[..], peer());
+        let mut text = String::new();
+        wire.read_to_string(&mut text).await.unwrap();
+        assert_eq!(text, "550 ?????\r\n");
+    }
+
+    #[tokio::test]
+    async fn before_tls_nothing_is_read_ahead() {
+        let mut wire = Wire::before_tls(&b"220 go\r\n250 slipped in\r\n"[..], peer());
+        let mut buffer = [0; 64];
+        for expected in b"220 go\r\n" {
+            assert_eq!(wire.read(&mut buffer).await.unwrap(), 1);
+            assert_eq!(buffer[0], *expected);
+        }
+        assert_eq!(wire.stream, b"250 slipped in\r\n");
+    }
+
+    #[tokio::test]
+    async fn after_starttls_a_greeting_comes_first() {
+        let mut wire = Wire::after_starttls(&b"250 ok\r\n"[..], peer());
+        let mut small = [0; 5];
+        wire.read_exact(&mut small).await.unwrap();
+        assert_eq!(&small, b"220 e");
+        let mut rest = String::new();
+        wire.read_to_string(&mut rest).await.unwrap();
+        assert_eq!(rest, "ncrypted\r\n250 ok\r\n");
+    }
+}
