@@ -41,8 +41,8 @@ const DOORS: &[(&str, &[&str])] = &[
     // `sim` has a module of that name.
     ("cron", &["schedule", "sim"]),
     ("askama", &["http", "mail"]),
-    // `config` checks addresses with it.
-    ("lettre", &["mail", "config"]),
+    // Others only name its type of an address.
+    ("lettre", &["mail", "config", "app"]),
     ("mail_parser", &["sim"]),
     ("hyper", &["http", "sim"]),
     ("hyper_util", &["http", "sim"]),
