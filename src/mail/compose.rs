@@ -64,7 +64,7 @@ fn lead(notice: &Notice, context: &Context<'_>) -> String {
             format!("Over: {what}; since {at} the provider no longer lists it ({accounts}).")
         }
         Event::WasDown => {
-            format!("Over already: {what}, from {since} to {at}: {lasted} ({accounts}).")
+            format!("Over before a mail went out: {what}, from {since} to {at}: {lasted} ({accounts}).")
         }
         Event::Reminder(_) => format!("Still so: {what} since {since}: {lasted} now ({accounts})."),
         Event::Flapping => format!("Again and again: {what}, last seen {at} ({accounts})."),
@@ -208,9 +208,11 @@ fn goes_dark(item: &Item, state: &AccountState, section: &mut Section) {
         .rows
         .iter()
         .filter(|vm| unpaid && vm.state == VmState::Blocked)
-        .map(|vm| format!("VM {}", named(vm.name.as_deref(), vm.id.get(), "blocked", "")))
+        .map(|vm| named(vm.name.as_deref(), vm.id.get(), "", ""))
         .collect();
-    section.list.extend(first(blocked));
+    if !blocked.is_empty() {
+        section.row("Blocked VMs", first(blocked).join(", "));
+    }
 }
 
 /// The first names, and how many more there are.
