@@ -1,4 +1,5 @@
 //! How disconnect mails read: golden texts, and the amounts in them.
+#![allow(clippy::unwrap_used)]
 
 mod account;
 mod mail_support;
@@ -114,11 +115,11 @@ fn without_a_report_it_says_so() {
 fn the_day_to_pay_by() {
     for (edd, want) in [
         ("2026-03-04T11:00:00", "Today, Sunday 2026-03-01"),
-        ("2026-03-05T11:00:00", "Monday 2026-03-02 (a payment takes 3 days)\n"),
+        ("2026-03-05T11:00:00", "Monday 2026-03-02 (a payment takes 3 days) Balance:"),
         ("2026-03-03T11:00:00", "Overdue: Saturday 2026-02-28 was the last safe day"),
         (
             "2026-03-10T11:00:00",
-            "Saturday 2026-03-07 (a payment takes 3 days). That is a weekend: better by\n",
+            "Saturday 2026-03-07 (a payment takes 3 days). That is a weekend: better by Friday 2026-03-06",
         ),
         // Half an hour before midnight at Moscow: the day is Moscow's.
         ("2026-03-09T20:30:00", "Friday 2026-03-06"),
@@ -126,7 +127,7 @@ fn the_day_to_pay_by() {
     ] {
         let item = disconnect(Event::Rung(14), Severity::Warning, Some(ladder(edd)));
         let text = text(&rendered(item, &running_dry()));
-        let row = text.split("  Pay by:").nth(1).unwrap().trim_start();
+        let row = text.split("  Pay by:").nth(1).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(row.starts_with(want), "{edd}: {row}");
     }
 }

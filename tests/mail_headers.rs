@@ -1,4 +1,5 @@
 //! Headers, identity and parts of mails, read back from their bytes by a parser of another hand.
+#![allow(clippy::unwrap_used)]
 
 mod account;
 mod mail_support;
@@ -144,4 +145,29 @@ fn a_test_mail_is_marked_as_one() {
     assert_eq!(headers(&rendered, "X-Hostwatch-Event"), ["test"]);
     insta::assert_snapshot!("test_mail", golden("test_mail", &rendered));
     assert!(render_test(&to, &context(&from, &Snapshot::default())).is_ok());
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+
+    /// Whatever the provider calls its things, headers and parts are the same in number and kind.
+    #[test]
+    fn no_name_changes_the_frame_of_a_mail(name in "(?s).{0,300}", resource in "(?s).{0,40}") {
+        let mut item = item(Kind::UnknownState, &resource, &name, Event::Opened);
+        item.problem = name.clone();
+        item.detail = name.clone();
+        item.reason = name;
+        let count = 1 + resource.len() % 3;
+        let rendered = mail(&notice(Form::Opened, vec![item; count]), &Snapshot::default());
+        proptest::prop_assert!(rendered.raw.is_ascii());
+        proptest::prop_assert!(rendered.raw.split(|&byte| byte == b'\n').all(|line| line.len() < 999));
+        proptest::prop_assert!(rendered.subject.chars().count() <= 150);
+        proptest::prop_assert!(!rendered.subject.contains(char::is_control));
+        let message = parse(&rendered);
+        proptest::prop_assert_eq!(message.subject(), Some(rendered.subject.as_str()));
+        // Beside the pairs: From, To, Subject, Date, Message-ID, MIME-Version, Content-Type and three more.
+        proptest::prop_assert_eq!(message.headers_raw().count(), 10 + 2 * count);
+        proptest::prop_assert_eq!((message.text_body_count(), message.html_body_count()), (1, 1));
+        proptest::prop_assert_eq!(message.attachment_count(), 0);
+    }
 }

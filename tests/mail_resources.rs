@@ -1,4 +1,5 @@
 //! How mails about resources read: golden texts.
+#![allow(clippy::unwrap_used)]
 
 mod account;
 mod mail_support;

@@ -37,7 +37,7 @@ pub(super) fn body(item: &Item, context: &Context<'_>) -> Body {
         sections,
         foot: vec![
             format!("How this was decided: hostwatch why {}", item.key),
-            compose::sender_line(vec![account.to_string()]),
+            compose::sender_line(std::slice::from_ref(account)),
         ],
     }
 }
@@ -103,11 +103,10 @@ impl<'a> Facts<'a> {
             return format!("Account {account} is overdue: {why}. {}", words::capital(&pay));
         }
         let when = when.unwrap_or_else(|| "a day not known".to_owned());
-        match self.item.event {
-            Event::Extended(_) => {
-                format!("The disconnect of account {account} moved to {when}{labels}: {pay}")
-            }
-            _ => format!("Account {account} will be disconnected on {when}{labels}: {pay}"),
+        if matches!(self.item.event, Event::Extended(_)) {
+            format!("The disconnect of account {account} moved to {when}{labels}: {pay}")
+        } else {
+            format!("Account {account} will be disconnected on {when}{labels}: {pay}")
         }
     }
 

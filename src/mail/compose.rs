@@ -6,7 +6,7 @@ use super::body::{Body, Section, Tone};
 use super::render::{Context, MOST_LISTED};
 use super::{advice, words};
 use crate::alert::{Event, Item, Kind, Notice};
-use crate::model::{AccountState, ContainerId, ContainerState, SiteId, VmId, VmState};
+use crate::model::{AccountName, AccountState, ContainerId, ContainerState, SiteId, VmId, VmState};
 
 /// Items told in full; the others in a line each.
 const MOST_IN_FULL: usize = 20;
@@ -199,7 +199,7 @@ fn goes_dark(item: &Item, state: &AccountState, section: &mut Section) {
         section.lines.push("No site of it is known.".to_owned());
     } else {
         let count = words::count(sites.len(), "site goes", "sites go");
-        section.lines.push(format!("{count} dark with it; no mail of their own comes for them:"));
+        section.lines.push(format!("{count} dark with it, told in this mail only:"));
         section.list = first(sites);
     }
     let unpaid = state.containers.get(id).is_some_and(|c| c.state == ContainerState::DisabledByService);
@@ -261,16 +261,19 @@ fn foot(notice: &Notice) -> Vec<String> {
             foot.push(format!("No more reminders: hostwatch ack {}", first.key));
         }
     }
-    foot.push(sender_line(notice.accounts.iter().map(ToString::to_string).collect()));
+    foot.push(sender_line(&notice.accounts));
     foot
 }
 
 /// Who wrote this.
-pub(super) fn sender_line(accounts: Vec<String>) -> String {
-    let accounts = match accounts.as_slice() {
+pub(super) fn sender_line(accounts: &[AccountName]) -> String {
+    let accounts = match accounts {
         [] => String::new(),
         [one] => format!(", watching account {one}"),
-        several if several.len() <= 5 => format!(", watching accounts {}", several.join(", ")),
+        several if several.len() <= 5 => {
+            let names: Vec<&str> = several.iter().map(AccountName::as_str).collect();
+            format!(", watching accounts {}", names.join(", "))
+        }
         several => format!(", watching {} accounts", several.len()),
     };
     format!("Sent by hostwatch{accounts}. No one reads replies.")

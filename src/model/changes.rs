@@ -85,7 +85,7 @@ fn orders(previous: &Report, report: &Report, at: DateTime<Utc>) -> Vec<Change> 
             ));
         }
     }
-    found.sort_by(|a, b| b.0.cmp(&a.0));
+    found.sort_by_key(|found| std::cmp::Reverse(found.0));
     found.into_iter().map(|(_, change)| change).collect()
 }
 
@@ -128,6 +128,7 @@ mod tests {
     fn shifted(mut report: Report, by: &str) -> Report {
         for moment in &mut report.moments {
             moment.balance += money(by);
+            moment.positive = Some(moment.balance.is_positive());
         }
         report
     }
