@@ -4,15 +4,18 @@
 use chrono::{DateTime, Datelike as _, Duration, NaiveDate, Utc, Weekday};
 use chrono_tz::Tz;
 
-use super::body::{Body, Section, Table, Tone};
+use super::body::{Body, Figure, Section, Table, Tone};
+use super::chart::Chart;
 use super::compose::{self, MOST_NAMES};
 use super::render::Context;
 use super::words;
 use crate::alert::{Event, Item, Ladder};
-use crate::model::forecast::{self, SPANS_DAYS};
-use crate::model::{AccountState, Collector, Money, Report};
+use crate::model::changes::{self, Change};
+use crate::model::forecast::{self, Disconnect, SPANS_DAYS};
+use crate::model::{AccountState, Collector, Money, Order, OrderId, Report};
 
 const MOST_ORDERS: usize = 5;
+const MOST_CHANGES: usize = 10;
 
 /// The content of a disconnect mail.
 pub(super) fn body(item: &Item, context: &Context<'_>) -> Body {
@@ -24,6 +27,7 @@ pub(super) fn body(item: &Item, context: &Context<'_>) -> Body {
     } else {
         sections.push(facts.in_short());
         sections.extend(facts.to_pay());
+        sections.extend(facts.changes());
         sections.extend(facts.orders());
         sections.push(facts.dark());
     }
@@ -33,7 +37,7 @@ pub(super) fn body(item: &Item, context: &Context<'_>) -> Body {
         sections,
         foot: vec![
             format!("How this was decided: hostwatch why {}", item.key),
-            compose::sender_line(vec![account.to_string()]),
+            compose::sender_line(std::slice::from_ref(account)),
         ],
     }
 }
@@ -99,11 +103,10 @@ impl<'a> Facts<'a> {
             return format!("Account {account} is overdue: {why}. {}", words::capital(&pay));
         }
         let when = when.unwrap_or_else(|| "a day not known".to_owned());
-        match self.item.event {
-            Event::Extended(_) => {
-                format!("The disconnect of account {account} moved to {when}{labels}: {pay}")
-            }
-            _ => format!("Account {account} will be disconnected on {when}{labels}: {pay}"),
+        if matches!(self.item.event, Event::Extended(_)) {
+            format!("The disconnect of account {account} moved to {when}{labels}: {pay}")
+        } else {
+            format!("Account {account} will be disconnected on {when}{labels}: {pay}")
         }
     }
 
@@ -130,7 +133,7 @@ impl<'a> Facts<'a> {
                 let by = match self.pay_by() {
                     Some(PayBy::Now) => "now".to_owned(),
                     Some(PayBy::Missed(_)) => "at once".to_owned(),
-                    Some(PayBy::Today(date)) => format!("today, {}", words::weekday(date)),
+                    Some(PayBy::Today(date)) => format!("today ({})", words::weekday(date)),
                     Some(PayBy::On(date)) => format!("by {}", words::weekday(date)),
                     None => "soon".to_owned(),
                 };
@@ -161,6 +164,13 @@ impl<'a> Facts<'a> {
         let state = self.state?;
         let failed = state.collectors.get(&Collector::ExpectedBalance).is_none_or(|status| !status.success);
         (failed || state.billing.read_at != Some(read_at)).then_some(read_at)
+    }
+
+    /// Where the report's own date and its charges differ by more than a day: the one by its charges.
+    fn other_date(&self) -> Option<DateTime<Utc>> {
+        let (report, _) = self.report?;
+        let far = forecast::edd_disagreement(report).is_some_and(|by| by > Duration::days(1));
+        if far { forecast::first_unpaid(report) } else { None }
     }
 
     fn pay_by(&self) -> Option<PayBy> {
@@ -199,6 +209,10 @@ impl<'a> Facts<'a> {
         if let Some(at) = self.as_of() {
             let at = words::moment(at, self.zone);
             section.row("As of", format!("{at}; no newer report confirms it"));
+        }
+        if let Some(computed) = self.other_date() {
+            let computed = words::moment(computed, self.zone);
+            section.row("But", format!("By the charges in the report the balance is used up {computed}"));
         }
         if let Some(by) = self.pay_by() {
             section.row("Pay by", self.pay_by_words(by));
@@ -284,7 +298,75 @@ impl<'a> Facts<'a> {
         let mut section = Section::new("To stay online");
         let head = ["For", "Pay", "By", "Balance then, unpaid"].map(str::to_owned);
         section.table = Some(Table { head: head.into(), rows: rows.into() });
+        section.figure = self.figure();
         Some(section)
+    }
+
+    fn figure(&self) -> Option<Figure> {
+        let (report, from) = self.report?;
+        let (lead_days, zone, currency) = (self.lead_days, self.zone, self.currency);
+        Chart { report, from, disconnect: self.ladder.edd, lead_days, zone, currency }.figure()
+    }
+
+    /// What the last two reports differ in.
+    fn changes(&self) -> Option<Section> {
+        let (report, read_at) = self.report?;
+        let previous = self.state?.billing.previous.as_deref()?;
+        let mut section = Section::new("What changed since the report before");
+        let mut lines: Vec<String> = changes::changes(previous, report, read_at)
+            .iter()
+            .map(|change| self.change(change, previous, report))
+            .collect();
+        let more = lines.len().saturating_sub(MOST_CHANGES);
+        lines.truncate(MOST_CHANGES);
+        if more > 0 {
+            lines.push(format!("and {more} more"));
+        }
+        section.list = lines;
+        (!section.list.is_empty()).then_some(section)
+    }
+
+    fn change(&self, change: &Change, previous: &Report, report: &Report) -> String {
+        let money = |money| words::amount(money, self.currency);
+        let name = |report: &Report, id: OrderId| {
+            let order = report.orders.iter().find(|order| order.id == id);
+            order.map_or_else(|| format!("order {id}"), |order| order_name(order))
+        };
+        match change {
+            Change::Moved { from, to } => {
+                format!("The disconnect: before {}, now {}", self.when(*from), self.when(*to))
+            }
+            Change::Paid(amount) => {
+                format!("A payment: the balance is {} above what was foreseen", money(*amount))
+            }
+            Change::Charged(amount) => {
+                format!("A charge that was not foreseen: the balance is {} below", money(*amount))
+            }
+            Change::New { order, per_day } => {
+                format!("New: {}, {} a day", name(report, *order), money(*per_day))
+            }
+            Change::Gone { order, per_day } => {
+                format!("Gone: {}, {} a day", name(previous, *order), money(*per_day))
+            }
+            Change::Repriced { order, from, to } => {
+                let name = name(report, *order);
+                format!(
+                    "Another price: the next charge of {name} is {} instead of {}",
+                    money(*to),
+                    money(*from)
+                )
+            }
+        }
+    }
+
+    fn when(&self, disconnect: Disconnect) -> String {
+        match disconnect {
+            Disconnect::At { at, computed: false } => words::moment(at, self.zone),
+            Disconnect::At { at, computed: true } => format!("{} (computed)", words::moment(at, self.zone)),
+            Disconnect::Now => "at once".to_owned(),
+            Disconnect::NotExpected => "not expected".to_owned(),
+            Disconnect::Unknown => "not known".to_owned(),
+        }
     }
 
     /// What costs most.
@@ -297,14 +379,7 @@ impl<'a> Facts<'a> {
         }
         let rows = costs.iter().take(MOST_ORDERS).map(|cost| {
             let order = report.orders.get(cost.index as usize);
-            let text = order.and_then(|order| {
-                let tariff = order.tariff.as_ref().and_then(|tariff| tariff.name.as_deref());
-                order.comment.as_deref().or(tariff)
-            });
-            let name = match text {
-                Some(text) => format!("{} ({})", words::one_line(text, 40), cost.order),
-                None => format!("Order {}", cost.order),
-            };
+            let name = order.map_or_else(|| format!("order {}", cost.order), |order| order_name(order));
             let share = (cost.share * rust_decimal::Decimal::ONE_HUNDRED).round();
             let buys = match (cost.buys_days, self.ladder.edd) {
                 (Some(days), _) => format!("buys {} days", days.max(0)),
@@ -373,5 +448,14 @@ impl<'a> Facts<'a> {
 
     fn money(&self, money: Money) -> String {
         words::amount(money, self.currency)
+    }
+}
+
+/// `shop (71)`: what the customer calls it, else its tariff, and its number.
+fn order_name(order: &Order) -> String {
+    let tariff = order.tariff.as_ref().and_then(|tariff| tariff.name.as_deref());
+    match order.comment.as_deref().or(tariff) {
+        Some(text) => format!("{} ({})", words::one_line(text, 40), order.id),
+        None => format!("order {}", order.id),
     }
 }

@@ -6,7 +6,7 @@ use super::body::{Body, Section, Tone};
 use super::render::{Context, MOST_LISTED};
 use super::{advice, words};
 use crate::alert::{Event, Item, Kind, Notice};
-use crate::model::{AccountState, ContainerId, ContainerState, SiteId, VmId, VmState};
+use crate::model::{AccountName, AccountState, ContainerId, ContainerState, SiteId, VmId, VmState};
 
 /// Items told in full; the others in a line each.
 const MOST_IN_FULL: usize = 20;
@@ -64,7 +64,7 @@ fn lead(notice: &Notice, context: &Context<'_>) -> String {
             format!("Over: {what}; since {at} the provider no longer lists it ({accounts}).")
         }
         Event::WasDown => {
-            format!("Over already: {what}, from {since} to {at}: {lasted} ({accounts}).")
+            format!("Over before a mail went out: {what}, from {since} to {at}: {lasted} ({accounts}).")
         }
         Event::Reminder(_) => format!("Still so: {what} since {since}: {lasted} now ({accounts})."),
         Event::Flapping => format!("Again and again: {what}, last seen {at} ({accounts})."),
@@ -199,7 +199,7 @@ fn goes_dark(item: &Item, state: &AccountState, section: &mut Section) {
         section.lines.push("No site of it is known.".to_owned());
     } else {
         let count = words::count(sites.len(), "site goes", "sites go");
-        section.lines.push(format!("{count} dark with it; no mail of their own comes for them:"));
+        section.lines.push(format!("{count} dark with it, told in this mail only:"));
         section.list = first(sites);
     }
     let unpaid = state.containers.get(id).is_some_and(|c| c.state == ContainerState::DisabledByService);
@@ -208,9 +208,11 @@ fn goes_dark(item: &Item, state: &AccountState, section: &mut Section) {
         .rows
         .iter()
         .filter(|vm| unpaid && vm.state == VmState::Blocked)
-        .map(|vm| format!("VM {}", named(vm.name.as_deref(), vm.id.get(), "blocked", "")))
+        .map(|vm| named(vm.name.as_deref(), vm.id.get(), "", ""))
         .collect();
-    section.list.extend(first(blocked));
+    if !blocked.is_empty() {
+        section.row("Blocked VMs", first(blocked).join(", "));
+    }
 }
 
 /// The first names, and how many more there are.
@@ -259,16 +261,19 @@ fn foot(notice: &Notice) -> Vec<String> {
             foot.push(format!("No more reminders: hostwatch ack {}", first.key));
         }
     }
-    foot.push(sender_line(notice.accounts.iter().map(ToString::to_string).collect()));
+    foot.push(sender_line(&notice.accounts));
     foot
 }
 
 /// Who wrote this.
-pub(super) fn sender_line(accounts: Vec<String>) -> String {
-    let accounts = match accounts.as_slice() {
+pub(super) fn sender_line(accounts: &[AccountName]) -> String {
+    let accounts = match accounts {
         [] => String::new(),
         [one] => format!(", watching account {one}"),
-        several if several.len() <= 5 => format!(", watching accounts {}", several.join(", ")),
+        several if several.len() <= 5 => {
+            let names: Vec<&str> = several.iter().map(AccountName::as_str).collect();
+            format!(", watching accounts {}", names.join(", "))
+        }
         several => format!(", watching {} accounts", several.len()),
     };
     format!("Sent by hostwatch{accounts}. No one reads replies.")

@@ -10,6 +10,21 @@ pub(super) fn render(body: &Body, subject: &str, content_id: &str) -> Result<Str
     Page { body, subject, content_id }.render().map_err(RenderError::Template)
 }
 
+/// What a date looks like; `0` is any digit.
+const DATE: &[u8] = b"0000-00-00";
+
+/// Where the first date begins.
+fn date(text: &str) -> Option<usize> {
+    let like = |(&want, &byte): (&u8, &u8)| if want == b'0' { byte.is_ascii_digit() } else { byte == want };
+    text.as_bytes().windows(DATE.len()).position(|part| DATE.iter().zip(part).all(like))
+}
+
+fn escape(text: &str, out: &mut String) {
+    use std::fmt::Write as _;
+    let escaped = askama::filters::escape(text, askama::filters::Html).expect("escaping cannot fail");
+    write!(out, "{escaped}").expect("memory takes any write");
+}
+
 #[derive(Template)]
 #[template(path = "mail/templates/mail.html")]
 struct Page<'a> {
@@ -47,7 +62,37 @@ impl Page<'_> {
         }
     }
 
+    /// Escaped, with dates kept on one line: programs break `2026-03-04` at its hyphens.
+    fn text(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len() + 64);
+        let mut rest = text;
+        while let Some(at) = date(rest) {
+            escape(&rest[..at], &mut out);
+            out.push_str("<span style=\"white-space:nowrap\">");
+            out.push_str(&rest[at..at + DATE.len()]);
+            out.push_str("</span>");
+            rest = &rest[at + DATE.len()..];
+        }
+        escape(rest, &mut out);
+        out
+    }
+
     fn sections(&self) -> impl Iterator<Item = &Section> {
         self.body.sections.iter().filter(|section| !section.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_stay_together_and_markup_stays_text() {
+        let body = Body { tone: Tone::Info, lead: String::new(), sections: vec![], foot: vec![] };
+        let page = Page { body: &body, subject: "", content_id: "" };
+        assert_eq!(
+            page.text("<i>имя</i> by 2026-03-04 & 12026-1-1"),
+            "&#60;i&#62;имя&#60;/i&#62; by <span style=\"white-space:nowrap\">2026-03-04</span> &#38; 12026-1-1"
+        );
     }
 }

@@ -3,9 +3,11 @@
 mod advice;
 mod billing;
 mod body;
+mod chart;
 mod compose;
 mod html;
 mod message;
+mod png;
 pub mod render;
 mod sample;
 pub mod settings;

@@ -19,6 +19,8 @@ pub(super) const MOST_LISTED: usize = 1000;
 pub(super) const MOST_STARTED: usize = 20;
 /// How long a payment takes where nothing is said of the account.
 const LEAD_DAYS: u32 = 3;
+/// Beyond it dates lose their meaning.
+const MOST_LEAD_DAYS: u32 = 3650;
 
 /// What a mail is written from, beside its notice.
 pub struct Context<'a> {
@@ -125,7 +127,7 @@ impl Context<'_> {
     }
 
     pub(super) fn lead(&self, name: &AccountName) -> u32 {
-        self.lead_days.get(name).copied().unwrap_or(LEAD_DAYS)
+        self.lead_days.get(name).copied().unwrap_or(LEAD_DAYS).min(MOST_LEAD_DAYS)
     }
 }
 

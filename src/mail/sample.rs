@@ -24,6 +24,6 @@ pub(super) fn body(context: &Context<'_>) -> Body {
         tone: Tone::Info,
         lead: format!("Test: mails of hostwatch arrive here; nothing is wrong (sent {at})."),
         sections,
-        foot: vec![compose::sender_line(accounts.iter().map(ToString::to_string).collect())],
+        foot: vec![compose::sender_line(&accounts)],
     }
 }

@@ -18,10 +18,8 @@ pub(super) fn body(notice: &Notice, facts: &Started, context: &Context<'_>) -> B
     let watching = words::capital(&subject::watching(facts));
     let mut sections = Vec::new();
     if facts.disconnect {
-        let mut section = Section::new("Before it is disconnected");
-        section
-            .lines
-            .push("A disconnect is ahead: a mail of its own says when, and how much to pay.".to_owned());
+        let mut section = Section::new("Disconnect ahead");
+        section.lines.push("A mail of its own says when, and how much to pay by which day.".to_owned());
         sections.push(section);
     }
     let several = notice.accounts.len() > 1;
@@ -45,7 +43,7 @@ pub(super) fn body(notice: &Notice, facts: &Started, context: &Context<'_>) -> B
         tone: severity.into(),
         lead: format!("{watching} ({}).", words::moment(context.now, zone)),
         sections,
-        foot: vec![compose::sender_line(notice.accounts.iter().map(ToString::to_string).collect())],
+        foot: vec![compose::sender_line(&notice.accounts)],
     }
 }
 

@@ -45,13 +45,16 @@ pub(super) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// `40 s`, `12 min`, `5 h`, `3 days`: the largest unit that gives at least two, and never less than 0.
+/// `40 s`, `12 min`, `5 h`, `3 days 4 h`: never less than 0.
 pub(super) fn span(span: Duration) -> String {
     match span.num_seconds().max(0) {
         seconds @ 0..120 => format!("{seconds} s"),
         seconds @ 120..7200 => format!("{} min", seconds / 60),
         seconds @ 7200..172_800 => format!("{} h", seconds / 3600),
-        seconds => format!("{} days", seconds / 86_400),
+        seconds => match seconds % 86_400 / 3600 {
+            0 => format!("{} days", seconds / 86_400),
+            hours => format!("{} days {hours} h", seconds / 86_400),
+        },
     }
 }
 
@@ -62,9 +65,10 @@ pub(super) fn one_line(text: &str, most: usize) -> String {
         matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2060}' | '\u{feff}')
             || ('\u{e0000}'..='\u{e007f}').contains(&c)
     };
-    let seen: String = text.chars().filter(|&c| !unseen(c)).take(most.saturating_mul(4).max(most)).collect();
-    let seen = seen.split_whitespace().collect::<Vec<_>>().join(" ");
-    rules::clean(&seen, most)
+    // Enough for what is cut off to be seen to be there, and no more of a text of any length.
+    let seen: String = text.chars().filter(|&c| !unseen(c)).take(most.saturating_mul(4)).collect();
+    let plain = rules::clean(&seen, usize::MAX);
+    rules::clean(&plain.split_whitespace().collect::<Vec<_>>().join(" "), most)
 }
 
 /// The first letter as a capital.
@@ -91,6 +95,7 @@ mod tests {
         for (text, want) in [
             ("a\r\nBcc: x@example.org", "a Bcc: x@example.org"),
             ("evil\u{202e}gpj.exe", "evil gpj.exe"),
+            ("a \u{202e} b\u{2028}", "a b"),
             ("\u{200f}\u{feff}", "(no name)"),
             ("\u{7}bell\t tab", "bell tab"),
             ("имя", "имя"),
@@ -102,9 +107,14 @@ mod tests {
 
     #[test]
     fn spans() {
-        for (seconds, want) in
-            [(-5, "0 s"), (119, "119 s"), (120, "2 min"), (7200, "2 h"), (172_800, "2 days")]
-        {
+        for (seconds, want) in [
+            (-5, "0 s"),
+            (119, "119 s"),
+            (120, "2 min"),
+            (7200, "2 h"),
+            (172_800, "2 days"),
+            (255_600, "2 days 23 h"),
+        ] {
             assert_eq!(span(Duration::seconds(seconds)), want);
         }
     }

@@ -1,6 +1,7 @@
 //! What the provider has, as immutable values. No I/O, no clock, no format of the wire.
 
 pub mod billing;
+pub mod changes;
 pub mod forecast;
 pub mod ids;
 pub mod money;

@@ -1,0 +1,109 @@
+//! Notices to render, and mails taken apart again.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use base64::Engine as _;
+use chrono::{DateTime, Duration, Utc};
+use hostwatch::alert::{Event, Form, Item, Key, Kind, Ladder, Notice, Severity, rules};
+use hostwatch::mail::{Context, Rendered, render};
+use hostwatch::model::Snapshot;
+use lettre::message::Mailbox;
+use mail_parser::{Message, MessageParser, MimeHeaders as _};
+
+use crate::account::t;
+
+/// 15:00 in Moscow, a Sunday.
+pub fn now() -> DateTime<Utc> {
+    t("2026-03-01T12:00:00")
+}
+
+pub fn from() -> Mailbox {
+    "hostwatch <hostwatch@example.com>".parse().unwrap()
+}
+
+/// An incident of account `main`, first seen two minutes ago.
+pub fn item(kind: Kind, resource: impl std::fmt::Display, subject: &str, event: Event) -> Item {
+    let account = "main".parse().unwrap();
+    Item {
+        key: Key::new(&account, kind, resource),
+        episode: 1,
+        event,
+        severity: kind.default_severity(),
+        subject: subject.to_owned(),
+        problem: rules::problem(kind).to_owned(),
+        detail: "its state is error".to_owned(),
+        reason: "seen 2 of 2 times".to_owned(),
+        since: now() - Duration::minutes(2),
+        at: now(),
+        unwatched: None,
+        threads: BTreeMap::new(),
+        ladder: None,
+    }
+}
+
+/// The disconnect of `main`, with the words that the engine uses.
+pub fn disconnect(event: Event, severity: Severity, ladder: Option<Ladder>) -> Item {
+    let mut item = item(Kind::Disconnect, "account", "Account main", event);
+    item.problem = "will be disconnected for non-payment".to_owned();
+    item.severity = severity;
+    item.ladder = ladder;
+    item
+}
+
+pub fn notice(form: Form, items: Vec<Item>) -> Notice {
+    let mut accounts: Vec<_> = items.iter().map(|item| item.key.account.clone()).collect();
+    accounts.sort();
+    accounts.dedup();
+    if accounts.is_empty() {
+        accounts.push("main".parse().unwrap());
+    }
+    Notice { form, items, to: vec!["Ops <ops@example.com>".into(), "second@example.org".into()], accounts }
+}
+
+/// Renders at [`now`] with three days for a payment.
+pub fn mail(notice: &Notice, snapshot: &Snapshot) -> Rendered {
+    let from = from();
+    render(notice, &context(&from, snapshot)).unwrap()
+}
+
+pub fn context<'a>(from: &'a Mailbox, snapshot: &'a Snapshot) -> Context<'a> {
+    let lead_days = snapshot.accounts.keys().map(|name| (name.clone(), 3)).collect();
+    Context { from, snapshot, now: now(), lead_days, notes: &[] }
+}
+
+pub fn parse(rendered: &Rendered) -> Message<'_> {
+    MessageParser::default().parse(&rendered.raw).unwrap()
+}
+
+pub fn text(rendered: &Rendered) -> String {
+    parse(rendered).body_text(0).unwrap().replace("\r\n", "\n")
+}
+
+pub fn html(rendered: &Rendered) -> String {
+    parse(rendered).body_html(0).unwrap().into_owned()
+}
+
+/// Every header by this name, in order.
+pub fn headers(rendered: &Rendered, name: &str) -> Vec<String> {
+    let message = parse(rendered);
+    let raw = message.headers_raw().filter(|(found, _)| found.eq_ignore_ascii_case(name));
+    raw.map(|(_, value)| value.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+}
+
+/// Subject and text, as a reader without HTML sees them. Leaves the HTML part as a page under the
+/// build directory, to be looked at in a browser.
+pub fn golden(name: &str, rendered: &Rendered) -> String {
+    let message = parse(rendered);
+    let mut page = html(rendered);
+    for chart in message.attachments() {
+        let data = base64::engine::general_purpose::STANDARD.encode(chart.contents());
+        let id = chart.content_id().unwrap();
+        page = page.replace(&format!("cid:{id}"), &format!("data:image/png;base64,{data}"));
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mails");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join(format!("{name}.html")), page).unwrap();
+    format!("Subject: {}\n\n{}", rendered.subject, text(rendered))
+}
