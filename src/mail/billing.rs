@@ -313,14 +313,11 @@ impl<'a> Facts<'a> {
         let (report, read_at) = self.report?;
         let previous = self.state?.billing.previous.as_deref()?;
         let mut section = Section::new("What changed since the report before");
-        let mut lines: Vec<String> = changes::changes(previous, report, read_at)
-            .iter()
-            .map(|change| self.change(change, previous, report))
-            .collect();
-        let more = lines.len().saturating_sub(MOST_CHANGES);
-        lines.truncate(MOST_CHANGES);
-        if more > 0 {
-            lines.push(format!("and {more} more"));
+        let found = changes::changes(previous, report, read_at);
+        let listed = found.iter().take(MOST_CHANGES);
+        let mut lines: Vec<String> = listed.map(|change| self.change(change, previous, report)).collect();
+        if found.len() > MOST_CHANGES {
+            lines.push(format!("and {} more", found.len() - MOST_CHANGES));
         }
         section.list = lines;
         (!section.list.is_empty()).then_some(section)
