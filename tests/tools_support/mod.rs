@@ -1,5 +1,5 @@
 //! Tools that a developer may not have and CI must: promtool, systemd-analyze.
-#![allow(clippy::unwrap_used, dead_code, reason = "tests")]
+#![allow(clippy::print_stderr, clippy::unwrap_used, dead_code, reason = "tests")]
 
 use std::path::Path;
 use std::process::{Command, Stdio};
