@@ -186,3 +186,10 @@ async fn a_stop_is_not_held_up_by_a_stall() {
     stop.cancel();
     tokio::time::timeout(Duration::from_secs(5), served).await.expect("bounded").unwrap();
 }
+
+#[tokio::test]
+async fn null_in_named_fields() {
+    let sim = with(json!({"kind": "null_fields", "fields": ["name"]})).await;
+    let vm = sim.first(VMS).await;
+    assert!(vm["name"].is_null() && vm["id"].is_u64() && vm["state"].is_string());
+}

@@ -93,11 +93,10 @@ fn settings(args: &Args, provider: SocketAddr, smtp: SocketAddr) -> Result<Setti
         (account("TIME_ZONE"), "Europe/Moscow".to_owned()),
         (account("CURRENCY"), "RUB".to_owned()),
         (account("VM_MEMORY_UNIT"), "MB".to_owned()),
-        (
-            account("CONTAINER_STATES"),
-            "{0 = \"ENABLED\", 1 = \"DISABLED_BY_SERVICE\", 2 = \"DISABLED_BY_ADMIN\", 3 = \"DISABLED_BY_QUOTA\"}"
-                .to_owned(),
-        ),
+        (account("CONTAINER_STATES__0"), "ENABLED".to_owned()),
+        (account("CONTAINER_STATES__1"), "DISABLED_BY_SERVICE".to_owned()),
+        (account("CONTAINER_STATES__2"), "DISABLED_BY_ADMIN".to_owned()),
+        (account("CONTAINER_STATES__3"), "DISABLED_BY_QUOTA".to_owned()),
         ("HOSTWATCH_SCHEDULE__VMS".to_owned(), every.clone()),
         ("HOSTWATCH_SCHEDULE__CONTAINERS".to_owned(), every.clone()),
         ("HOSTWATCH_SCHEDULE__EXPECTED_BALANCE".to_owned(), every),

@@ -36,10 +36,10 @@ pub(super) fn of(item: &Item, state: Option<&AccountState>) -> &'static str {
             "See in the provider's panel what the state means; nothing can be said of resources in it until then."
         }
         Kind::CollectorFailing => {
-            "Run `hostwatch doctor`: it tests each endpoint. What this collector reads is not watched until it answers."
+            "Look at the error above and at the provider's own status. What this collector reads is not watched until it answers."
         }
         Kind::CredentialsRejected => {
-            "Put valid credentials into the configuration and reload; `hostwatch doctor` tests them. Nothing behind these endpoints is watched until then."
+            "Put valid credentials into the configuration and reload (SIGHUP). Nothing behind these endpoints is watched until then."
         }
     }
 }

@@ -257,9 +257,6 @@ fn foot(notice: &Notice) -> Vec<String> {
     let mut foot = Vec::new();
     if let Some(first) = notice.items.first() {
         foot.push(format!("How this was decided: hostwatch why {}", first.key));
-        if matches!(first.event, Event::Reminder(_)) {
-            foot.push(format!("No more reminders: hostwatch ack {}", first.key));
-        }
     }
     foot.push(sender_line(&notice.accounts));
     foot

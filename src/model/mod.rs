@@ -1,6 +1,7 @@
 //! What the provider has, as immutable values. No I/O, no clock, no format of the wire.
 
 pub mod billing;
+pub mod book;
 pub mod changes;
 pub mod forecast;
 pub mod ids;
@@ -11,13 +12,14 @@ pub mod states;
 pub mod time;
 
 pub use billing::{Charge, ChargeMoment, Edd, Order, Period, Report, Tariff};
+pub use book::{AccountBook, Observed, Seen, Shown};
 pub use ids::{
     AccountName, ContainerId, CronJobId, DatabaseId, IpId, OrderId, SiteId, SshKeyId, TariffId, VmId,
 };
 pub use money::Money;
 pub use resources::{Container, CronJob, Database, Ip, Resource, Site, SshKey, Vm, VmIp};
 pub use snapshot::{
-    AccountBook, AccountState, Billing, Charges, Collector, CollectorStatus, Failure, FailureKind, Group,
-    Listing, Observed, PollEnd, Profile, Read, Rows, Seen, Shown, Snapshot, Tally,
+    AccountState, Billing, Charges, Collector, CollectorStatus, Failure, FailureKind, Group, Listing,
+    PollEnd, Profile, Read, Rows, Snapshot, Tally,
 };
 pub use states::{ContainerState, OrderState, SiteState, VmState};

@@ -185,6 +185,7 @@ fn spoil(mut answer: Answer, faults: &[Fault], here: &str, path: &str) -> Answer
             Kind::TruncatedJson
                 | Kind::InvalidJson
                 | Kind::WrongTypes
+                | Kind::NullFields
                 | Kind::ForeignNext
                 | Kind::NextLoop
                 | Kind::DuplicateRows

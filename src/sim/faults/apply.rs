@@ -49,6 +49,7 @@ pub fn instead(fault: &Fault, host: &str, path: &str, shape: ErrorBody) -> Optio
         | Kind::TruncatedJson
         | Kind::InvalidJson
         | Kind::WrongTypes
+        | Kind::NullFields
         | Kind::HugeBody
         | Kind::ForeignNext
         | Kind::NextLoop
@@ -69,7 +70,12 @@ pub fn within(fault: &Fault, body: Vec<u8>, here: &str, path: &str) -> Vec<u8> {
     match fault.kind {
         Kind::TruncatedJson => body[..body.len() - body.len().div_ceil(3)].to_vec(),
         Kind::InvalidJson => b"{\"count\": 1, \"results\": [{\"id\": 1,, ]".to_vec(),
-        Kind::WrongTypes | Kind::ForeignNext | Kind::NextLoop | Kind::DuplicateRows | Kind::WrongCount => {
+        Kind::WrongTypes
+        | Kind::NullFields
+        | Kind::ForeignNext
+        | Kind::NextLoop
+        | Kind::DuplicateRows
+        | Kind::WrongCount => {
             let Ok(mut json) = serde_json::from_slice(&body) else { return body };
             change(fault, &mut json, here, path);
             serde_json::to_vec(&json).unwrap_or(body)
@@ -97,6 +103,7 @@ pub fn sending(fault: &Fault) -> Option<Sending> {
         | Kind::TruncatedJson
         | Kind::InvalidJson
         | Kind::WrongTypes
+        | Kind::NullFields
         | Kind::HtmlPage
         | Kind::Redirect
         | Kind::ForeignNext
@@ -111,6 +118,10 @@ pub fn sending(fault: &Fault) -> Option<Sending> {
 fn change(fault: &Fault, json: &mut Value, here: &str, path: &str) {
     if fault.kind == Kind::WrongTypes {
         mistype(json, fault.fields.as_deref(), true);
+        return;
+    }
+    if fault.kind == Kind::NullFields {
+        nullify(json, fault.fields.as_deref().unwrap_or_default());
         return;
     }
     if fault.kind == Kind::DuplicateRows {
@@ -136,6 +147,23 @@ fn change(fault: &Fault, json: &mut Value, here: &str, path: &str) {
         let foreign = || fault.to.clone().unwrap_or_else(|| format!("http://127.0.0.2:9{path}"));
         let own = || if charges { path.to_owned() } else { here.to_owned() };
         page["next"] = Value::String(if fault.kind == Kind::ForeignNext { foreign() } else { own() });
+    }
+}
+
+/// Empties the named fields, wherever they stand.
+fn nullify(json: &mut Value, fields: &[String]) {
+    match json {
+        Value::Array(items) => items.iter_mut().for_each(|value| nullify(value, fields)),
+        Value::Object(map) => {
+            for (name, value) in map {
+                if fields.contains(name) {
+                    *value = Value::Null;
+                } else {
+                    nullify(value, fields);
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 

@@ -22,6 +22,8 @@ pub enum Kind {
     InvalidJson,
     /// values of other types in records; `fields` names which, all without
     WrongTypes,
+    /// The named fields are null.
+    NullFields,
     /// a web page instead of JSON: `code` (200)
     HtmlPage,
     /// the answer after `bytes` (64 MiB) of blanks
