@@ -382,3 +382,14 @@ fn a_balance_that_drops_unforeseen_is_told() {
     world.report(report("25.50", hostwatch::model::Edd::Null));
     assert_eq!(world.take_events(), ["main/disconnect/account rung:3"]);
 }
+
+#[test]
+fn an_unsent_first_mail_without_items_is_kept() {
+    let mut world = World::healthy();
+    world.unsent.insert("first".into(), Vec::new());
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.vms(&[(1, "active"), (2, "active")]);
+    world.vms(&[(1, "active"), (2, "active")]);
+    world.report(cut_off_in(53));
+    assert!(world.withdrawn.is_empty());
+}

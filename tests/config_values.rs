@@ -129,7 +129,7 @@ fn schedules_limits_and_alerts() {
         ),
         (
             "[limits]\nvm_list_per_minute = 0",
-            "x.toml: limits.vm_list_per_minute: 0 is out of range; allowed are 1 to 100000",
+            "x.toml: limits.vm_list_per_minute: 0 is out of range; allowed are 1 to 10000000",
         ),
         (
             "[billing]\nhorizon_days = 731",

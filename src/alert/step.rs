@@ -184,7 +184,7 @@ impl<'a> Step<'a> {
         let rung = |(key, event): &(Key, Event)| {
             *key == incident.key && matches!(event, Event::Rung(_) | Event::Extended(_))
         };
-        let older = self.unsent.iter().filter(|(_, told)| told.iter().all(rung));
+        let older = self.unsent.iter().filter(|(_, told)| !told.is_empty() && told.iter().all(rung));
         let older: Vec<String> = older.map(|(id, _)| id.clone()).collect();
         incident.threads.retain(|_, id| !older.contains(id));
         self.parts.withdraw.extend(older);
@@ -343,7 +343,7 @@ impl<'a> Step<'a> {
             matches!(event, Event::Opened | Event::Rung(_) | Event::Extended(_) | Event::Reminder(_))
         };
         let whole = self.unsent.iter().filter(|(_, told)| {
-            told.iter().all(opening) && told.iter().all(|(key, _)| closing.contains(key))
+            !told.is_empty() && told.iter().all(opening) && told.iter().all(|(key, _)| closing.contains(key))
         });
         let ids: BTreeSet<String> = whole.map(|(id, _)| id.clone()).collect();
         for item in self.parts.items.iter_mut().filter(|item| ended(item)) {

@@ -19,14 +19,14 @@ use crate::{clock, config::Settings};
 
 /// What happens, and when.
 const SCENARIO: &str = include_str!("demo.toml");
-const TIMETABLE: &str = "\
-  within  2 s   the account is watched: metrics, status page, the first mail
-  after   8 s   VM web-1 goes into error                          -> mail
-  after  14 s   a charge leaves money for two days and a half     -> disconnect mail
-  after  20 s   site shop.example.com stops for its quota         -> mail
-  after  30 s   VM and site work again                            -> recovery mail
-  after  38 s   the account is topped up                          -> all-clear mail
-";
+const TIMETABLE: &[(&str, &str)] = &[
+    ("within 2 s", "everything is watched: metrics, status page -> the first mail"),
+    ("after 8 s", "VM web-1 goes into error                    -> mail"),
+    ("after 14 s", "a charge leaves money for two days only     -> disconnect mail"),
+    ("after 20 s", "site shop.example.com is over its quota     -> mail"),
+    ("after 30 s", "VM and site work again                      -> recovery mails"),
+    ("after 38 s", "the account is topped up                    -> all-clear mail"),
+];
 
 pub(super) async fn run(demo: Demo) -> Result<()> {
     let stop = CancellationToken::new();
@@ -117,10 +117,12 @@ fn introduce(addresses: &[SocketAddr], metrics: &str, inbox: SocketAddr) -> Resu
     }
     text.push_str(&format!("  mails        http://{inbox}/\n\n"));
     let ports = addresses.iter().chain([&inbox]).map(|at| format!(" -L {0}:{1}", at.port(), loopback(*at)));
-    text.push_str(&format!(
-        "over ssh, forward the ports first:  ssh{} THIS_HOST\n\nwhat happens:\n{TIMETABLE}\nCtrl-C stops it.\n\n",
-        ports.collect::<String>()
-    ));
+    let ports: String = ports.collect();
+    text.push_str(&format!("over ssh, forward the ports first:  ssh{ports} THIS_HOST\n\nwhat happens:\n"));
+    for (when, what) in TIMETABLE {
+        text.push_str(&format!("  {when:<12}{what}\n"));
+    }
+    text.push_str("\nCtrl-C stops it.\n\n");
     say(&text)
 }
 

@@ -150,7 +150,7 @@ fn container_states(view: &View<'_>, findings: &mut Findings) -> BTreeMap<i64, S
 }
 
 fn limits(view: &View<'_>, findings: &mut Findings) -> Limits {
-    let mut limit = |key: &str| view.bounded(key, 1..=100_000, findings);
+    let mut limit = |key: &str| view.bounded(key, 1..=10_000_000, findings);
     Limits {
         vm_list_per_minute: limit("limits.vm_list_per_minute"),
         vm_other_per_minute: limit("limits.vm_other_per_minute"),
