@@ -65,20 +65,20 @@ impl Provider {
     }
 
     pub fn set_vm(&self, id: u64, state: &str) {
-        self.say(format!(r#"{{"vm": {id}, "state": "{state}"}}"#), "set_vm");
+        self.say(&format!(r#"{{"vm": {id}, "state": "{state}"}}"#), "set_vm");
     }
 
     pub fn set_site(&self, name: &str, state: &str) {
-        self.say(format!(r#"{{"site": "{name}", "state": "{state}"}}"#), "set_site");
+        self.say(&format!(r#"{{"site": "{name}", "state": "{state}"}}"#), "set_site");
     }
 
     pub fn lasts_days(&self, days: u32) {
-        self.say(format!(r#"{{"days": {days}}}"#), "last_days");
+        self.say(&format!(r#"{{"days": {days}}}"#), "last_days");
     }
 
     pub fn report_error(&self, text: Option<&str>) {
         let text = text.map_or("null".to_owned(), |text| format!("\"{text}\""));
-        self.say(format!(r#"{{"text": {text}}}"#), "report_error");
+        self.say(&format!(r#"{{"text": {text}}}"#), "report_error");
     }
 
     pub fn fault(&self, kind: FaultKind, on: &str, fields: &[&str]) {
@@ -91,7 +91,7 @@ impl Provider {
         self.simulator.control(&Command::ClearFaults { name: None }).unwrap();
     }
 
-    fn say(&self, body: String, command: &str) {
+    fn say(&self, body: &str, command: &str) {
         self.simulator.control(&Command::parse(command, body.as_bytes()).unwrap()).unwrap();
     }
 
