@@ -393,3 +393,85 @@ fn an_unsent_first_mail_without_items_is_kept() {
     world.report(cut_off_in(53));
     assert!(world.withdrawn.is_empty());
 }
+
+#[test]
+fn after_a_start_nothing_is_told_from_memory_before_a_look() {
+    let mut world = World::healthy();
+    world.report(cut_off_in(53));
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.told.clear();
+    // Three days later the date has passed, and a reminder is due; both may be history.
+    world.restart(Duration::days(3));
+    world.tick();
+    assert!(world.told.is_empty(), "{:?}", world.events());
+}
+
+#[test]
+fn one_good_report_does_not_stop_the_ladder() {
+    let mut world = World::healthy();
+    world.report(cut_off_in(53));
+    world.report(rich());
+    world.fail(Collector::ExpectedBalance, FailureKind::Other);
+    world.told.clear();
+    world.pass(Duration::hours(54));
+    let events = world.take_events();
+    let ladder: Vec<_> = events.iter().filter(|event| event.contains("disconnect")).collect();
+    assert_eq!(ladder, ["main/disconnect/account rung:1", "main/disconnect/account rung:0"]);
+}
+
+#[test]
+fn credentials_are_good_when_every_collector_of_the_group_says_so() {
+    let mut world = World::healthy();
+    world.fail(Collector::Containers, FailureKind::Credentials);
+    world.told.clear();
+    for _ in 0..3 {
+        world.end(Collector::Sites, None);
+    }
+    assert!(world.told.is_empty(), "{:?}", world.events());
+    world.containers(&[(10, "ENABLED"), (11, "ENABLED")]);
+    world.end(Collector::Sites, None);
+    assert_eq!(world.take_events(), ["main/credentials_rejected/hosting resolved"]);
+}
+
+#[test]
+fn what_is_folded_waits_until_its_cause_has_recovered() {
+    let mut world = World::healthy();
+    world.report(report("-3", hostwatch::model::Edd::Null));
+    world.vms(&[(1, "blocked"), (2, "active")]);
+    world.told.clear();
+    // Paid: one report says so, and the VM takes its time.
+    world.report(rich());
+    for _ in 0..4 {
+        world.vms(&[(1, "blocked"), (2, "active")]);
+    }
+    assert!(world.told.is_empty(), "{:?}", world.events());
+}
+
+#[test]
+fn sites_of_the_last_container_are_gone_with_it() {
+    let mut world = World::healthy();
+    world.sites(10, &[(100, "Error"), (101, "Active")]);
+    world.told.clear();
+    for _ in 0..3 {
+        world.containers(&[]);
+    }
+    assert_eq!(world.take_events(), ["main/site_error/100 removed"]);
+}
+
+#[test]
+fn an_episode_that_opened_while_flapping_is_resolved_in_the_end() {
+    let mut world = World::healthy();
+    for _ in 0..3 {
+        world.vms(&[(1, "error"), (2, "active")]);
+        world.vms(&[(1, "active"), (2, "active")]);
+        world.vms(&[(1, "active"), (2, "active")]);
+    }
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.told.clear();
+    world.pass(Duration::minutes(40));
+    assert_eq!(world.take_events(), ["main/vm_error/1 opened"]);
+    world.later(Duration::hours(2));
+    world.vms(&[(1, "active"), (2, "active")]);
+    world.vms(&[(1, "active"), (2, "active")]);
+    assert_eq!(world.take_events(), ["main/vm_error/1 resolved"]);
+}

@@ -58,10 +58,14 @@ impl Step<'_> {
         if !settings.enabled(Kind::Disconnect) {
             return;
         }
-        if let Some(incident) = self.get(&key).cloned()
-            && incident.phase != Phase::Resolved
-            && incident.phase != Phase::Recovering
-        {
+        let failing = state.collectors.get(&Collector::ExpectedBalance).is_some_and(|status| !status.success);
+        let Some(mut incident) = self.get(&key).cloned() else { return };
+        // One report that looked well is no proof; while no other comes, time goes on.
+        if incident.phase == Phase::Recovering && failing {
+            incident.phase = Phase::Firing;
+            incident.streak = 0;
+        }
+        if incident.phase != Phase::Resolved && incident.phase != Phase::Recovering {
             self.climb(incident, state, settings);
         }
     }

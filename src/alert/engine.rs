@@ -11,7 +11,7 @@ use super::notice::{self, Form, Item, Notice, Started};
 use super::rules::{self, Finding};
 use super::settings::Settings;
 use super::step::Step;
-use crate::model::{AccountName, AccountState, Collector, Observed, Snapshot};
+use crate::model::{AccountName, AccountState, Collector, CollectorStatus, FailureKind, Observed, Snapshot};
 
 /// What an account's incidents are judged by, and who hears of them.
 #[derive(Clone, Debug)]
@@ -89,6 +89,11 @@ impl Engine {
         &self.incidents
     }
 
+    /// Incidents of the accounts that are watched now.
+    pub fn watched(&self) -> impl Iterator<Item = &Incident> {
+        self.incidents.values().filter(|incident| self.watchers.contains_key(&incident.key.account))
+    }
+
     /// Replaces what accounts are judged by; incidents stay.
     pub fn set_watchers(&mut self, watchers: BTreeMap<AccountName, Watcher>) {
         self.watchers = watchers;
@@ -158,7 +163,19 @@ impl Engine {
     fn tick(&self, step: &mut Step<'_>, snapshot: &Snapshot) {
         for (account, watcher) in &self.watchers {
             let Some(state) = snapshot.accounts.get(account) else { continue };
-            for &collector in state.collectors.keys() {
+            // What is known from before this start may be long past: first look, then speak.
+            let billing = state.collectors.get(&Collector::ExpectedBalance);
+            if billing.is_some_and(|status| status.polls > 0) {
+                step.ladder_tick(state, &watcher.settings);
+            }
+            if !attempted(state) {
+                continue;
+            }
+            let fails = |status: &CollectorStatus| {
+                let kind = status.failure.as_ref().map(|failure| failure.kind);
+                matches!(kind, Some(FailureKind::Other | FailureKind::NotFound))
+            };
+            for (&collector, _) in state.collectors.iter().filter(|(_, status)| fails(status)) {
                 // A collector that runs once a day must not need a day to be noticed.
                 step.held_long_enough(
                     &Key::new(account, Kind::CollectorFailing, collector.as_str()),
@@ -166,7 +183,6 @@ impl Engine {
                     watcher,
                 );
             }
-            step.ladder_tick(state, &watcher.settings);
         }
         let open: Vec<Key> = self
             .incidents
@@ -175,7 +191,9 @@ impl Engine {
             .map(|i| i.key.clone())
             .collect();
         for key in open {
-            if let Some(watcher) = self.watchers.get(&key.account) {
+            let looked = snapshot.accounts.get(&key.account).is_some_and(|state| attempted(state));
+            let watcher = self.watchers.get(&key.account).filter(|_| looked);
+            if let Some(watcher) = watcher.filter(|watcher| watcher.settings.enabled(key.kind)) {
                 step.time_passed(&key, &watcher.settings);
             }
         }
@@ -213,12 +231,8 @@ impl Engine {
 
     /// Was each collector that sees states tried once, in every account?
     fn all_attempted(&self, snapshot: &Snapshot) -> bool {
-        self.watchers.keys().all(|account| {
-            snapshot.accounts.get(account).is_some_and(|state| {
-                state_collectors(state)
-                    .all(|collector| state.collectors.get(&collector).is_some_and(|status| status.polls > 0))
-            })
-        })
+        let tried = |account| snapshot.accounts.get(account).is_some_and(|state| attempted(state));
+        self.watchers.keys().all(tried)
     }
 
     fn first_start(&self, step: &mut Step<'_>, snapshot: &Snapshot, now: DateTime<Utc>) -> Vec<Notice> {
@@ -300,6 +314,12 @@ impl Engine {
         let seen = self.seen.get(&(account.clone(), listing.to_owned())).copied().unwrap_or(0);
         self.unwatched.filter(|_| seen < watcher.settings.recover_polls.max(watcher.settings.confirm_polls))
     }
+}
+
+/// Was each collector that sees states tried since the start?
+fn attempted(state: &AccountState) -> bool {
+    let polled = |collector| state.collectors.get(&collector).is_some_and(|status| status.polls > 0);
+    state_collectors(state).all(polled)
 }
 
 /// The collectors that see states, of those that are on.

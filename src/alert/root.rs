@@ -1,6 +1,5 @@
 //! Root causes: which open incident speaks for another. Judged on the snapshot as known. Pure.
 
-use super::incident::Phase;
 use super::kind::{Key, Kind};
 use super::step::Step;
 use crate::model::{AccountState, ContainerId, ContainerState, SiteId};
@@ -32,14 +31,14 @@ fn overdue(step: &Step<'_>, state: &AccountState) -> Option<Key> {
     let key = Key::account_wide(&state.profile.name, Kind::Disconnect);
     let incident = step.get(&key)?;
     let told = incident.ladder.as_ref().is_some_and(|ladder| ladder.rung == Some(0));
-    (incident.phase == Phase::Firing && told).then_some(key)
+    (incident.phase.is_open() && told).then_some(key)
 }
 
 /// The incident of the site's container, while that is disabled.
 fn container_of(step: &Step<'_>, site: u64, state: &AccountState) -> Option<Key> {
     let container = state.site(SiteId::new(site))?.container;
     let key = Key::new(&state.profile.name, Kind::ContainerDisabled, container);
-    step.get(&key).filter(|incident| incident.phase == Phase::Firing).map(|_| key)
+    step.get(&key).filter(|incident| incident.phase.is_open()).map(|_| key)
 }
 
 /// A container that is off for non-payment speaks for VMs and for sites elsewhere: the cause is one.
@@ -48,7 +47,7 @@ fn blocked_for_payment(step: &Step<'_>, key: &Key, state: &AccountState) -> Opti
         return None;
     }
     let disabled = step.of_account(state).filter(|incident| {
-        incident.key.kind == Kind::ContainerDisabled && incident.phase == Phase::Firing && incident.announced
+        incident.key.kind == Kind::ContainerDisabled && incident.phase.is_open() && incident.announced
     });
     let mut unpaid = disabled.filter(|incident| {
         let id = incident.key.resource.parse().ok().map(ContainerId::new);

@@ -12,8 +12,8 @@ use super::kind::{Key, Kind};
 use super::settings::Settings;
 use crate::model::resources::Resource;
 use crate::model::{
-    AccountState, Collector, Container, ContainerState, FailureKind, Listing, Observed, OrderState, Seen,
-    Site, SiteState, Vm, VmState,
+    AccountState, Collector, CollectorStatus, Container, ContainerState, FailureKind, Group, Listing,
+    Observed, OrderState, Seen, Shown, Site, SiteState, Vm, VmState,
 };
 
 /// What one observation says of one incident.
@@ -56,7 +56,15 @@ pub fn judge(
     let judge = Judge { state, open, settings };
     match observed {
         Observed::Vms(seen) => judge.listing(&state.vms, seen),
-        Observed::Containers(seen) => judge.listing(&state.containers, seen),
+        Observed::Containers(seen) => {
+            let mut findings = judge.listing(&state.containers, seen);
+            if seen.complete && state.containers.rows.is_empty() {
+                // No container, no listing of sites: nobody else would say that they are gone.
+                let nothing = Seen { shown: Shown::All, removed: Vec::new(), complete: true };
+                findings.extend(judge.listing(&Listing::<Site>::default(), &nothing));
+            }
+            findings
+        }
         Observed::Sites(container, seen) => {
             let none = Listing::default();
             judge.listing(state.sites.get(container).unwrap_or(&none), seen)
@@ -91,6 +99,8 @@ pub fn judge_collector(state: &AccountState, collector: Collector, settings: &Se
     findings.push(Finding {
         key: Key::new(account, Kind::CredentialsRejected, group.as_str()),
         verdict: match kind {
+            // Another collector of the group may still be refused.
+            None if rejected_elsewhere(state, group) => Verdict::Frozen,
             None => Verdict::Good,
             Some(FailureKind::Credentials) => bad(Duration::ZERO),
             Some(FailureKind::NotFound | FailureKind::ReportError | FailureKind::Other) => Verdict::Frozen,
@@ -113,6 +123,13 @@ pub fn judge_collector(state: &AccountState, collector: Collector, settings: &Se
         });
     }
     findings
+}
+
+fn rejected_elsewhere(state: &AccountState, group: Group) -> bool {
+    let rejected = |status: &CollectorStatus| {
+        status.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Credentials)
+    };
+    state.collectors.iter().any(|(collector, status)| collector.group() == group && rejected(status))
 }
 
 /// A row that rules look at.
@@ -157,11 +174,16 @@ impl Judge<'_> {
         let removed: BTreeSet<u64> = seen.removed.iter().copied().collect();
         for incident in self.open_of(T::KINDS) {
             let Ok(id) = incident.key.resource.parse::<u64>() else { continue };
-            let row = listing.rows.iter().find(|row| row.id().into() == id);
+            let row = listing.rows.binary_search_by_key(&id, |row| row.id().into()).ok();
+            let row = row.map(|index| &listing.rows[index]);
             let verdict = match row {
                 Some(row) if seen.shown.has(id) => row.verdict(incident.key.kind, self.settings),
                 Some(_) => continue,
-                None if removed.contains(&id) || (seen.complete && self.is_gone::<T>(id)) => Verdict::Gone,
+                None if (removed.contains(&id) && !self.lives_elsewhere::<T>(id))
+                    || (seen.complete && self.is_gone::<T>(id)) =>
+                {
+                    Verdict::Gone
+                }
                 None => continue,
             };
             if matches!(verdict, Verdict::Bad { .. }) {
@@ -176,6 +198,11 @@ impl Judge<'_> {
         self.unknown_states::<T>(&unknown, seen, &mut findings);
         self.gone::<T>(seen, &mut findings);
         findings
+    }
+
+    /// A site may have moved to another container.
+    fn lives_elsewhere<T: Watched>(&self, id: u64) -> bool {
+        T::SORT == "site" && self.state.site(id.into()).is_some()
     }
 
     /// Not in the account any more, judged beyond the one listing.

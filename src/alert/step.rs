@@ -138,8 +138,10 @@ impl<'a> Step<'a> {
     pub(super) fn time_passed(&mut self, key: &Key, settings: &Settings) {
         let Some(mut incident) = self.get(key).cloned() else { return };
         if incident.flapping {
-            if self.now - incident.last_change >= Duration::minutes(FLAPPING_QUIET_MINUTES) {
+            let settled = matches!(incident.phase, Phase::Firing | Phase::Resolved);
+            if settled && self.now - incident.last_change >= Duration::minutes(FLAPPING_QUIET_MINUTES) {
                 incident.flapping = false;
+                incident.announced = true;
                 let open = incident.phase.is_open();
                 let event = if open { Event::Opened } else { Event::Resolved };
                 incident.reason = "stable for half an hour after changing again and again".to_owned();

@@ -18,7 +18,7 @@ use super::pipeline::{Accounts, Message, Pipeline, SitesEncoded};
 use super::sender::Sender;
 use crate::alert::{Engine, Watcher};
 use crate::collect::{self, Plan, Update};
-use crate::config::Settings;
+use crate::config::{Account, Settings};
 use crate::http::{self, BuildInfo, Reload};
 use crate::mail::transport::Transport;
 use crate::metrics::{Encoder, Own};
@@ -80,7 +80,7 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
     let accounts = accounts(&settings);
     let engine =
         Engine::new(accounts.watchers.clone(), loaded.incidents, loaded.started, loaded.watched_until, now);
-    board.show_incidents(engine.incidents().values(), now);
+    board.show_incidents(engine.watched(), now);
     board.show_outbox().context("reading the outbox")?;
 
     let snapshot = Shared::new(Snapshot::default());
@@ -149,13 +149,21 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
         tasks.spawn(sender.run(stop.child_token()));
     }
 
-    let mut collectors = Collectors::start(&settings, &own, &messages, &stop)?;
+    let mut collectors = Collectors::start(plans(&settings, &own)?, &messages, &stop);
+    let mut hangups = hangups()?;
     notify(&[sd_notify::NotifyState::Ready]);
     loop {
         let answer: Option<Reload> = tokio::select! {
             () = stop.cancelled() => break,
             asked = reloads.recv() => asked,
-            () = hangup() => None,
+            _ = hangups.recv() => None,
+            Some(ended) = tasks.join_next() => {
+                // Better a restart by whoever watches us than a daemon that looks alive.
+                collectors.stop.cancel();
+                stop.cancel();
+                ended.context("a part of the daemon ended by a fault of its own")?;
+                break;
+            }
         };
         notify(&[sd_notify::NotifyState::Reloading]);
         let result =
@@ -198,14 +206,20 @@ async fn reloaded(
     if settings.email.is_some() != mails {
         return Err("[email] was added or removed; that takes a restart".to_owned());
     }
-    if let (Some(shared), Some(email)) = (transport, &settings.email) {
-        shared.set(Transport::new(&email.server).map_err(|error| error.to_string())?);
+    let renewed = match &settings.email {
+        Some(email) => Some(Transport::new(&email.server).map_err(|error| error.to_string())?),
+        None => None,
+    };
+    // What is new must be sound before what is old ends, and known before anything is read of it.
+    let plans = plans(&settings, own).map_err(|error| format!("{error:#}"))?;
+    if let (Some(shared), Some(renewed)) = (transport, renewed) {
+        shared.set(renewed);
     }
-    // The new collectors must be sound before the old ones end.
-    let fresh = Collectors::start(&settings, own, messages, stop).map_err(|error| format!("{error:#}"))?;
-    let old = std::mem::replace(collectors, fresh);
-    old.stop.cancel();
+    collectors.stop.cancel();
+    while collectors.tasks.join_next().await.is_some() {}
+    // A closed channel means that the daemon is stopping.
     let _ = messages.send(Message::Accounts(accounts(&settings))).await;
+    *collectors = Collectors::start(plans, messages, stop);
     Ok(())
 }
 
@@ -216,36 +230,36 @@ struct Collectors {
 }
 
 impl Collectors {
-    fn start(
-        settings: &Settings,
-        own: &Arc<Own>,
-        messages: &mpsc::Sender<Message>,
-        stop: &CancellationToken,
-    ) -> Result<Self> {
+    fn start(plans: Vec<Plan>, messages: &mpsc::Sender<Message>, stop: &CancellationToken) -> Self {
         let stop = stop.child_token();
         let mut tasks = JoinSet::new();
-        let hosts = api::Hosts::default();
-        let mut clients = Vec::new();
-        for account in &settings.accounts {
-            let observer = Arc::new(OwnObserver::new(Arc::clone(own), account.name().clone()));
-            let client = api::Client::with_hosts(account.api.clone(), observer, hosts.clone())
-                .with_context(|| format!("preparing the client of account {}", account.name()))?;
-            clients.push(client);
-        }
-        for (account, client) in settings.accounts.iter().zip(clients) {
-            let plan = Plan {
-                profile: Arc::clone(&account.profile),
-                client,
-                schedules: account.schedules.clone(),
-                horizon_days: account.horizon_days,
-                clock: clock::now,
-            };
+        for plan in plans {
             let (updates, inbox) = mpsc::channel(16);
             tasks.spawn(forward(inbox, messages.clone()));
             tasks.spawn(collect::run(plan, updates, stop.clone()));
         }
-        Ok(Self { tasks, stop })
+        Self { tasks, stop }
     }
+}
+
+/// What each account's collectors need; fails before anything runs.
+fn plans(settings: &Settings, own: &Arc<Own>) -> Result<Vec<Plan>> {
+    let hosts = api::Hosts::default();
+    let plan = |account: &Account| {
+        let observer = Arc::new(OwnObserver::new(Arc::clone(own), account.name().clone()));
+        let client = api::Client::with_hosts(account.api.clone(), observer, hosts.clone())
+            .with_context(|| format!("preparing the client of account {}", account.name()))?;
+        let top_rung = account.alert.disconnect_days.iter().copied().max().unwrap_or(0);
+        Ok(Plan {
+            profile: Arc::clone(&account.profile),
+            client,
+            schedules: account.schedules.clone(),
+            horizon_days: account.horizon_days,
+            least_horizon_days: (top_rung + 7).min(account.horizon_days),
+            clock: clock::now,
+        })
+    };
+    settings.accounts.iter().map(plan).collect()
 }
 
 async fn forward(mut updates: mpsc::Receiver<Update>, messages: mpsc::Sender<Message>) {
@@ -307,15 +321,10 @@ pub(super) fn stop_at_signal(stop: &CancellationToken) -> Result<()> {
     Ok(())
 }
 
-/// Waits for SIGHUP; for ever where it cannot be had.
-async fn hangup() {
+/// SIGHUP, from now on: none is lost while a reload runs.
+fn hangups() -> Result<tokio::signal::unix::Signal> {
     use tokio::signal::unix::{SignalKind, signal};
-    match signal(SignalKind::hangup()) {
-        Ok(mut hangup) => {
-            hangup.recv().await;
-        }
-        Err(_) => std::future::pending().await,
-    }
+    signal(SignalKind::hangup()).context("handling SIGHUP")
 }
 
 fn notify(state: &[sd_notify::NotifyState<'_>]) {

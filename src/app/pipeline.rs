@@ -175,6 +175,7 @@ impl Pipeline {
         self.snapshot.set(snapshot);
         self.page.set(self.encoder.page());
         self.engine.set_watchers(watchers);
+        self.board.show_incidents(self.engine.watched(), (self.clock)());
         self.mailroom = mailroom;
         self.mail_queued.notify_one();
     }
@@ -211,7 +212,7 @@ impl Pipeline {
             self.mail_queued.notify_one();
             self.board.show_outbox()?;
         }
-        self.board.show_incidents(self.engine.incidents().values(), now);
+        self.board.show_incidents(self.engine.watched(), now);
         Ok(())
     }
 

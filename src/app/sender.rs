@@ -28,6 +28,8 @@ const HOLD_AT_LEAST: Duration = Duration::from_secs(30);
 const REFUSED_HOLD: Duration = Duration::from_secs(300);
 /// The outbox is looked at this often even when nobody calls.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
+/// A store that failed is tried again after this.
+const STORE_PAUSE: Duration = Duration::from_secs(5);
 /// How long a running attempt may go on once the daemon is to stop.
 const LAST_ATTEMPT: Duration = Duration::from_secs(3);
 
@@ -43,20 +45,28 @@ impl Sender {
     /// Sends until stopped.
     pub(super) async fn run(self, stop: CancellationToken) {
         let mut hold: Option<Hold> = None;
+        let mut transport = self.transport.get();
         let mut clocks = Clocks::new((self.clock)());
         loop {
             if clocks.stepped_back((self.clock)()) {
                 let now = (self.clock)();
                 self.said(lock(&self.board.store).pull_in(now));
             }
+            let current = self.transport.get();
+            if !Arc::ptr_eq(&current, &transport) {
+                // A reload: the new settings may be what the server wanted.
+                transport = current;
+                hold = None;
+            }
             let held = hold.as_ref().is_some_and(|hold| Instant::now() < hold.until);
+            let mut kept = true;
             if !held {
-                self.drain(&mut hold, &stop).await;
+                kept = self.drain(&mut hold, &stop).await;
             }
             if stop.is_cancelled() {
                 return;
             }
-            let wait = self.wait(hold.as_ref());
+            let wait = if kept { self.wait(hold.as_ref()) } else { STORE_PAUSE };
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = self.mail_queued.notified() => {
@@ -70,8 +80,8 @@ impl Sender {
         }
     }
 
-    /// Sends what is due, until nothing is or the server is in the way.
-    async fn drain(&self, hold: &mut Option<Hold>, stop: &CancellationToken) {
+    /// Sends what is due, until nothing is or the server is in the way. False where the store failed.
+    async fn drain(&self, hold: &mut Option<Hold>, stop: &CancellationToken) -> bool {
         let now = (self.clock)();
         let expired = lock(&self.board.store).expire(now - GIVE_UP_AFTER, now);
         for _ in 0..expired.as_ref().copied().unwrap_or(0) {
@@ -82,10 +92,13 @@ impl Sender {
             let claimed = tokio::task::block_in_place(|| lock(&self.board.store).claim((self.clock)()));
             let claim = match claimed {
                 Ok(Some(claim)) => claim,
-                Ok(None) => break,
+                Ok(None) => {
+                    *hold = None;
+                    break;
+                }
                 Err(error) => {
                     self.said(Err(error));
-                    break;
+                    return false;
                 }
             };
             let transport = self.transport.get();
@@ -96,15 +109,33 @@ impl Sender {
                 () = stop.cancelled() => tokio::time::timeout(LAST_ATTEMPT, sending).await.ok(),
             };
             // Without a reply the claim stays open; the next start sends it again, byte for byte.
-            let Some(sent) = sent else { return };
-            if !self.settle(&claim, &sent, hold) {
+            let Some(sent) = sent else { return true };
+            let (result, goes_on) = self.settle(&claim, &sent, hold);
+            // What happened must be noted before anything else is claimed, however long the store takes.
+            while let Err(error) = tokio::task::block_in_place(|| {
+                lock(&self.board.store).finish(&claim, &result, (self.clock)())
+            }) {
+                self.said(Err(error));
+                tokio::select! {
+                    () = stop.cancelled() => return false,
+                    () = tokio::time::sleep(STORE_PAUSE) => {}
+                }
+            }
+            self.said(self.board.show_outbox());
+            if !goes_on {
                 break;
             }
         }
+        true
     }
 
-    /// Notes how an attempt ended; false where the queue has to wait.
-    fn settle(&self, claim: &Claim, sent: &Result<(), SendError>, hold: &mut Option<Hold>) -> bool {
+    /// What an attempt means for the mail, and whether the queue goes on.
+    fn settle(
+        &self,
+        claim: &Claim,
+        sent: &Result<(), SendError>,
+        hold: &mut Option<Hold>,
+    ) -> (SendResult, bool) {
         let now = (self.clock)();
         let own = &self.board.own;
         let recipient = &claim.recipient;
@@ -126,18 +157,16 @@ impl Sender {
                 SendResult::Retry { due_at: now + retry_delay(claim.attempts), error: error.to_string() }
             }
         };
-        let noted = tokio::task::block_in_place(|| lock(&self.board.store).finish(claim, &result, now));
-        self.said(noted.and_then(|()| self.board.show_outbox()));
         match sent {
             Err(error) if waits_for_server(error) => {
                 self.put_on_hold(error, hold);
-                false
+                (result, false)
             }
             Ok(()) | Err(_) => {
                 if hold.take().is_some() {
                     tracing::info!("the mail server takes mail again");
                 }
-                true
+                (result, true)
             }
         }
     }
@@ -157,7 +186,7 @@ impl Sender {
     }
 
     fn wait(&self, hold: Option<&Hold>) -> Duration {
-        if let Some(hold) = hold {
+        if let Some(hold) = hold.filter(|hold| hold.until > Instant::now()) {
             return hold.until.saturating_duration_since(Instant::now()).min(LOOK_EVERY);
         }
         let due = lock(&self.board.store).next_due().unwrap_or_default();

@@ -182,14 +182,19 @@ async fn expected_balance(account: &Account, client: &Client, memory: &mut Memor
     let collector = Collector::ExpectedBalance;
     let zone = account.plan.profile.zone();
     let deadline = account.deadline(collector);
+    let mut halved = false;
     let result = loop {
         let today = account.now().with_timezone(&zone).date_naive();
         let ahead = Days::new(u64::from(memory.horizon_days) + 1);
         let date = today.checked_add_days(ahead).unwrap_or(today);
         match timeout(deadline, client.expected_balance(date)).await {
             Ok(Ok(report)) => break Ok(report),
-            Ok(Err(error)) if error.wants_less() && memory.horizon_days > 1 => {
-                memory.horizon_days /= 2;
+            // Once a poll: a provider that hangs today is no reason to look ahead less for ever.
+            Ok(Err(error))
+                if error.wants_less() && !halved && memory.horizon_days > account.plan.least_horizon_days =>
+            {
+                halved = true;
+                memory.horizon_days = (memory.horizon_days / 2).max(account.plan.least_horizon_days);
                 tracing::warn!(
                     account = %account.plan.profile.name, horizon_days = memory.horizon_days,
                     "the expected-balance report is too large or too slow; asking for half the horizon"
@@ -207,6 +212,9 @@ async fn expected_balance(account: &Account, client: &Client, memory: &mut Memor
                 end(account, collector, began, Err(failure), Part::default()).await;
             }
             None => {
+                if !halved {
+                    memory.horizon_days = (memory.horizon_days * 2).min(account.plan.horizon_days);
+                }
                 let rejected = report.moments_rejected;
                 let part = Part { reads: vec![Read::ExpectedBalance(report)], rejected, ..Part::default() };
                 end(account, collector, began, Ok(rejected == 0), part).await;

@@ -25,6 +25,8 @@ pub struct Plan {
     /// Of the collectors that are on; sites follow their containers.
     pub schedules: BTreeMap<Collector, Schedule>,
     pub horizon_days: u32,
+    /// Never asked for less: below it a rung of the ladder could be missed.
+    pub least_horizon_days: u32,
     pub clock: fn() -> DateTime<Utc>,
 }
 

@@ -111,7 +111,9 @@ impl Store {
     /// Mails of which no envelope was ever tried.
     pub fn unsent(&self) -> std::result::Result<Unsent, StoreError> {
         let mut statement = self.connection.prepare_cached(
-            "SELECT m.message_id, m.told FROM messages m WHERE NOT EXISTS (
+            "SELECT m.message_id, m.told FROM messages m WHERE m.message_id IN (
+               SELECT message_id FROM envelopes WHERE state = 'queued' AND attempts = 0)
+             AND NOT EXISTS (
                SELECT 1 FROM envelopes e WHERE e.message_id = m.message_id
                AND NOT (e.state = 'queued' AND e.attempts = 0))",
         )?;
@@ -132,7 +134,7 @@ impl Store {
             .query_row(
                 "SELECT e.id, m.message_id, m.sender, e.recipient, m.raw, e.attempts, m.created_at
                  FROM envelopes e JOIN messages m USING (message_id)
-                 WHERE e.state = 'queued' AND e.due_at <= ?1 ORDER BY m.lane, e.id LIMIT 1",
+                 WHERE e.state = 'queued' AND e.due_at <= ?1 ORDER BY m.lane, e.due_at, e.id LIMIT 1",
                 [stamp(now)],
                 |row| {
                     Ok((

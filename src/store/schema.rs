@@ -27,6 +27,7 @@ CREATE TABLE envelopes (
   reported INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX envelopes_by_state ON envelopes (state, due_at);
+CREATE INDEX envelopes_by_message ON envelopes (message_id);
 CREATE TABLE told (
   event_key TEXT NOT NULL, recipient TEXT NOT NULL, message_id TEXT NOT NULL, PRIMARY KEY (event_key, recipient)
 ) STRICT;
