@@ -209,12 +209,14 @@ impl Judge<'_> {
     fn is_gone<T: Watched>(&self, id: u64) -> bool {
         match T::SORT {
             "site" => {
+                if self.state.site(id.into()).is_some() {
+                    return false;
+                }
                 // Another container's listing may not have been read since the start.
-                let all_read = self.state.containers.complete
-                    && self.state.containers.rows.iter().all(|container| {
-                        self.state.sites.get(&container.id).is_some_and(|listing| listing.read_at.is_some())
-                    });
-                all_read && self.state.site(id.into()).is_none()
+                let read = |container: &Container| {
+                    self.state.sites.get(&container.id).is_some_and(|listing| listing.read_at.is_some())
+                };
+                self.state.containers.complete && self.state.containers.rows.iter().all(read)
             }
             _ => true,
         }

@@ -151,6 +151,8 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
 
     let mut collectors = Collectors::start(plans(&settings, &own)?, &messages, &stop);
     let mut hangups = hangups()?;
+    // Better a restart by whoever watches us than a daemon that looks alive.
+    let mut died = None;
     notify(&[sd_notify::NotifyState::Ready]);
     loop {
         let answer: Option<Reload> = tokio::select! {
@@ -158,10 +160,13 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
             asked = reloads.recv() => asked,
             _ = hangups.recv() => None,
             Some(ended) = tasks.join_next() => {
-                // Better a restart by whoever watches us than a daemon that looks alive.
-                collectors.stop.cancel();
                 stop.cancel();
-                ended.context("a part of the daemon ended by a fault of its own")?;
+                died = ended.err();
+                break;
+            }
+            Some(Err(ended)) = collectors.tasks.join_next() => {
+                stop.cancel();
+                died = Some(ended);
                 break;
             }
         };
@@ -190,7 +195,10 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
     if drained.await.is_err() {
         tracing::warn!("not everything ended in time; nothing is lost");
     }
-    Ok(())
+    match died {
+        Some(error) => Err(error).context("a part of the daemon ended by a fault of its own"),
+        None => Ok(()),
+    }
 }
 
 async fn reloaded(

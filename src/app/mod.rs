@@ -64,6 +64,9 @@ async fn run(run: Run) -> Result<()> {
     for warning in &settings.warnings {
         tracing::warn!("{warning}");
     }
+    if settings.heartbeat_url.is_some() {
+        tracing::warn!("heartbeat.url is set, but this release does not ping it yet");
+    }
     let stop = CancellationToken::new();
     daemon::stop_at_signal(&stop)?;
     let listeners = daemon::listen(&run.web.listen_addresses).await?;

@@ -46,7 +46,14 @@ pub async fn run(plan: Plan, updates: mpsc::Sender<Update>, stop: CancellationTo
         };
         tasks.spawn(follow(account, collector, schedule.clone()));
     }
-    while tasks.join_next().await.is_some() {}
+    while let Some(ended) = tasks.join_next().await {
+        if let Err(error) = ended
+            && let Ok(panic) = error.try_into_panic()
+        {
+            // A collector that died must not be taken for one that has nothing to say.
+            std::panic::resume_unwind(panic);
+        }
+    }
 }
 
 /// The sites of the account, for what is read site by site.
