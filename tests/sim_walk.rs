@@ -319,7 +319,7 @@ async fn the_expected_balance_is_reported() {
     assert!(moments.len() > 90 * 10);
     assert_eq!(moments.last().unwrap()["balance"], report.json["expected_balance"]);
     for (date, status) in
-        [("2028-03-10", 200), ("2028-03-11", 404), ("2026-03-09", 404), ("soon", 404), ("2026-3-9", 404)]
+        [("2028-03-10", 200), ("2028-03-11", 400), ("2026-03-09", 404), ("soon", 404), ("2026-3-9", 404)]
     {
         let reply = sim.get(&format!("/api/v1/expected_balance/{date}/")).await;
         assert_eq!(reply.status, status, "{date}");

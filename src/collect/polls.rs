@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chrono::Days;
+use chrono::{Days, Months};
 use tokio::time::{Instant, timeout};
 
 use super::runner::{Account, Part};
@@ -26,6 +26,8 @@ impl Memory {
     }
 }
 
+/// How far ahead a report can be asked for.
+const TWO_YEARS: Months = Months::new(24);
 /// Charges are shown for 30 days; a day more for the zone.
 const KEEP_CHARGES_DAYS: u64 = 31;
 
@@ -187,6 +189,8 @@ async fn expected_balance(account: &Account, client: &Client, memory: &mut Memor
         let today = account.now().with_timezone(&zone).date_naive();
         let ahead = Days::new(u64::from(memory.horizon_days) + 1);
         let date = today.checked_add_days(ahead).unwrap_or(today);
+        // The interface knows nothing further away (section 4.8).
+        let date = today.checked_add_months(TWO_YEARS).map_or(date, |last| date.min(last));
         match timeout(deadline, client.expected_balance(date)).await {
             Ok(Ok(report)) => break Ok(report),
             // Once a poll: a provider that hangs today is no reason to look ahead less for ever.

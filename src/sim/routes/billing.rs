@@ -7,8 +7,8 @@ use crate::sim::world::World;
 use crate::sim::world::report::Report;
 use chrono::{Months, NaiveDate, NaiveTime};
 
-/// Expected charges and balance as of the start of a day. What is past, or more than two years off, is "no such
-/// data" (404 is the only refusal section 4.8 lists).
+/// Expected charges and balance as of the start of a day. What is past or no date is "no such data" (404, section
+/// 4.8); more than two years off is past the limit of section 8, and 400.
 pub fn expected_balance(world: &mut World, rq: &Request<'_>, date: &str) -> Option<Outcome> {
     (rq.method == "GET").then(|| {
         let refused = |why: &str| Refusal::new(404, "date", why);
@@ -20,7 +20,7 @@ pub fn expected_balance(world: &mut World, rq: &Request<'_>, date: &str) -> Opti
             return Err(refused("is past"));
         }
         if date > today + Months::new(24) {
-            return Err(refused("is more than two years away"));
+            return Err(Refusal::new(400, "date", "is more than two years away"));
         }
         let report = Report::of(world, date.and_time(NaiveTime::MIN), rq.args);
         Ok(Answer { payload: Payload::Report(Box::new(report)), ..Answer::empty(200) })
