@@ -16,5 +16,5 @@ mod subject;
 pub mod transport;
 mod words;
 
-pub use render::{Context, RenderError, Rendered, opens_thread, render, render_test};
+pub use render::{Context, RenderError, Rendered, render, render_test};
 pub use settings::{Security, Server, Settings};

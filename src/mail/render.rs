@@ -112,7 +112,7 @@ pub fn render_test(to: &[String], context: &Context<'_>) -> Result<Rendered, Ren
 
 /// Whether the mail of this item begins a thread of its own: nothing was told of it before, or its
 /// last day on which a payment arrives has come.
-pub fn opens_thread(item: &Item, lead_days: u32) -> bool {
+fn opens_thread(item: &Item, lead_days: u32) -> bool {
     item.threads.is_empty() || item.event == Event::Rung(lead_days.saturating_add(1))
 }
 
