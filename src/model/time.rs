@@ -51,11 +51,6 @@ fn seconds_past_minute(naive: NaiveDateTime) -> i64 {
     i64::from(chrono::Timelike::second(&naive))
 }
 
-/// Whole and part days from `now` to `then`, in 24-hour periods; negative when it is past.
-pub fn days_between(now: DateTime<Utc>, then: DateTime<Utc>) -> f64 {
-    (then - now).num_seconds() as f64 / 86_400.0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -94,11 +94,6 @@ impl Store {
         Ok(Self { connection, path: None, _lock: None })
     }
 
-    /// Where it is; `None` in memory.
-    pub fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
-    }
-
     /// Commits a decision: incidents, reasons, rendered mails, in one transaction.
     pub fn commit(&mut self, batch: &Batch, now: DateTime<Utc>) -> Result<(), StoreError> {
         let transaction = self.connection.transaction()?;
@@ -122,11 +117,6 @@ impl Store {
     pub fn still_watching(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
         set_meta(&self.connection, "watched_until", &now.to_rfc3339())?;
         Ok(())
-    }
-
-    /// Changes whenever another process writes.
-    pub fn data_version(&self) -> Result<i64, StoreError> {
-        Ok(self.connection.query_row("PRAGMA data_version", [], |row| row.get(0))?)
     }
 
     fn connect(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {

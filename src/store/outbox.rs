@@ -220,27 +220,6 @@ impl Store {
         Ok(())
     }
 
-    /// Makes dead or waiting mails due now; all of them, or one.
-    pub fn retry_now(
-        &mut self,
-        id: Option<i64>,
-        now: DateTime<Utc>,
-    ) -> std::result::Result<usize, StoreError> {
-        Ok(self.connection.execute(
-            "UPDATE envelopes SET state = 'queued', due_at = ?2, attempts = 0, ended_at = NULL
-             WHERE state IN ('queued', 'dead') AND (?1 IS NULL OR id = ?1)",
-            params![id, stamp(now)],
-        )?)
-    }
-
-    /// Gives a mail up by hand.
-    pub fn drop_envelope(&mut self, id: i64, now: DateTime<Utc>) -> std::result::Result<usize, StoreError> {
-        Ok(self.connection.execute(
-            "UPDATE envelopes SET state = 'withdrawn', ended_at = ?2 WHERE id = ?1 AND state IN ('queued', 'dead')",
-            params![id, stamp(now)],
-        )?)
-    }
-
     /// Mails that were given up and that no other mail has named yet: envelope, recipient, error.
     pub fn unreported_dead(&self) -> std::result::Result<Vec<(i64, String, String)>, StoreError> {
         let mut statement = self.connection.prepare_cached(
