@@ -37,7 +37,7 @@ def days_left(by=""):
     expected = f"hosting_billing_disconnect_expected{{{A}}}"
     unknown = f'hostwatch_collector_polls_total{{{A}, collector="expected_balance", result="success"}}'
     return (f"min{by} ((hosting_billing_disconnect_timestamp_seconds{{{A}}} - time()) / 86400 or 0 * ({expected} == 1)) "
-            f"or (min{by} ({expected} == 0) + 100000 unless count{by} ({unknown} unless on (job, instance, account) {expected}))")
+            f"or (min{by} ({expected} == 0) + 100000 unless group{by} ({unknown} unless on (job, instance, account) {expected}))")
 
 
 def counted(vm, box, site):

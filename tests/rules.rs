@@ -89,9 +89,10 @@ fn each_rule_is_tested_to_fire_and_not_to() {
             let cases = tests.split("alertname: ").skip(1).filter(|case| case.lines().next() == Some(&name));
             cases.partition::<Vec<&str>, _>(|case| case.contains("exp_labels"))
         } else {
-            let cases = tests.split("- expr: '").skip(1).filter(|case| {
-                case.strip_prefix(&name).is_some_and(|rest| rest.starts_with(['{', '\'']))
-            });
+            let cases = tests
+                .split("- expr: '")
+                .skip(1)
+                .filter(|case| case.strip_prefix(&name).is_some_and(|rest| rest.starts_with(['{', '\''])));
             cases.partition(|case| case.contains("- labels: "))
         };
         assert!(!fires.is_empty() && !rests.is_empty(), "{name}: {} and {}", fires.len(), rests.len());
@@ -151,7 +152,12 @@ fn rules() -> Vec<Rule> {
             for rule in text.split(&format!("      - {keyword}: ")).skip(1) {
                 let rule = rule.split("\n      - ").next().unwrap();
                 let (name, rest) = rule.split_once('\n').unwrap();
-                rules.push(Rule { file: file.clone(), name: name.into(), is_alert, text: format!("{rest}\n") });
+                rules.push(Rule {
+                    file: file.clone(),
+                    name: name.into(),
+                    is_alert,
+                    text: format!("{rest}\n"),
+                });
             }
         }
     }
