@@ -100,6 +100,13 @@ class Servers:
         self.running.append((name, process, log))
         return process
 
+    def stop(self, name):
+        """Ends one of them before the others."""
+        for entry in [entry for entry in self.running if entry[0] == name]:
+            self.running.remove(entry)
+            entry[1].terminate()
+            entry[1].wait(8)
+
     def write(self, name, text):
         path = self.path / name
         path.write_text(text)
