@@ -18,5 +18,5 @@ pub use engine::{Engine, Input, Outcome, Unsent, Watcher};
 pub use incident::{Incident, Phase};
 pub use kind::{Event, Key, Kind, Severity};
 pub use ladder::Ladder;
-pub use notice::{Form, Item, Notice, Started};
+pub use notice::{Digest, DigestAccount, Form, Item, Notice, Overflow, Started};
 pub use settings::{Rule, Settings};
