@@ -19,6 +19,6 @@ pub use engine::{Engine, Input, Outcome, Unsent, Watcher};
 pub use incident::{Incident, Phase};
 pub use kind::{Event, Key, Kind, Severity};
 pub use ladder::Ladder;
-pub use notice::{Form, Item, Notice, Started};
+pub use notice::{Digest, DigestAccount, Form, Item, Notice, Overflow, Started};
 pub use overlay::{Ack, Overlays, Silence};
 pub use settings::{Rule, Settings};
