@@ -243,6 +243,11 @@ impl Engine {
         }
     }
 
+    /// Recipients of an account where no rule names others.
+    pub(super) fn recipients_of(&self, account: &AccountName) -> &[String] {
+        self.watchers.get(account).map_or(&[], |watcher| &watcher.to)
+    }
+
     fn recipients(&self, key: &Key) -> &[String] {
         let Some(watcher) = self.watchers.get(&key.account) else { return &[] };
         match watcher.settings.rules.get(&key.kind) {

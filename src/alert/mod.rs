@@ -3,6 +3,8 @@
 //! `rules` turns a reading into findings, `engine` turns findings and time into incidents and notices,
 //! `ladder` is the arithmetic of the disconnect date.
 
+pub mod cap;
+pub mod digest;
 mod disconnect;
 pub mod engine;
 pub mod incident;

@@ -45,11 +45,18 @@ pub(super) struct Parts {
 impl<'a> Step<'a> {
     pub(super) fn new(
         incidents: &'a BTreeMap<Key, Incident>,
-        started: bool,
         unsent: &'a Unsent,
+        overlays: &'a Overlays,
+        started: bool,
         now: DateTime<Utc>,
     ) -> Self {
-        Self { incidents, unsent, started, now, unwatched: None, parts: Parts::default() }
+        Self { incidents, unsent, overlays, started, now, unwatched: None, parts: Parts::default() }
+    }
+
+    /// Why no mail of this incident goes out now, where somebody silenced it.
+    pub(super) fn silenced(&self, incident: &Incident) -> Option<String> {
+        let silence = self.overlays.silence(incident, self.now)?;
+        Some(format!("silenced by '{}' until {}", silence.pattern, silence.until.format("%Y-%m-%d %H:%M UTC")))
     }
 
     /// The incident as this step has it.
