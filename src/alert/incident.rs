@@ -117,10 +117,9 @@ impl Incident {
         }
     }
 
-    /// The resource's name as its subject quotes it, or the subject where it quotes none.
+    /// The resource's name, as its subject has it behind the noun.
     pub fn name(&self) -> &str {
-        let quoted = self.subject.split_once('"').and_then(|(_, rest)| rest.rsplit_once('"'));
-        quoted.map_or(self.subject.as_str(), |(name, _)| name)
+        self.subject.split_once(' ').map_or(self.subject.as_str(), |(_, name)| name)
     }
 
     /// The words of its subject line: `VM "db-1" in error`.
