@@ -51,7 +51,7 @@ pub struct Incident {
     pub episode: u32,
     pub phase: Phase,
     pub severity: Severity,
-    /// The resource in words: `VM "db-1"`. Constant over the incident: subjects are made of it.
+    /// The resource in words: `VM db-1`. Constant over the incident: subjects are made of it.
     pub subject: String,
     /// What is wrong, constant over the incident: `in error`.
     pub problem: String,
@@ -122,7 +122,7 @@ impl Incident {
         self.subject.split_once(' ').map_or(self.subject.as_str(), |(_, name)| name)
     }
 
-    /// The words of its subject line: `VM "db-1" in error`.
+    /// The words of its subject line: `VM db-1 in error`.
     pub fn words(&self) -> String {
         format!("{} {}", self.subject, self.problem)
     }
