@@ -7,6 +7,7 @@ mod chart;
 mod compose;
 mod html;
 mod message;
+mod payby;
 mod png;
 pub mod render;
 mod sample;
@@ -16,5 +17,5 @@ mod subject;
 pub mod transport;
 mod words;
 
-pub use render::{Context, RenderError, Rendered, render, render_test};
+pub use render::{Context, LivesOn, RenderError, Rendered, render, render_test};
 pub use settings::{Security, Server, Settings};

@@ -30,8 +30,20 @@ pub struct Context<'a> {
     pub now: DateTime<Utc>,
     /// How long a payment takes to arrive, in days.
     pub lead_days: BTreeMap<AccountName, u32>,
+    /// The last rung before overdue, in days; 1 where nothing is said of the account.
+    pub tightest_rungs: BTreeMap<AccountName, u32>,
+    /// Where hostwatch itself runs on what it watches.
+    pub lives_on: Option<LivesOn>,
     /// Lines that go into this mail beside what it tells: mails that were given up, and to whom.
     pub notes: &'a [String],
+}
+
+/// The watched VM on which hostwatch itself runs: it goes dark with its account.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LivesOn {
+    pub account: AccountName,
+    /// Its name, or its id.
+    pub vm: String,
 }
 
 /// A mail as it goes out.
@@ -118,6 +130,14 @@ fn opens_thread(item: &Item, lead_days: u32) -> bool {
     item.threads.is_empty() || item.event == Event::Rung(lead_days.saturating_add(1))
 }
 
+impl<'a> Context<'a> {
+    /// With nothing said of any account.
+    pub fn new(from: &'a Mailbox, snapshot: &'a Snapshot, now: DateTime<Utc>) -> Self {
+        let (lead_days, tightest_rungs) = Default::default();
+        Self { from, snapshot, now, lead_days, tightest_rungs, lives_on: None, notes: &[] }
+    }
+}
+
 impl Context<'_> {
     pub(super) fn account(&self, name: &AccountName) -> Option<&AccountState> {
         self.snapshot.accounts.get(name).map(AsRef::as_ref)
@@ -130,6 +150,10 @@ impl Context<'_> {
 
     pub(super) fn lead(&self, name: &AccountName) -> u32 {
         self.lead_days.get(name).copied().unwrap_or(LEAD_DAYS).min(MOST_LEAD_DAYS)
+    }
+
+    pub(super) fn tightest_rung(&self, name: &AccountName) -> u32 {
+        self.tightest_rungs.get(name).copied().unwrap_or(1)
     }
 }
 
