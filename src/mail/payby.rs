@@ -52,6 +52,22 @@ impl PayBy {
         }
     }
 
+    /// In a narrow column: `2026-03-01`.
+    pub(super) fn in_column(self) -> String {
+        match self {
+            Self::Now | Self::Missed(_) | Self::Today(_) => self.in_table(),
+            Self::On(date) => date.to_string(),
+        }
+    }
+
+    /// The day itself; `None` once overdue.
+    pub(super) fn date(self) -> Option<NaiveDate> {
+        match self {
+            Self::Now => None,
+            Self::Missed(date) | Self::Today(date) | Self::On(date) => Some(date),
+        }
+    }
+
     /// In full, with how it was counted.
     pub(super) fn in_full(self, lead_days: u32, now: DateTime<Utc>, zone: Tz) -> String {
         let days = words::count(lead_days as usize, "day", "days");
