@@ -42,8 +42,11 @@ fn every_mail_is_plain_bytes_and_says_the_same_in_both_parts() {
     for (name, rendered) in catalogue::all() {
         assert!(rendered.raw.is_ascii(), "{name}");
         let lines = rendered.raw.split(|&byte| byte == b'\n');
-        let longest = lines.clone().map(|line| line.strip_suffix(b"\r").unwrap_or(line).len()).max();
-        assert!(longest <= Some(78), "{name}: {longest:?}");
+        for line in lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line)) {
+            // A word that is longer by itself has a line of its own.
+            let one_word = line.len() < 998 && !line.trim_ascii().contains(&b' ');
+            assert!(line.len() <= 78 || one_word, "{name}: {}", String::from_utf8_lossy(line));
+        }
         assert_eq!(parse(&rendered).subject(), Some(rendered.subject.as_str()), "{name}");
         assert!(!rendered.subject.contains(char::is_control), "{name}");
         let (text, html) = (text(&rendered), html(&rendered));

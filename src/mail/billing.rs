@@ -91,17 +91,31 @@ impl<'a> Facts<'a> {
         let when = self.ladder.edd.map(|edd| words::long_moment(edd, self.zone));
         let labels = self.labels();
         if self.is_overdue() {
-            let why = match (self.ladder.used_up, when) {
-                (false, Some(when)) => format!("its disconnect date, {when}, has passed{labels}"),
-                (true, _) | (false, None) => format!("its balance is used up{labels}"),
-            };
-            return format!("Account {account} is overdue: {why}. {}", words::capital(&pay));
+            let why = self.why_overdue();
+            return format!("Account {account} is overdue: {why}{labels}. {}", words::capital(&pay));
         }
         let when = when.unwrap_or_else(|| "a day not known".to_owned());
         if matches!(self.item.event, Event::Extended(_)) {
             format!("The disconnect of account {account} moved to {when}{labels}: {pay}")
         } else {
             format!("Account {account} will be disconnected on {when}{labels}: {pay}")
+        }
+    }
+
+    fn why_overdue(&self) -> String {
+        let date = |edd| format!("its disconnect date, {},", words::long_moment(edd, self.zone));
+        match (self.ladder.used_up, self.ladder.edd) {
+            (false, Some(edd)) => format!("{} has passed", date(edd)),
+            (true, Some(edd)) if edd <= self.now => {
+                format!("its balance is used up, and {} has passed", date(edd))
+            }
+            (true, Some(edd)) => {
+                format!("its balance is used up; it goes dark on {}", words::long_moment(edd, self.zone))
+            }
+            (_, None) => {
+                let at = self.ladder.read_at.unwrap_or(self.item.at);
+                format!("its balance is used up, as reported {}", words::moment(at, self.zone))
+            }
         }
     }
 

@@ -5,6 +5,7 @@ mod tables;
 
 use self::accounts::{Account, CutOff, PAY_DAYS, Totals};
 use super::body::{Body, Section, Tone};
+use super::payby::PayBy;
 use super::render::Context;
 use super::{compose, words};
 use crate::alert::{Digest, Item, Notice};
@@ -34,7 +35,6 @@ fn parted(items: &[Item]) -> (Vec<&Item>, Vec<&Item>) {
 
 /// What a digest is written from.
 struct Week<'a> {
-    notice: &'a Notice,
     facts: &'a Digest,
     context: &'a Context<'a>,
     /// The soonest to be paid first.
@@ -56,7 +56,7 @@ impl<'a> Week<'a> {
             .flat_map(|account| account.unread().into_iter().map(|line| format!("{}: {line}", account.name)));
         let unread = unread.collect();
         let (open, ended) = parted(&notice.items);
-        Self { notice, facts, context, accounts, open, ended, unread }
+        Self { facts, context, accounts, open, ended, unread }
     }
 
     /// What nobody has said to look after.
@@ -75,26 +75,32 @@ impl<'a> Week<'a> {
         }
     }
 
+    /// `43 resources`; what was never read is not counted as none.
     fn resources(&self) -> String {
-        let count = self.accounts.iter().filter_map(|account| account.state);
-        words::count(count.map(|state| state.resource_count()).sum(), "resource", "resources")
+        let states = || self.accounts.iter().filter_map(|account| account.state);
+        let read = states().any(|state| state.vms.read_at.is_some() || state.containers.read_at.is_some());
+        if !read {
+            return "no resources read yet".to_owned();
+        }
+        words::count(states().map(|state| state.resource_count()).sum(), "resource", "resources")
     }
 
     fn subject(&self) -> String {
         let mut parts = vec![self.summary(), self.resources()];
         parts.extend(self.paid());
+        let not_known = self.accounts.iter().filter(|account| account.cut_off == CutOff::NotKnown).count();
+        if not_known > 0 {
+            parts.push(format!("{} not known", words::count(not_known, "balance", "balances")));
+        }
         format!("[DIGEST] hostwatch: {}", parts.join(", "))
     }
 
-    /// For how long everything is paid, in a few words; `None` where no balance is watched.
+    /// For how long everything is paid, in a few words; `None` where no balance is watched or known.
     fn paid(&self) -> Option<String> {
-        let billed: Vec<&Account<'_>> =
-            self.accounts.iter().filter(|account| account.watches_billing()).collect();
-        let first = billed.first()?;
-        let not_known = billed.iter().filter(|account| account.cut_off == CutOff::NotKnown).count();
+        let first = self.accounts.first()?;
         Some(match (first.cut_off, first.by) {
-            (CutOff::Now, _) => {
-                let overdue = billed.iter().filter(|account| account.cut_off == CutOff::Now).count();
+            (_, Some(PayBy::Now)) => {
+                let overdue = self.accounts.iter().filter(|account| account.by == Some(PayBy::Now)).count();
                 format!("{} overdue", words::count(overdue, "account", "accounts"))
             }
             (CutOff::At(edd), Some(by)) if first.on_ladder => match by.date() {
@@ -102,10 +108,8 @@ impl<'a> Week<'a> {
                 None => format!("{} goes dark {}", first.name, words::day(edd, first.zone)),
             },
             (CutOff::At(edd), _) => format!("paid until {}", words::day(edd, first.zone)),
-            (CutOff::NotKnown, _) if not_known == 1 => "1 balance not known".to_owned(),
-            (CutOff::NotKnown, _) => format!("{not_known} balances not known"),
             (CutOff::Beyond(end), _) => format!("paid until {} at least", words::day(end, first.zone)),
-            (CutOff::NotWatched, _) => return None,
+            (CutOff::Now | CutOff::NotKnown | CutOff::NotWatched, _) => return None,
         })
     }
 
@@ -152,7 +156,7 @@ impl<'a> Week<'a> {
         let what = match (needs.next(), needs.count()) {
             (Some(first), 0) => format!(": {}", compose::name(first)),
             (Some(first), more) => format!(": {} and {more} more", compose::name(first)),
-            (None, _) => format!(", {resources} watched"),
+            (None, _) => format!(", {resources}"),
         };
         let summary = words::capital(&self.summary());
         let mut lead = format!("{summary} on {at}{what}.");

@@ -194,7 +194,7 @@ fn ends(accounts: &[&Account<'_>]) -> Option<String> {
         CutOff::Now | CutOff::At(_) | CutOff::NotKnown | CutOff::NotWatched => None,
     });
     let soonest = beyond.min()?;
-    Some(format!("None ahead: none before {soonest}, where the report ends."))
+    Some(format!("\"None ahead\" means none before {soonest}, where a report ends."))
 }
 
 /// `How much to pay is not known for 2 accounts: a, b.`
@@ -294,9 +294,9 @@ fn counted<'k>(
 
 fn polled(polls: u64, failed: u64) -> String {
     if polls == 0 {
-        "none: nothing was watched".to_owned()
+        "none made: nothing was watched".to_owned()
     } else {
-        format!("{polls}, failed {}", share(polls, failed))
+        format!("{polls} made, {} failed", share(polls, failed))
     }
 }
 
