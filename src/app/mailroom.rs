@@ -41,7 +41,8 @@ impl Mailroom {
         notes: &'a [String],
         now: DateTime<Utc>,
     ) -> mail::Context<'a> {
-        mail::Context { from: &self.from, snapshot, now, lead_days: self.lead_days.clone(), notes }
+        let lead_days = self.lead_days.clone();
+        mail::Context { lead_days, notes, ..mail::Context::new(&self.from, snapshot, now) }
     }
 
     /// The Message-IDs that later mails about the same incidents refer to: incident, recipient, id.
