@@ -72,6 +72,7 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
     let Start { settings, listeners, store, telemetry_path, lifecycle, read_settings } = start;
     let now = clock::now();
     let own = Arc::new(Own::new(env!("CARGO_PKG_VERSION"), COMMIT).with_process());
+    own.hide(settings.metrics.hidden.clone());
     own.reload(true, now);
     let loaded = store.load().context("loading what the store holds")?;
     let mails = settings.email.is_some();
@@ -295,6 +296,7 @@ fn accounts(settings: &Settings) -> Accounts {
             .email
             .as_ref()
             .map(|email| Mailroom { from: email.from.clone(), lead_days: lead_days.collect() }),
+        metrics: settings.metrics.clone(),
     }
 }
 

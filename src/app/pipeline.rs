@@ -15,8 +15,8 @@ use super::mailroom::Mailroom;
 use crate::alert::engine::Outcome;
 use crate::alert::{Engine, Input, Key, Watcher};
 use crate::collect::Update;
-use crate::metrics::{Encoder, Own, Page};
-use crate::model::{AccountBook, AccountName, Collector, CollectorStatus, Profile, Snapshot};
+use crate::metrics::{self, Encoder, Own, Page};
+use crate::model::{AccountBook, AccountName, AccountState, Collector, CollectorStatus, Profile, Snapshot};
 use crate::state::Shared;
 use crate::store::{Batch, StoreError};
 
@@ -32,6 +32,7 @@ pub(super) struct Accounts {
     pub(super) profiles: Vec<Arc<Profile>>,
     pub(super) watchers: BTreeMap<AccountName, Watcher>,
     pub(super) mailroom: Option<Mailroom>,
+    pub(super) metrics: metrics::Settings,
 }
 
 /// Message-IDs of opening mails: incident, recipient, id.
@@ -124,13 +125,32 @@ impl Pipeline {
             } else {
                 vec![collector]
             };
-            if self.encoder.refresh(&state, &which, at) {
+            if self.encode(&state, &which, at) {
                 self.page.set(self.encoder.page());
             }
             if sites {
                 self.sites_encoded = SitesEncoded { at: Some(Instant::now()), took: began.elapsed() };
             }
         }
+    }
+
+    /// Encodes what changed of an account, and tells what the cap leaves out. True if the page changed.
+    fn encode(&mut self, state: &AccountState, which: &[Collector], at: DateTime<Utc>) -> bool {
+        let name = &state.profile.name;
+        let before = self.encoder.dropped(name);
+        let changed = self.encoder.refresh(state, which, at);
+        let dropped = self.encoder.dropped(name);
+        for &collector in &state.profile.collectors {
+            let series = dropped.get(&collector).copied().unwrap_or(0);
+            self.own.dropped(name, collector, series);
+            if series > 0 && before.get(&collector).is_none_or(|&before| before == 0) {
+                tracing::warn!(
+                    account = %name, collector = collector.as_str(), series,
+                    "past metrics.max_series_per_collector: resources with the highest ids are left out of the metrics"
+                );
+            }
+        }
+        changed
     }
 
     fn tick(&mut self) {
@@ -140,7 +160,7 @@ impl Pipeline {
         let mut changed = false;
         for state in snapshot.accounts.values() {
             // What has become stale goes.
-            changed |= self.encoder.refresh(state, &Collector::ALL, now);
+            changed |= self.encode(state, &Collector::ALL, now);
         }
         if changed {
             self.page.set(self.encoder.page());
@@ -150,7 +170,9 @@ impl Pipeline {
     }
 
     fn accounts(&mut self, accounts: Accounts) {
-        let Accounts { profiles, watchers, mailroom } = accounts;
+        let Accounts { profiles, watchers, mailroom, metrics } = accounts;
+        self.own.hide(metrics.hidden.clone());
+        self.encoder.configure(metrics);
         let names: Vec<AccountName> = self.books.keys().cloned().collect();
         let mut snapshot = (*self.snapshot.get()).clone();
         for name in names.iter().filter(|name| profiles.iter().all(|profile| profile.name != **name)) {
@@ -170,7 +192,7 @@ impl Pipeline {
             self.books.insert(name, book);
         }
         for state in snapshot.accounts.values() {
-            self.encoder.refresh(state, &Collector::ALL, (self.clock)());
+            self.encode(state, &Collector::ALL, (self.clock)());
         }
         self.snapshot.set(snapshot);
         self.page.set(self.encoder.page());

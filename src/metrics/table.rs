@@ -148,6 +148,8 @@ families! {
         "How long requests to the provider took, in seconds.";
     API_THROTTLED = "hostwatch_api_throttled_seconds_total", Counter, ["account", "group"], OWN,
         "Time that requests waited for the call budget, in seconds.";
+    SERIES_DROPPED = "hostwatch_series_dropped", Gauge, ["account", "collector"], OWN,
+        "Series of the collector that max_series_per_collector leaves out, whole resources at a time, newest ids first.";
     RECORDS_REJECTED = "hostwatch_records_rejected_total", Counter, ["account", "collector"], OWN,
         "Records of the provider that could not be decoded.";
     UNKNOWN_VALUES = "hostwatch_unknown_values_total", Counter, ["account", "field"], OWN,

@@ -6,6 +6,7 @@ pub mod changes;
 pub mod forecast;
 pub mod ids;
 pub mod money;
+pub mod pattern;
 pub mod resources;
 pub mod snapshot;
 pub mod states;
