@@ -87,6 +87,23 @@ fn billing_of_an_account_that_runs_dry() {
 }
 
 #[test]
+fn a_date_that_the_charges_do_not_bear_out_stands_beside_theirs() {
+    let mut report = report("25.50", "10.00");
+    report.edd = Edd::At(t("2026-03-20T11:00:00"));
+    let book = of([Read::ExpectedBalance(report)]);
+    let text = text(&book, Settings::default());
+    assert!(
+        text.contains("\nhosting_billing_disconnect_timestamp_seconds{account=\"main\"} 1774004400\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains(
+            "\nhosting_billing_disconnect_computed_timestamp_seconds{account=\"main\"} 1772622000\n"
+        )
+    );
+}
+
+#[test]
 fn billing_that_tells_nothing_is_absent() {
     let mut report = report("25.50", "10.00");
     report.moments.clear();

@@ -1,6 +1,6 @@
 //! The daemon put together: listeners, store, engine, collectors, sender; started, reloaded, stopped.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -132,6 +132,7 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
         mail_queued: Arc::clone(&mail_queued),
         clock: clock::now,
         sites_encoded: SitesEncoded::default(),
+        inconsistent: BTreeSet::new(),
         store_failing: false,
     };
     tasks.spawn(pipeline.run(inbox, stop.child_token()));

@@ -1,7 +1,7 @@
 //! The one place where readings become state, metrics, incidents and mails, one update after the other.
 //! Nothing calls back into it: collectors send updates, and what it makes is published or stored.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,10 @@ use crate::alert::engine::Outcome;
 use crate::alert::{Engine, Input, Key, Watcher};
 use crate::collect::Update;
 use crate::metrics::{self, Encoder, Own, Page};
-use crate::model::{AccountBook, AccountName, AccountState, Collector, CollectorStatus, Profile, Snapshot};
+use crate::model::{
+    AccountBook, AccountName, AccountState, Collector, CollectorStatus, Profile, Read, Report, Snapshot,
+    forecast,
+};
 use crate::state::Shared;
 use crate::store::{Batch, StoreError};
 
@@ -52,6 +55,8 @@ pub(super) struct Pipeline {
     pub(super) mail_queued: Arc<Notify>,
     pub(super) clock: fn() -> DateTime<Utc>,
     pub(super) sites_encoded: SitesEncoded,
+    /// Accounts whose last report did not add up; said once.
+    pub(super) inconsistent: BTreeSet<AccountName>,
     /// The store refused the last commit; said once.
     pub(super) store_failing: bool,
 }
@@ -97,6 +102,11 @@ impl Pipeline {
         let Some(book) = self.books.get_mut(&account) else { return };
         let before = book.state().collectors.get(&collector).cloned().unwrap_or_default();
         let changed = !reads.is_empty();
+        for read in &reads {
+            if let Read::ExpectedBalance(report) = read {
+                tell_inconsistent(&account, report, &self.own, &mut self.inconsistent);
+            }
+        }
         let observed = reads.into_iter().flat_map(|read| book.apply(read, at)).collect();
         let ended = end.is_some();
         if let Some(end) = end {
@@ -300,6 +310,26 @@ impl Pipeline {
     }
 }
 
+/// Counts a report that does not add up, and says so once until one does.
+fn tell_inconsistent(
+    account: &AccountName,
+    report: &Report,
+    own: &Own,
+    inconsistent: &mut BTreeSet<AccountName>,
+) {
+    let Some(at) = forecast::does_not_add_up(report) else {
+        inconsistent.remove(account);
+        return;
+    };
+    own.inconsistent(account);
+    if inconsistent.insert(account.clone()) {
+        tracing::warn!(
+            %account, from = %at.to_rfc3339(),
+            "the expected-balance report does not add up; it is shown as reported"
+        );
+    }
+}
+
 /// Polls are told of in the log when something changed, not once a poll.
 fn tell_change(
     account: &AccountName,
@@ -324,5 +354,29 @@ fn tell_change(
     if now.success && !now.complete && (before.complete || before.polls == 0) {
         let problems = problems.join("; ");
         tracing::warn!(%account, collector = name, problems, "what was read is not complete");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Edd;
+    use crate::model::forecast::tests::{money, report};
+
+    #[test]
+    fn reports_that_do_not_add_up_are_counted_each_time() {
+        let (account, own) = ("main".parse().unwrap(), Own::new("0", "0"));
+        let mut told = BTreeSet::new();
+        let good = report("100", "10", 5, Edd::Null);
+        let mut bad = good.clone();
+        bad.expected_balance = Some(money("1"));
+        let mut after = Vec::new();
+        for report in [&good, &bad, &bad, &good] {
+            tell_inconsistent(&account, report, &own, &mut told);
+            after.push(told.len());
+        }
+        assert_eq!(after, [0, 1, 1, 0]);
+        let page = String::from_utf8(own.encode(false)).unwrap();
+        assert!(page.contains("hostwatch_reports_inconsistent_total{account=\"main\"} 2\n"), "{page}");
     }
 }

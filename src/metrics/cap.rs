@@ -1,5 +1,5 @@
 //! The cap of series a collector: how many series each resource would have, and from which id on
-//! resources are left out. What is left out is whole resources, the newest ids first, so that what is
+//! resources are left out. What is left out is whole resources, the highest ids first, so that what is
 //! written stays the same series from poll to poll. Writes no text.
 
 use std::collections::HashMap;

@@ -67,6 +67,7 @@ pub struct Own {
     api_requests: IntCounterVec,
     api_duration: HistogramVec,
     api_throttled: CounterVec,
+    reports_inconsistent: IntCounterVec,
     series_dropped: GaugeVec,
     records_rejected: IntCounterVec,
     unknown_values: IntCounterVec,
@@ -93,6 +94,7 @@ impl Own {
             api_requests: counters(&table::API_REQUESTS),
             api_duration: histograms(&table::API_DURATION),
             api_throttled: made(CounterVec::new(opts(&table::API_THROTTLED), table::API_THROTTLED.labels)),
+            reports_inconsistent: counters(&table::REPORTS_INCONSISTENT),
             series_dropped: gauges(&table::SERIES_DROPPED),
             records_rejected: counters(&table::RECORDS_REJECTED),
             unknown_values: counters(&table::UNKNOWN_VALUES),
@@ -108,7 +110,7 @@ impl Own {
         for result in Notification::ALL {
             own.notifications.with_label_values(&[result.as_str()]);
         }
-        let all: [Box<dyn prometheus::core::Collector>; 18] = [
+        let all: [Box<dyn prometheus::core::Collector>; 19] = [
             Box::new(build_info),
             Box::new(own.collector_success.clone()),
             Box::new(own.collector_complete.clone()),
@@ -118,6 +120,7 @@ impl Own {
             Box::new(own.api_requests.clone()),
             Box::new(own.api_duration.clone()),
             Box::new(own.api_throttled.clone()),
+            Box::new(own.reports_inconsistent.clone()),
             Box::new(own.series_dropped.clone()),
             Box::new(own.records_rejected.clone()),
             Box::new(own.unknown_values.clone()),
@@ -154,6 +157,9 @@ impl Own {
             self.records_rejected.with_label_values(&[account, collector]);
             self.series_dropped.with_label_values(&[account, collector]);
         }
+        if collectors.contains(&Collector::ExpectedBalance) {
+            self.reports_inconsistent.with_label_values(&[account]);
+        }
         let groups: BTreeSet<Group> = collectors.iter().map(|collector| collector.group()).collect();
         for group in groups.into_iter().map(Group::as_str) {
             self.api_requests.with_label_values(&[account, group, "200"]);
@@ -176,9 +182,13 @@ impl Own {
         ] {
             forget(gauges, account);
         }
-        for counters in
-            [&self.collector_polls, &self.api_requests, &self.records_rejected, &self.unknown_values]
-        {
+        for counters in [
+            &self.collector_polls,
+            &self.api_requests,
+            &self.records_rejected,
+            &self.unknown_values,
+            &self.reports_inconsistent,
+        ] {
             forget(counters, account);
         }
         forget(&self.api_duration, account);
@@ -201,6 +211,11 @@ impl Own {
     /// So many records could not be decoded.
     pub fn rejected(&self, account: &AccountName, collector: Collector, records: u64) {
         self.records_rejected.with_label_values(&[account.as_str(), collector.as_str()]).inc_by(records);
+    }
+
+    /// A report did not add up.
+    pub fn inconsistent(&self, account: &AccountName) {
+        self.reports_inconsistent.with_label_values(&[account.as_str()]).inc();
     }
 
     /// So many series the cap leaves out of the page.
