@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 
 use super::incident::Incident;
 use super::kind::{Key, Kind};
-use super::settings::matches_pattern;
+use crate::model::pattern::matches_pattern;
 
 /// Everything people decided.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
