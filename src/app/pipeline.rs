@@ -15,6 +15,7 @@ use super::mailroom::Mailroom;
 use crate::alert::engine::Outcome;
 use crate::alert::{Engine, Input, Key, Watcher};
 use crate::collect::Update;
+use crate::failpoint;
 use crate::metrics::{Encoder, Own, Page};
 use crate::model::{AccountBook, AccountName, Collector, CollectorStatus, Profile, Snapshot};
 use crate::state::Shared;
@@ -112,6 +113,7 @@ impl Pipeline {
         snapshot.accounts.insert(account.clone(), Arc::clone(&state));
         self.snapshot.set(snapshot);
 
+        failpoint::reach("reading-applied");
         // Mails first: a large page takes longer to encode than a mail may wait.
         self.decide(&Input::Poll { account, observed, ended: ended.then_some(collector) });
 
@@ -201,14 +203,17 @@ impl Pipeline {
             self.engine.commit(outcome, Vec::new());
             return Ok(());
         }
+        failpoint::reach("decided");
         let (batch, threads) = self.batch(&outcome, &snapshot, now)?;
         lock(&self.board.store).commit(&batch, now)?;
+        failpoint::reach("committed");
         for (key, reason) in &batch.decisions {
             tracing::info!(incident = %key, reason, "decided");
         }
         let mails = !batch.mails.is_empty();
         self.engine.commit(outcome, threads);
         if mails {
+            failpoint::reach("waking-sender");
             self.mail_queued.notify_one();
             self.board.show_outbox()?;
         }

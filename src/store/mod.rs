@@ -20,6 +20,7 @@ pub use outbox::{
 };
 
 use crate::alert::{Incident, Key};
+use crate::failpoint;
 
 /// The store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -109,6 +110,7 @@ impl Store {
             set_meta(&transaction, "started", &now.to_rfc3339())?;
         }
         set_meta(&transaction, "watched_until", &now.to_rfc3339())?;
+        failpoint::reach("committing");
         transaction.commit()?;
         Ok(())
     }
