@@ -1,5 +1,6 @@
 //! hostwatch: watches an account at a hosting provider. See ARCHITECTURE.md for the layers.
 
+pub mod addresses;
 pub mod alert;
 pub mod api;
 pub mod app;

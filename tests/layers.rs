@@ -16,6 +16,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("failpoint", &[]),
     ("schedule", &[]),
     ("telemetry", &[]),
+    ("addresses", &[]),
     // A misnamed field shared with the client would pass both ends.
     ("sim", &[]),
     ("api", &["model", "clock"]),
@@ -48,6 +49,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("hyper", &["http", "sim"]),
     ("hyper_util", &["http", "sim"]),
     ("sd_notify", &["app"]),
+    ("if_addrs", &["addresses"]),
     ("anyhow", &["app", "cli", "main"]),
 ];
 

@@ -84,9 +84,6 @@ pub struct Incident {
     pub flapping: bool,
     /// Of `disconnect` alone.
     pub ladder: Option<Ladder>,
-    /// Somebody looks after it: no reminders.
-    #[serde(default)]
-    pub acknowledged: bool,
 }
 
 impl Incident {
@@ -117,8 +114,13 @@ impl Incident {
             changes: Vec::new(),
             flapping: false,
             ladder: None,
-            acknowledged: false,
         }
+    }
+
+    /// The resource's name as its subject quotes it, or the subject where it quotes none.
+    pub fn name(&self) -> &str {
+        let quoted = self.subject.split_once('"').and_then(|(_, rest)| rest.rsplit_once('"'));
+        quoted.map_or(self.subject.as_str(), |(name, _)| name)
     }
 
     /// The words of its subject line: `VM "db-1" in error`.
@@ -138,7 +140,6 @@ impl Incident {
         self.reminders = 0;
         self.resolved_at = None;
         self.threads.clear();
-        self.acknowledged = false;
     }
 
     /// Moves to another phase.

@@ -69,7 +69,9 @@ pub fn render(notice: &Notice, context: &Context<'_>) -> Result<Rendered, Render
             [item] => billing::body(item, context),
             _ => compose::body(notice, context),
         },
-        Form::Opened | Form::Closed | Form::Reminder => compose::body(notice, context),
+        Form::Opened | Form::Closed | Form::Reminder | Form::Overflow(_) | Form::Digest(_) => {
+            compose::body(notice, context)
+        }
     };
     add_notes(&mut body, context);
     let events: Vec<String> = match notice.items.as_slice() {

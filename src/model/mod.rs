@@ -4,6 +4,7 @@ pub mod billing;
 pub mod book;
 pub mod changes;
 pub mod forecast;
+pub mod home;
 pub mod ids;
 pub mod money;
 pub mod resources;
@@ -13,6 +14,7 @@ pub mod time;
 
 pub use billing::{Charge, ChargeMoment, Edd, Order, Period, Report, Tariff};
 pub use book::{AccountBook, Observed, Seen, Shown};
+pub use home::{Home, lives_on};
 pub use ids::{
     AccountName, ContainerId, CronJobId, DatabaseId, IpId, OrderId, SiteId, SshKeyId, TariffId, VmId,
 };

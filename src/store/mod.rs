@@ -3,9 +3,13 @@
 //! One writer: the daemon, which holds `PATH.lock`. Commands beside it read and write rows without that
 //! lock. Decides nothing; incidents and mails come in together and commit together.
 
+mod attention;
+mod held;
 mod incidents;
 mod outbox;
+mod overlays;
 mod schema;
+mod tally;
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -14,10 +18,13 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
+pub use attention::Which;
+pub use held::Held;
 pub use incidents::{Decision, Loaded};
 pub use outbox::{
     Claim, Envelope, EnvelopeState, GIVE_UP_AFTER, Lane, Outgoing, Result as SendResult, Summary, retry_delay,
 };
+pub use tally::{Polls, Week};
 
 use crate::alert::{Incident, Key};
 use crate::failpoint;
@@ -56,6 +63,12 @@ pub struct Batch {
     pub reported: Vec<i64>,
     /// The first-start mail is among `mails`, or was never due.
     pub started: bool,
+    /// Notices that the hourly cap keeps back.
+    pub held: Vec<Held>,
+    /// What was held is among `mails` now, up to this row.
+    pub released: Option<i64>,
+    /// Until when digests were decided on.
+    pub digested_until: Option<DateTime<Utc>>,
 }
 
 /// The open store.
@@ -106,8 +119,12 @@ impl Store {
         for id in &batch.reported {
             transaction.execute("UPDATE envelopes SET reported = 1 WHERE id = ?1", [id])?;
         }
+        held::write(&transaction, &batch.held, batch.released)?;
         if batch.started {
             set_meta(&transaction, "started", &now.to_rfc3339())?;
+        }
+        if let Some(until) = batch.digested_until {
+            set_meta(&transaction, "digested_until", &until.to_rfc3339())?;
         }
         set_meta(&transaction, "watched_until", &now.to_rfc3339())?;
         failpoint::reach("committing");
@@ -115,9 +132,12 @@ impl Store {
         Ok(())
     }
 
-    /// Notes that the daemon watched until now.
-    pub fn still_watching(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
-        set_meta(&self.connection, "watched_until", &now.to_rfc3339())?;
+    /// Notes that the daemon watched until now, and how its polls went since the last call.
+    pub fn still_watching(&mut self, polls: &[Polls], now: DateTime<Utc>) -> Result<(), StoreError> {
+        let transaction = self.connection.transaction()?;
+        tally::add(&transaction, polls, now)?;
+        set_meta(&transaction, "watched_until", &now.to_rfc3339())?;
+        transaction.commit()?;
         Ok(())
     }
 

@@ -208,7 +208,8 @@ impl Store {
     ) -> std::result::Result<usize, StoreError> {
         Ok(self.connection.execute(
             "UPDATE envelopes SET state = 'dead', ended_at = ?2, error = 'given up: ' || coalesce(error, 'never tried')
-             WHERE state = 'queued' AND message_id IN (SELECT message_id FROM messages WHERE created_at < ?1)",
+             WHERE state = 'queued' AND coalesce(revived_at, '') < ?1
+               AND message_id IN (SELECT message_id FROM messages WHERE created_at < ?1)",
             params![stamp(then), stamp(now)],
         )?)
     }
@@ -356,6 +357,6 @@ pub fn retry_delay(attempts: u32) -> Duration {
 }
 
 /// Fixed width, so that text order is time order.
-fn stamp(at: DateTime<Utc>) -> String {
+pub(super) fn stamp(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }

@@ -40,6 +40,8 @@ pub fn item(kind: Kind, resource: impl std::fmt::Display, subject: &str, event: 
         unwatched: None,
         threads: BTreeMap::new(),
         ladder: None,
+        ended: None,
+        overlay: None,
     }
 }
 
