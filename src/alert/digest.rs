@@ -32,7 +32,8 @@ impl Engine {
         for ((date, to), accounts) in by_recipient {
             let listed: Vec<AccountName> = accounts.iter().cloned().collect();
             let same = notices.iter_mut().find(|notice| {
-                notice.accounts == listed && matches!(&notice.form, Form::Digest(digest) if digest.date == date)
+                notice.accounts == listed
+                    && matches!(&notice.form, Form::Digest(digest) if digest.date == date)
             });
             if let Some(same) = same {
                 same.to.push(to.to_owned());

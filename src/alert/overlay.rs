@@ -67,7 +67,8 @@ impl Overlays {
     /// The silence that covers an incident now; of several the one that lasts longest.
     pub fn silence(&self, incident: &Incident, now: DateTime<Utc>) -> Option<&Silence> {
         let on = self.silences.iter().filter(|silence| silence.is_on(now));
-        on.filter(|silence| silence.covers(&incident.key, incident.name())).max_by_key(|silence| silence.until)
+        on.filter(|silence| silence.covers(&incident.key, incident.name()))
+            .max_by_key(|silence| silence.until)
     }
 
     /// Does somebody look after this episode?

@@ -56,7 +56,11 @@ impl<'a> Step<'a> {
     /// Why no mail of this incident goes out now, where somebody silenced it.
     pub(super) fn silenced(&self, incident: &Incident) -> Option<String> {
         let silence = self.overlays.silence(incident, self.now)?;
-        Some(format!("silenced by '{}' until {}", silence.pattern, silence.until.format("%Y-%m-%d %H:%M UTC")))
+        Some(format!(
+            "silenced by '{}' until {}",
+            silence.pattern,
+            silence.until.format("%Y-%m-%d %H:%M UTC")
+        ))
     }
 
     /// The incident as this step has it.
@@ -156,7 +160,10 @@ impl<'a> Step<'a> {
             }
             return;
         }
-        if incident.phase == Phase::Firing && !incident.announced && self.started && self.silenced(&incident).is_none()
+        if incident.phase == Phase::Firing
+            && !incident.announced
+            && self.started
+            && self.silenced(&incident).is_none()
         {
             incident.reason = "still wrong when its silence ended".to_owned();
             self.tell(incident, Event::Opened);
