@@ -76,13 +76,11 @@ pub fn summaries<'a>(
 /// Two items of one episode as one.
 fn join(earlier: &Item, mut later: Item) -> Item {
     let untold = matches!(earlier.event, Event::Opened | Event::Flapping);
-    match later.event {
-        Event::Resolved | Event::Removed if untold => {
-            later.event = Event::WasDown;
-            later.threads.clear();
-        }
-        Event::Reminder(_) if untold => later.event = earlier.event.clone(),
-        _ => {}
+    if untold && matches!(later.event, Event::Resolved | Event::Removed) {
+        later.event = Event::WasDown;
+        later.threads.clear();
+    } else if untold && matches!(later.event, Event::Reminder(_)) {
+        later.event = earlier.event.clone();
     }
     later
 }

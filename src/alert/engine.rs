@@ -149,14 +149,19 @@ impl Engine {
         for incident in outcome.incidents {
             self.incidents.insert(incident.key.clone(), incident);
         }
+        self.add_threads(threads);
+        self.started |= outcome.started;
+        for listing in outcome.seen {
+            *self.seen.entry(listing).or_default() += 1;
+        }
+    }
+
+    /// Takes in the Message-IDs of opening mails: incident, recipient, id.
+    pub fn add_threads(&mut self, threads: Vec<(Key, String, String)>) {
         for (key, to, id) in threads {
             if let Some(incident) = self.incidents.get_mut(&key) {
                 incident.threads.insert(to, id);
             }
-        }
-        self.started |= outcome.started;
-        for listing in outcome.seen {
-            *self.seen.entry(listing).or_default() += 1;
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use lettre::message::Mailbox;
 
-use crate::alert::{Form, Key, Notice};
+use crate::alert::{Event, Form, Key, Notice};
 use crate::mail::{self, RenderError, Rendered};
 use crate::model::{AccountName, Snapshot};
 use crate::store::{Lane, Outgoing};
@@ -15,6 +15,8 @@ use crate::store::{Lane, Outgoing};
 pub(super) struct Mailroom {
     pub(super) from: Mailbox,
     pub(super) lead_days: BTreeMap<AccountName, u32>,
+    /// Beyond these, what is to be told waits for a summary.
+    pub(super) max_per_hour: u32,
 }
 
 impl Mailroom {
@@ -45,7 +47,7 @@ impl Mailroom {
     /// The Message-IDs that later mails about the same incidents refer to: incident, recipient, id.
     pub(super) fn threads(&self, notice: &Notice, mail: &Outgoing) -> Vec<(Key, String, String)> {
         let mut threads = Vec::new();
-        if matches!(notice.form, Form::Closed | Form::Reminder) {
+        if matches!(notice.form, Form::Closed | Form::Reminder | Form::Digest(_)) {
             return threads;
         }
         for item in &notice.items {
@@ -63,8 +65,13 @@ fn outgoing(rendered: Rendered, notice: &Notice) -> Outgoing {
     let lane = if notice.form == Form::Disconnect { Lane::Disconnect } else { Lane::Normal };
     let told = notice.items.iter().map(|item| (item.key.clone(), item.event.clone())).collect();
     let mut event_keys: Vec<String> = notice.items.iter().map(|item| item.event_key()).collect();
-    if event_keys.is_empty() {
-        event_keys.push("started".to_owned());
+    match &notice.form {
+        Form::Started(_) if event_keys.is_empty() => event_keys.push("started".to_owned()),
+        Form::Digest(digest) if event_keys.is_empty() => {
+            let date = Event::Digest(digest.date);
+            event_keys.extend(notice.accounts.iter().map(|account| format!("{account}/digest#{date}")));
+        }
+        _ => {}
     }
     Outgoing {
         message_id: rendered.message_id,

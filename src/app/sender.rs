@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
-use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::board::{Board, lock};
+use super::wake::Wake;
 use crate::failpoint;
 use crate::mail::transport::{SendError, Transport};
 use crate::metrics::own::Notification;
@@ -19,7 +19,7 @@ use crate::store::{Claim, GIVE_UP_AFTER, SendResult, StoreError, retry_delay};
 pub(super) struct Sender {
     pub(super) transport: Shared<Transport>,
     pub(super) board: Board,
-    pub(super) mail_queued: Arc<Notify>,
+    pub(super) wake: Arc<Wake>,
     pub(super) clock: fn() -> DateTime<Utc>,
 }
 
@@ -70,7 +70,10 @@ impl Sender {
             let wait = if kept { self.wait(hold.as_ref()) } else { STORE_PAUSE };
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = self.mail_queued.notified() => {
+                by_hand = self.wake.called() => {
+                    if by_hand {
+                        hold = None;
+                    }
                     // Something new is worth an attempt, unless the last one was just now.
                     if let Some(hold) = &mut hold && !hold.refused {
                         hold.until = hold.until.min(hold.since + HOLD_AT_LEAST / failpoint::haste());
@@ -204,6 +207,7 @@ impl Sender {
     fn said(&self, result: Result<(), StoreError>) {
         if let Err(error) = result {
             tracing::error!(%error, "the outbox cannot be kept");
+            self.board.complain_of_store();
         }
     }
 }

@@ -23,6 +23,7 @@ use url::Url;
 
 pub use environment::Environment;
 pub use problem::{Errors, Problem};
+pub use values::duration;
 
 use crate::model::{AccountName, Collector, Profile};
 use crate::schedule::Schedule;

@@ -8,6 +8,7 @@ mod held;
 mod incidents;
 mod outbox;
 mod overlays;
+mod refuge;
 mod schema;
 mod tally;
 
@@ -42,6 +43,8 @@ pub enum StoreError {
     Newer { path: PathBuf, found: i64, known: i64 },
     #[error("the store {path} is damaged: {detail}")]
     Damaged { path: PathBuf, detail: String },
+    #[error("cannot set the damaged store {path} aside: {source}; move it away by hand")]
+    Aside { path: PathBuf, source: std::io::Error },
     #[error("the store: {0}")]
     Sql(#[from] rusqlite::Error),
     #[error("the store holds something that cannot be read: {0}")]
@@ -49,6 +52,12 @@ pub enum StoreError {
     /// A mail to be withdrawn was claimed meanwhile; decide again.
     #[error("a mail to be withdrawn is being sent")]
     Conflict,
+}
+
+impl From<Store> for Opened {
+    fn from(store: Store) -> Self {
+        Self { store, aside: None, refuge: None }
+    }
 }
 
 /// Everything one decision changes; committed whole or not at all.
@@ -78,17 +87,57 @@ pub struct Store {
     path: Option<PathBuf>,
     /// Held while the daemon runs.
     _lock: Option<File>,
+    /// It runs in memory because its file cannot be used.
+    refuge: bool,
+    /// That file is damaged, and is to be set aside.
+    damaged: bool,
+}
+
+/// How a store was opened.
+#[derive(Debug)]
+pub struct Opened {
+    pub store: Store,
+    /// Where the damaged store was put, in place of which this one is new.
+    pub aside: Option<PathBuf>,
+    /// Why it runs in memory for now.
+    pub refuge: Option<StoreError>,
 }
 
 impl Store {
     /// Opens or creates the daemon's store and locks it against a second daemon. Claims left open by a
-    /// crash are void: those mails are due at once.
-    pub fn open(path: &Path, now: DateTime<Utc>) -> Result<Self, StoreError> {
+    /// crash are void: those mails are due at once. A damaged file is set aside and a new one begun; one
+    /// that is there but cannot be written is copied into memory, and written home when it can be.
+    ///
+    /// # Errors
+    /// When another daemon holds it, a newer release wrote it, or it can neither be opened nor read.
+    pub fn open(path: &Path, now: DateTime<Utc>) -> Result<Opened, StoreError> {
         let lock = lock(path)?;
-        let mut store = Self::connect(path, OpenFlags::default())?;
+        let existed = path.exists();
+        let (mut store, aside, refuge) = match Self::open_file(path, now) {
+            Ok(store) => (store, None, None),
+            Err(error) if error.is_damage() => {
+                let aside = refuge::set_aside(path, now)?;
+                (Self::open_file(path, now)?, Some(aside), None)
+            }
+            Err(error @ (StoreError::Sql(_) | StoreError::Open { .. })) if existed => {
+                let Ok(connection) = refuge::copy_into_memory(path) else { return Err(error) };
+                let path = Some(path.to_owned());
+                let mut store = Self { connection, path, _lock: None, refuge: true, damaged: false };
+                store.void_claims(now)?;
+                (store, None, Some(error))
+            }
+            Err(error) => return Err(error),
+        };
         store._lock = Some(lock);
+        Ok(Opened { store, aside, refuge })
+    }
+
+    fn open_file(path: &Path, now: DateTime<Utc>) -> Result<Self, StoreError> {
+        let mut store = Self::connect(path, OpenFlags::default())?;
         store.check()?;
         schema::migrate(&mut store.connection, path)?;
+        // What cannot be read back is damage too, however sound the file.
+        store.load()?;
         store.void_claims(now)?;
         Ok(store)
     }
@@ -105,7 +154,7 @@ impl Store {
     pub fn in_memory() -> Result<Self, StoreError> {
         let mut connection = Connection::open_in_memory()?;
         schema::migrate(&mut connection, Path::new(":memory:"))?;
-        Ok(Self { connection, path: None, _lock: None })
+        Ok(Self { connection, path: None, _lock: None, refuge: false, damaged: false })
     }
 
     /// Commits a decision: incidents, reasons, rendered mails, in one transaction.
@@ -137,6 +186,11 @@ impl Store {
         let transaction = self.connection.transaction()?;
         tally::add(&transaction, polls, now)?;
         set_meta(&transaction, "watched_until", &now.to_rfc3339())?;
+        // Digests count from the first start on.
+        transaction.execute(
+            "INSERT OR IGNORE INTO meta (key, value) VALUES ('digested_until', ?1)",
+            [now.to_rfc3339()],
+        )?;
         transaction.commit()?;
         Ok(())
     }
@@ -145,7 +199,7 @@ impl Store {
         let open = |source| StoreError::Open { path: path.to_owned(), source };
         let connection = Connection::open_with_flags(path, flags).map_err(open)?;
         connection.busy_timeout(Duration::from_secs(5)).map_err(open)?;
-        Ok(Self { connection, path: Some(path.to_owned()), _lock: None })
+        Ok(Self { connection, path: Some(path.to_owned()), _lock: None, refuge: false, damaged: false })
     }
 
     fn check(&self) -> Result<(), StoreError> {

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration as Span;
 
 use chrono::{DateTime, Duration, Utc};
-use hostwatch::alert::engine::Outcome;
 use hostwatch::alert::{
     Ack, Engine, Form, Incident, Input, Key, Notice, Overlays, Settings, Silence, Unsent, Watcher,
 };

@@ -11,7 +11,6 @@ mod life;
 mod ops;
 
 use hostwatch::alert::{Key, Settings};
-use hostwatch::model::{Collector, FailureKind};
 use life::{Life, name};
 use ops::{Bill, CONTAINERS, Op, Rows, SITES, VMS};
 use proptest::prelude::*;

@@ -1,25 +1,30 @@
 //! The one place where readings become state, metrics, incidents and mails, one update after the other.
 //! Nothing calls back into it: collectors send updates, and what it makes is published or stored.
 
+mod decide;
+mod upkeep;
+
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use super::board::{Board, lock};
+use super::board::Board;
 use super::mailroom::Mailroom;
-use crate::alert::engine::Outcome;
-use crate::alert::{Engine, Input, Key, Watcher};
+use super::wake::Wake;
+use crate::alert::{Engine, Input, Watcher};
 use crate::collect::Update;
 use crate::failpoint;
 use crate::metrics::{Encoder, Own, Page};
 use crate::model::{AccountBook, AccountName, Collector, CollectorStatus, Profile, Snapshot};
+use crate::schedule::Schedule;
 use crate::state::Shared;
-use crate::store::{Batch, StoreError};
+pub(super) use upkeep::Upkeep;
 
 /// What the pipeline is told.
 pub(super) enum Message {
@@ -33,10 +38,9 @@ pub(super) struct Accounts {
     pub(super) profiles: Vec<Arc<Profile>>,
     pub(super) watchers: BTreeMap<AccountName, Watcher>,
     pub(super) mailroom: Option<Mailroom>,
+    /// When the digest goes out.
+    pub(super) digest: Option<Schedule>,
 }
-
-/// Message-IDs of opening mails: incident, recipient, id.
-type Threads = Vec<(Key, String, String)>;
 
 /// Everything the pipeline owns.
 pub(super) struct Pipeline {
@@ -49,11 +53,13 @@ pub(super) struct Pipeline {
     pub(super) snapshot: Shared<Snapshot>,
     pub(super) page: Shared<Page>,
     /// Wakes the sender.
-    pub(super) mail_queued: Arc<Notify>,
+    pub(super) wake: Arc<Wake>,
     pub(super) clock: fn() -> DateTime<Utc>,
     pub(super) sites_encoded: SitesEncoded,
-    /// The store refused the last commit; said once.
-    pub(super) store_failing: bool,
+    pub(super) upkeep: Upkeep,
+    pub(super) digest: Option<Schedule>,
+    /// Every address of this machine.
+    pub(super) addresses: Vec<IpAddr>,
 }
 
 /// Sites of many containers trickle in; encoding them all for each would cost more than it shows.
@@ -72,12 +78,16 @@ impl SitesEncoded {
 
 /// The engine looks at the time this often.
 const TICK: Duration = Duration::from_secs(60);
+/// What others write into the store is looked for this often.
+const LOOK: Duration = Duration::from_millis(500);
 
 impl Pipeline {
     /// Takes in messages until stopped.
     pub(super) async fn run(mut self, mut messages: mpsc::Receiver<Message>, stop: CancellationToken) {
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut look = interval(LOOK);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 biased;
@@ -88,6 +98,7 @@ impl Pipeline {
                     None => return,
                 },
                 _ = tick.tick() => tokio::task::block_in_place(|| self.tick()),
+                _ = look.tick() => tokio::task::block_in_place(|| self.look()),
             }
         }
     }
@@ -106,6 +117,7 @@ impl Pipeline {
         if ended {
             let status = state.collectors.get(&collector).cloned().unwrap_or_default();
             self.own.collector(&account, collector, &status);
+            self.upkeep.polled(&account, status.success);
             tell_change(&account, collector, &before, &status, &problems);
         }
         self.own.rejected(&account, collector, rejected);
@@ -147,12 +159,11 @@ impl Pipeline {
         if changed {
             self.page.set(self.encoder.page());
         }
-        let noted = lock(&self.board.store).still_watching(now);
-        self.store_said(noted.and_then(|()| self.board.show_outbox()));
+        self.keep_up(now);
     }
 
     fn accounts(&mut self, accounts: Accounts) {
-        let Accounts { profiles, watchers, mailroom } = accounts;
+        let Accounts { profiles, watchers, mailroom, digest } = accounts;
         let names: Vec<AccountName> = self.books.keys().cloned().collect();
         let mut snapshot = (*self.snapshot.get()).clone();
         for name in names.iter().filter(|name| profiles.iter().all(|profile| profile.name != **name)) {
@@ -177,109 +188,10 @@ impl Pipeline {
         self.snapshot.set(snapshot);
         self.page.set(self.encoder.page());
         self.engine.set_watchers(watchers);
-        self.board.show_incidents(self.engine.watched(), (self.clock)());
+        self.board.show_incidents(&self.engine, (self.clock)());
         self.mailroom = mailroom;
-        self.mail_queued.notify_one();
-    }
-
-    /// Asks the engine, and keeps what it decides: incidents and mails in one commit.
-    fn decide(&mut self, input: &Input) {
-        // A mail to be withdrawn may be claimed between the question and the commit; then ask again.
-        for _ in 0..5 {
-            match self.decide_once(input) {
-                Err(StoreError::Conflict) => {}
-                result => return self.store_said(result),
-            }
-        }
-        self.store_said(Err(StoreError::Conflict));
-    }
-
-    fn decide_once(&mut self, input: &Input) -> Result<(), StoreError> {
-        let now = (self.clock)();
-        let snapshot = self.snapshot.get();
-        let unsent = lock(&self.board.store).unsent()?;
-        let outcome = self.engine.step(input, &snapshot, &unsent, now);
-        if outcome.is_empty() {
-            self.engine.commit(outcome, Vec::new());
-            return Ok(());
-        }
-        failpoint::reach("decided");
-        let (batch, threads) = self.batch(&outcome, &snapshot, now)?;
-        lock(&self.board.store).commit(&batch, now)?;
-        failpoint::reach("committed");
-        for (key, reason) in &batch.decisions {
-            tracing::info!(incident = %key, reason, "decided");
-        }
-        let mails = !batch.mails.is_empty();
-        self.engine.commit(outcome, threads);
-        if mails {
-            failpoint::reach("waking-sender");
-            self.mail_queued.notify_one();
-            self.board.show_outbox()?;
-        }
-        self.board.show_incidents(self.engine.watched(), now);
-        Ok(())
-    }
-
-    fn batch(
-        &mut self,
-        outcome: &Outcome,
-        snapshot: &Snapshot,
-        now: DateTime<Utc>,
-    ) -> Result<(Batch, Threads), StoreError> {
-        let mut batch = Batch {
-            incidents: outcome.incidents.clone(),
-            decisions: outcome.decisions.clone(),
-            mails: Vec::new(),
-            withdraw: outcome.withdraw.clone(),
-            reported: Vec::new(),
-            started: outcome.started,
-        };
-        let mut threads = Vec::new();
-        if let Some(mailroom) = &self.mailroom {
-            let mut notes = Vec::new();
-            if !outcome.notices.is_empty() {
-                for (envelope, recipient, error) in lock(&self.board.store).unreported_dead()? {
-                    batch.reported.push(envelope);
-                    notes.push(format!("A mail to {recipient} had to be given up: {error}"));
-                }
-            }
-            for notice in &outcome.notices {
-                let mail = match mailroom.write(notice, snapshot, &notes, now) {
-                    Ok(mail) => mail,
-                    Err(error) => {
-                        tracing::error!(%error, to = notice.to.join(", "), "no mail can be made of a notice");
-                        continue;
-                    }
-                };
-                threads.extend(mailroom.threads(notice, &mail));
-                batch.mails.push(mail);
-            }
-        }
-        for incident in &mut batch.incidents {
-            for (key, to, id) in &threads {
-                if *key == incident.key {
-                    incident.threads.insert(to.clone(), id.clone());
-                }
-            }
-        }
-        Ok((batch, threads))
-    }
-
-    /// Says once that the store fails, and once that it works again.
-    fn store_said(&mut self, result: Result<(), StoreError>) {
-        match result {
-            Ok(()) if self.store_failing => {
-                self.store_failing = false;
-                tracing::info!("the store works again");
-            }
-            Ok(()) => {}
-            Err(error) if !self.store_failing => {
-                self.store_failing = true;
-                tracing::error!(%error, "the store cannot keep incidents and mails; the next poll tries again");
-            }
-            Err(_) => {}
-        }
+        self.digest = digest;
+        self.wake.new_mail();
     }
 }
 
