@@ -9,6 +9,7 @@ pub mod cli;
 pub mod clock;
 pub mod collect;
 pub mod config;
+pub mod failpoint;
 pub mod http;
 pub mod mail;
 pub mod metrics;

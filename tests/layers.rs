@@ -13,6 +13,7 @@ use layers_support::{Root, paths, words};
 const LAYERS: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("clock", &[]),
+    ("failpoint", &[]),
     ("schedule", &[]),
     ("telemetry", &[]),
     ("addresses", &[]),
@@ -23,8 +24,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("alert", &["model"]),
     ("state", &["model"]),
     ("chart", &["model"]),
-    ("mail", &["alert", "model", "chart", "clock"]),
-    ("store", &["alert", "model"]),
+    ("mail", &["alert", "model", "chart", "clock", "failpoint"]),
+    ("store", &["alert", "model", "failpoint"]),
     ("collect", &["api", "state", "model", "schedule", "clock"]),
     ("http", &["state", "metrics", "model", "chart", "clock"]),
     // May name any layer's settings type; nobody but `app` names it.

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::board::{Board, lock};
 use super::wake::Wake;
+use crate::failpoint;
 use crate::mail::transport::{SendError, Transport};
 use crate::metrics::own::Notification;
 use crate::state::Shared;
@@ -75,7 +76,7 @@ impl Sender {
                     }
                     // Something new is worth an attempt, unless the last one was just now.
                     if let Some(hold) = &mut hold && !hold.refused {
-                        hold.until = hold.until.min(hold.since + HOLD_AT_LEAST);
+                        hold.until = hold.until.min(hold.since + HOLD_AT_LEAST / failpoint::haste());
                     }
                 }
                 () = tokio::time::sleep(wait) => {}
@@ -104,6 +105,7 @@ impl Sender {
                     return false;
                 }
             };
+            failpoint::reach("claimed");
             let transport = self.transport.get();
             let sending = transport.send(&claim.sender, &claim.recipient, &claim.raw);
             tokio::pin!(sending);
@@ -113,6 +115,7 @@ impl Sender {
             };
             // Without a reply the claim stays open; the next start sends it again, byte for byte.
             let Some(sent) = sent else { return true };
+            failpoint::reach("replied");
             let (result, goes_on) = self.settle(&claim, &sent, hold);
             // What happened must be noted before anything else is claimed, however long the store takes.
             while let Err(error) = tokio::task::block_in_place(|| {
@@ -124,6 +127,7 @@ impl Sender {
                     () = tokio::time::sleep(STORE_PAUSE) => {}
                 }
             }
+            failpoint::reach("recorded");
             self.said(self.board.show_outbox());
             if !goes_on {
                 break;
@@ -182,8 +186,11 @@ impl Sender {
         if failures == 0 {
             tracing::warn!(%error, "the mail server cannot be used; mails wait");
         }
-        let pause =
-            if refused { REFUSED_HOLD } else { retry_delay(failures).to_std().unwrap_or(HOLD_AT_LEAST) };
+        let pause = if refused {
+            REFUSED_HOLD / failpoint::haste()
+        } else {
+            retry_delay(failures).to_std().unwrap_or(HOLD_AT_LEAST)
+        };
         let now = Instant::now();
         *hold = Some(Hold { failures: failures + 1, since: now, until: now + pause, refused });
     }

@@ -28,6 +28,7 @@ pub use outbox::{
 pub use tally::{Polls, Week};
 
 use crate::alert::{Incident, Key};
+use crate::failpoint;
 
 /// The store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -178,6 +179,7 @@ impl Store {
             set_meta(&transaction, "digested_until", &until.to_rfc3339())?;
         }
         set_meta(&transaction, "watched_until", &now.to_rfc3339())?;
+        failpoint::reach("committing");
         transaction.commit()?;
         Ok(())
     }

@@ -6,6 +6,7 @@ use super::super::board::lock;
 use super::Pipeline;
 use crate::alert::engine::Outcome;
 use crate::alert::{Input, Key, Notice, cap};
+use crate::failpoint;
 use crate::model::{Snapshot, lives_on};
 use crate::store::{Batch, Held, StoreError};
 
@@ -44,8 +45,10 @@ impl Pipeline {
             self.engine.commit(outcome, Vec::new());
             return Ok(());
         }
+        failpoint::reach("decided");
         let (batch, threads) = self.batch(&outcome, &snapshot, now)?;
         lock(&self.board.store).commit(&batch, now)?;
+        failpoint::reach("committed");
         for (key, reason) in &batch.decisions {
             tracing::info!(incident = %key, reason, "decided");
         }
@@ -57,6 +60,7 @@ impl Pipeline {
     pub(super) fn committed(&mut self, batch: &Batch, now: DateTime<Utc>) -> Result<(), StoreError> {
         self.upkeep.took(batch, now);
         if !batch.mails.is_empty() {
+            failpoint::reach("waking-sender");
             self.wake.new_mail();
             self.board.show_outbox()?;
         }

@@ -19,6 +19,7 @@ use super::mailroom::Mailroom;
 use super::wake::Wake;
 use crate::alert::{Engine, Input, Watcher};
 use crate::collect::Update;
+use crate::failpoint;
 use crate::metrics::{self, Encoder, Own, Page};
 use crate::model::{
     AccountBook, AccountName, AccountState, Collector, CollectorStatus, Profile, Read, Report, Snapshot,
@@ -135,6 +136,7 @@ impl Pipeline {
         snapshot.accounts.insert(account.clone(), Arc::clone(&state));
         self.snapshot.set(snapshot);
 
+        failpoint::reach("reading-applied");
         // Mails first: a large page takes longer to encode than a mail may wait.
         self.decide(&Input::Poll { account, observed, ended: ended.then_some(collector) });
 

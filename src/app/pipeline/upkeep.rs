@@ -9,6 +9,7 @@ use chrono_tz::Tz;
 use super::super::board::lock;
 use super::Pipeline;
 use crate::alert::{Digest, DigestAccount, Incident, Input, Notice, Overflow, cap, digest};
+use crate::failpoint;
 use crate::model::{AccountName, Home, lives_on};
 use crate::store::{Batch, Polls, Store, StoreError};
 
@@ -236,6 +237,7 @@ impl Pipeline {
         let snapshot = self.snapshot.get();
         let threads = self.write_mails(&notices.iter().collect::<Vec<_>>(), &mut batch, &snapshot, now)?;
         lock(&self.board.store).commit(&batch, now)?;
+        failpoint::reach("committed");
         self.engine.add_threads(threads);
         self.committed(&batch, now)
     }
