@@ -77,6 +77,11 @@ impl Page<'_> {
         out
     }
 
+    /// An amount or a span, which reads badly in two lines.
+    fn is_short(&self, cell: &str) -> bool {
+        cell.chars().count() <= 12
+    }
+
     fn sections(&self) -> impl Iterator<Item = &Section> {
         self.body.sections.iter().filter(|section| !section.is_empty())
     }
@@ -85,6 +90,49 @@ impl Page<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Red, green and blue of `#a61b1b`.
+    fn rgb(colour: &str) -> [f64; 3] {
+        let byte = |at: usize| f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap());
+        [byte(1), byte(3), byte(5)]
+    }
+
+    /// Of WCAG 2: 1 to 21.
+    fn contrast(one: &str, other: &str) -> f64 {
+        let luminance = |colour: &str| {
+            let [r, g, b] = rgb(colour).map(|part| match part / 255.0 {
+                part if part <= 0.03928 => part / 12.92,
+                part => ((part + 0.055) / 1.055).powf(2.4),
+            });
+            0.2126 * r + 0.7152 * g + 0.0722 * b
+        };
+        let (one, other) = (luminance(one), luminance(other));
+        (one.max(other) + 0.05) / (one.min(other) + 0.05)
+    }
+
+    #[test]
+    fn everything_can_be_read_in_light_and_in_dark() {
+        let style = include_str!("templates/mail.html");
+        let dark = |class: &str, property: &str| {
+            let rule = style.split(&format!("\n.{class} {{ ")).nth(1).unwrap().split('}').next().unwrap();
+            let value = rule.split(&format!("{property}: ")).nth(1).unwrap();
+            value.split(' ').next().unwrap().to_owned()
+        };
+        for tone in [Tone::Critical, Tone::Warning, Tone::Info, Tone::Good] {
+            let body = Body { tone, lead: String::new(), sections: vec![], foot: vec![] };
+            let page = Page { body: &body, subject: "", content_id: "" };
+            assert!(contrast(page.ink(), page.paper()) >= 4.5, "{tone:?}");
+            let class = page.tone();
+            let rule = style.split(&format!("\n.{class} {{ ")).nth(1).unwrap();
+            let ink = rule.split("color: ").nth(1).unwrap().split(' ').next().unwrap();
+            assert!(contrast(ink, &dark(class, "background")) >= 4.5, "{tone:?} in dark");
+        }
+        let page = dark("page", "background");
+        let ink = dark("page", "; color");
+        assert!(contrast(&ink, &page) >= 4.5 && contrast(&dark("quiet", "color"), &page) >= 4.5);
+        assert!(contrast("#1c2127", "#ffffff") >= 4.5 && contrast("#56606b", "#ffffff") >= 4.5);
+        assert!(style.contains("color:#1c2127") && style.contains("color:#56606b"));
+    }
 
     #[test]
     fn dates_stay_together_and_markup_stays_text() {
