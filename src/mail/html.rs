@@ -1,5 +1,5 @@
-//! The HTML part: the template over a body. The template escapes; styles stand inline, and nothing is
-//! fetched from anywhere.
+//! The HTML part: the template over a body. The template escapes; what matters of the style stands
+//! inline, and nothing is fetched from anywhere.
 
 use askama::Template;
 
@@ -68,7 +68,7 @@ impl Page<'_> {
         let mut rest = text;
         while let Some(at) = date(rest) {
             escape(&rest[..at], &mut out);
-            out.push_str("<span style=\"white-space:nowrap\">");
+            out.push_str("<span class=\"short\">");
             out.push_str(&rest[at..at + DATE.len()]);
             out.push_str("</span>");
             rest = &rest[at + DATE.len()..];
@@ -140,7 +140,7 @@ mod tests {
         let page = Page { body: &body, subject: "", content_id: "" };
         assert_eq!(
             page.text("<i>имя</i> by 2026-03-04 & 12026-1-1"),
-            "&#60;i&#62;имя&#60;/i&#62; by <span style=\"white-space:nowrap\">2026-03-04</span> &#38; 12026-1-1"
+            "&#60;i&#62;имя&#60;/i&#62; by <span class=\"short\">2026-03-04</span> &#38; 12026-1-1"
         );
     }
 }

@@ -232,7 +232,7 @@ fn few(names: &[&str]) -> String {
 
 fn more(rows: usize) -> Option<String> {
     let more = rows.checked_sub(MOST_ROWS).filter(|&more| more > 0)?;
-    Some(format!("and {} more", words::count(more, "account", "accounts")))
+    Some(format!("and {} more", words::count(more, "more account", "more accounts")))
 }
 
 fn vms(account: &Account<'_>) -> String {
