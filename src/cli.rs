@@ -52,8 +52,12 @@ pub enum Command {
     TestEmail(Config),
     /// List open and recent incidents
     Incidents(Config),
-    /// List mails that are queued, sent or given up
-    Outbox(Config),
+    /// Acknowledge an open incident: no more reminders of it, its end is still mailed
+    Ack(Ack),
+    /// Silence what matches a pattern for a while: no mail; what is still wrong at the end is mailed then
+    Silence(Silence),
+    /// List mails that are queued, sent or given up; try them again, or drop them
+    Outbox(Outbox),
     /// Say why an incident was or was not mailed
     Why(Why),
 }
@@ -96,11 +100,97 @@ pub struct Why {
     pub config: Config,
 }
 
+/// `ack`
+#[derive(Debug, Args)]
+pub struct Ack {
+    /// Key of the incident, ACCOUNT/KIND/RESOURCE, as mails, `incidents` and the status page show it
+    pub key: String,
+    /// Who looks after it, or why it may stay
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub comment: String,
+    /// Take the acknowledgement back
+    #[arg(long, conflicts_with = "comment")]
+    pub remove: bool,
+    #[command(flatten)]
+    pub config: Config,
+}
+
+/// `silence`
+#[derive(Debug, Args)]
+pub struct Silence {
+    /// Pattern (`*`, `?`) of incident keys, ACCOUNT/KIND/RESOURCE, or without a slash of names and ids.
+    /// Disconnect mails are silenced only by a pattern that names them: ACCOUNT/disconnect/*
+    #[arg(required_unless_present_any = ["list", "remove"])]
+    pub pattern: Option<String>,
+    /// For how long, such as 30m, 2h or 3d
+    #[arg(long = "for", value_name = "DURATION", required_unless_present_any = ["list", "remove"])]
+    pub duration: Option<String>,
+    /// Why, and who
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub comment: String,
+    /// List the silences that are on
+    #[arg(long, conflicts_with_all = ["pattern", "duration", "remove"])]
+    pub list: bool,
+    /// End the silence of this number
+    #[arg(long, value_name = "ID", conflicts_with_all = ["pattern", "duration"])]
+    pub remove: Option<i64>,
+    #[command(flatten)]
+    pub config: Config,
+}
+
+/// `outbox`
+#[derive(Debug, Args)]
+pub struct Outbox {
+    #[command(subcommand)]
+    pub action: Option<OutboxAction>,
+    #[command(flatten)]
+    pub config: Config,
+}
+
+/// What to do with mails; listing is the default.
+#[derive(Clone, Debug, Subcommand)]
+pub enum OutboxAction {
+    /// List mails, the newest first
+    List,
+    /// Try mails that wait or were given up again, now
+    Retry {
+        /// Numbers as `outbox list` shows them, or `all`
+        #[arg(required = true, value_name = "ID")]
+        mails: Vec<MailId>,
+    },
+    /// Take mails that wait or were given up out of the outbox for good
+    Drop {
+        /// Numbers as `outbox list` shows them, or `all`
+        #[arg(required = true, value_name = "ID")]
+        mails: Vec<MailId>,
+    },
+}
+
+/// A mail of the outbox by its number, or all of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MailId {
+    One(i64),
+    All,
+}
+
+impl FromStr for MailId {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        match text {
+            "all" => Ok(Self::All),
+            number => {
+                number.parse().map(Self::One).map_err(|_| "expected a number from `outbox list`, or all")
+            }
+        }
+    }
+}
+
 /// Which configuration.
 #[derive(Debug, Args)]
 pub struct Config {
     /// Configuration file
-    #[arg(long = "config.file", value_name = "FILE", env = "HOSTWATCH_CONFIG_FILE", default_value = CONFIG_FILE)]
+    #[arg(long = "config.file", value_name = "FILE", env = "HOSTWATCH_CONFIG_FILE", default_value = CONFIG_FILE, global = true)]
     pub file: PathBuf,
 }
 
@@ -253,7 +343,7 @@ mod tests {
 
     #[test]
     fn usage_errors_exit_with_2() {
-        let table: [&[&str]; 9] = [
+        let table: [&[&str]; 14] = [
             &[],
             &["fly"],
             &["run", "extra"],
@@ -263,6 +353,11 @@ mod tests {
             &["run", "--web.telemetry-path=metrics"],
             &["run", "--web.telemetry-path=/a\r\nb"],
             &["why"],
+            &["silence", "*"],
+            &["silence", "--for=2h"],
+            &["silence", "*", "--for=2h", "--list"],
+            &["outbox", "retry"],
+            &["outbox", "drop", "some"],
         ];
         for args in table {
             assert_eq!(parse(args).unwrap_err().exit_code(), 2, "{args:?}");

@@ -1,5 +1,6 @@
 //! hostwatch: watches an account at a hosting provider. See ARCHITECTURE.md for the layers.
 
+pub mod addresses;
 pub mod alert;
 pub mod api;
 pub mod app;
@@ -8,6 +9,7 @@ pub mod cli;
 pub mod clock;
 pub mod collect;
 pub mod config;
+pub mod failpoint;
 pub mod http;
 pub mod mail;
 pub mod metrics;

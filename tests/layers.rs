@@ -13,8 +13,10 @@ use layers_support::{Root, paths, words};
 const LAYERS: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("clock", &[]),
+    ("failpoint", &[]),
     ("schedule", &[]),
     ("telemetry", &[]),
+    ("addresses", &[]),
     // A misnamed field shared with the client would pass both ends.
     ("sim", &[]),
     ("api", &["model", "clock"]),
@@ -22,8 +24,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("alert", &["model"]),
     ("state", &["model"]),
     ("chart", &["model"]),
-    ("mail", &["alert", "model", "chart", "clock"]),
-    ("store", &["alert", "model"]),
+    ("mail", &["alert", "model", "chart", "clock", "failpoint"]),
+    ("store", &["alert", "model", "failpoint"]),
     ("collect", &["api", "state", "model", "schedule", "clock"]),
     ("http", &["state", "metrics", "model", "chart", "clock"]),
     // May name any layer's settings type; nobody but `app` names it.
@@ -47,6 +49,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("hyper", &["http", "sim"]),
     ("hyper_util", &["http", "sim"]),
     ("sd_notify", &["app"]),
+    ("if_addrs", &["addresses"]),
     ("anyhow", &["app", "cli", "main"]),
 ];
 

@@ -36,7 +36,7 @@ fn batch(mails: Vec<Outgoing>) -> Batch {
 fn an_open_claim_is_void_after_a_crash_and_the_bytes_are_the_same() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("hw.db");
-    let mut store = Store::open(&path, now()).unwrap();
+    let mut store = Store::open(&path, now()).unwrap().store;
     store
         .commit(&batch(vec![mail("normal", Lane::Normal), mail("urgent", Lane::Disconnect)]), now())
         .unwrap();
@@ -44,7 +44,7 @@ fn an_open_claim_is_void_after_a_crash_and_the_bytes_are_the_same() {
     assert_eq!((first.message_id.as_str(), first.recipient.as_str()), ("urgent", "a@example.com"));
     assert!(matches!(Store::open(&path, now()), Err(StoreError::Locked(_))));
     drop(store);
-    let mut store = Store::open(&path, now()).unwrap();
+    let mut store = Store::open(&path, now()).unwrap().store;
     assert_eq!(store.load().unwrap().incidents.len(), 1);
     let claims: Vec<_> = std::iter::from_fn(|| store.claim(now()).unwrap()).collect();
     assert_eq!(claims.len(), 4, "the one that was being sent is among them");

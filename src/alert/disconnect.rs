@@ -111,6 +111,13 @@ impl Step<'_> {
         let edd = ladder.edd;
         ladder.told = edd;
         let as_of = as_of(state, &ladder);
+        if let Some(why) = self.silenced(&incident).filter(|_| moved != Move::Stay) {
+            // The ladder stays where it was told last: at the silence's end the rung then due is told.
+            incident.detail = detail(incident.ladder.as_ref(), state);
+            incident.reason = format!("no mail: {why}");
+            self.decide(incident);
+            return;
+        }
         match moved {
             Move::Stay => {
                 self.put(incident);

@@ -25,7 +25,7 @@ pub(super) fn complain(error: &anyhow::Error) {
 }
 
 /// Prints, and does not mind a reader that went away.
-fn print(text: &str) -> Result<()> {
+pub(super) fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
@@ -58,7 +58,12 @@ pub(super) async fn test_email(file: PathBuf) -> Result<()> {
     to.sort();
     to.dedup();
     let snapshot = Snapshot::default();
-    let mailroom = Mailroom { from: email.from.clone(), lead_days: Default::default() };
+    let mailroom = Mailroom {
+        from: email.from.clone(),
+        lead_days: Default::default(),
+        tightest_rungs: Default::default(),
+        max_per_hour: email.max_per_hour,
+    };
     let mail = mail::render_test(&to, &mailroom.context(&snapshot, &[], clock::now()))?;
     let transport = Transport::new(&email.server)?;
     for recipient in &mail.recipients {
@@ -72,6 +77,7 @@ pub(super) async fn test_email(file: PathBuf) -> Result<()> {
 
 pub(super) fn incidents(file: &Path) -> Result<()> {
     let store = open_beside(&super::load(file)?)?;
+    let overlays = store.overlays(clock::now())?;
     let mut incidents = store.load()?.incidents;
     incidents.retain(|incident| incident.phase != Phase::Watching);
     incidents.sort_by(|a, b| {
@@ -84,35 +90,17 @@ pub(super) fn incidents(file: &Path) -> Result<()> {
     let mut text = String::new();
     for incident in incidents {
         let since = incident.since.format("%Y-%m-%d %H:%M UTC");
+        let overlay = overlays.words(&incident, clock::now()).map(|words| format!("; {words}"));
         text.push_str(&format!(
-            "{:<10} {:<8} since {since}  {}\n           {}: {}; {}\n",
+            "{:<10} {:<8} since {since}  {}\n           {}: {}; {}{}\n",
             incident.phase.as_str(),
             incident.severity,
             incident.words(),
             incident.key,
             incident.detail,
-            incident.reason
+            incident.reason,
+            overlay.unwrap_or_default()
         ));
-    }
-    print(&text)
-}
-
-pub(super) fn outbox(file: &Path) -> Result<()> {
-    let store = open_beside(&super::load(file)?)?;
-    let envelopes = store.envelopes(200)?;
-    if envelopes.is_empty() {
-        return print("no mails\n");
-    }
-    let mut text = String::new();
-    for envelope in envelopes {
-        let created = envelope.created_at.format("%Y-%m-%d %H:%M:%S UTC");
-        text.push_str(&format!(
-            "{:>6} {:<9} {created}  {}  {}\n",
-            envelope.id, envelope.state, envelope.recipient, envelope.subject
-        ));
-        if let Some(error) = envelope.error {
-            text.push_str(&format!("       after {} attempts: {error}\n", envelope.attempts));
-        }
     }
     print(&text)
 }
@@ -121,22 +109,26 @@ pub(super) fn why(file: &Path, key: &str) -> Result<()> {
     let store = open_beside(&super::load(file)?)?;
     let decisions = store.decisions(key, 50)?;
     if decisions.is_empty() {
-        let known = store.load()?.incidents;
-        let close = known.iter().map(|incident| incident.key.to_string());
-        let mut close: Vec<String> =
-            close.filter(|other| other.contains(key) || key.contains(other.as_str())).collect();
-        close.truncate(10);
-        if close.is_empty() {
-            bail!("nothing was ever decided about '{key}'; `hostwatch incidents` lists the keys");
-        }
-        return print(&format!("no such key; did you mean:\n  {}\n", close.join("\n  ")));
+        bail!("nothing was ever decided about '{key}'; {}", near_keys(&store, key)?);
     }
     let lines =
         decisions.iter().map(|one| format!("{}  {}\n", one.at.format("%Y-%m-%d %H:%M:%S UTC"), one.reason));
     print(&lines.collect::<String>())
 }
 
-fn open_beside(settings: &Settings) -> Result<Store> {
+/// What to say to a key that nobody knows.
+pub(super) fn near_keys(store: &Store, key: &str) -> Result<String> {
+    let known = store.load()?.incidents;
+    let close = known.iter().map(|incident| incident.key.to_string());
+    let close: Vec<String> =
+        close.filter(|other| other.contains(key) || key.contains(other.as_str())).take(10).collect();
+    Ok(match close.is_empty() {
+        true => "`hostwatch incidents` lists the keys".to_owned(),
+        false => format!("did you mean {}?", close.join(", ")),
+    })
+}
+
+pub(super) fn open_beside(settings: &Settings) -> Result<Store> {
     if settings.email.is_none() {
         bail!("without [email] nothing is stored; the status page shows what the daemon knows");
     }

@@ -54,7 +54,7 @@ pub(super) async fn run(demo: Demo) -> Result<()> {
     let start = Start {
         settings,
         listeners,
-        store: Store::in_memory()?,
+        store: Store::in_memory()?.into(),
         telemetry_path: demo.web.telemetry_path,
         lifecycle: false,
         read_settings: Arc::new(|| Err("the demo has no configuration to reload".to_owned())),

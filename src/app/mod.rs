@@ -1,6 +1,7 @@
 //! The commands: who is put together with whom. The only layer that knows every other.
 
 mod board;
+mod care;
 mod commands;
 mod daemon;
 mod demo;
@@ -9,6 +10,7 @@ mod observer;
 mod pipeline;
 mod sender;
 mod simulate;
+mod wake;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -32,7 +34,9 @@ pub fn main(cli: Cli) -> ExitCode {
         Command::Metrics => commands::metrics(),
         Command::TestEmail(config) => in_quiet_runtime(commands::test_email(config.file)),
         Command::Incidents(config) => commands::incidents(&config.file),
-        Command::Outbox(config) => commands::outbox(&config.file),
+        Command::Ack(ack) => care::ack(&ack),
+        Command::Silence(silence) => care::silence(&silence),
+        Command::Outbox(outbox) => care::outbox(&outbox),
         Command::Why(why) => commands::why(&why.config.file, &why.key),
     };
     match result {

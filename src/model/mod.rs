@@ -4,8 +4,10 @@ pub mod billing;
 pub mod book;
 pub mod changes;
 pub mod forecast;
+pub mod home;
 pub mod ids;
 pub mod money;
+pub mod pattern;
 pub mod resources;
 pub mod snapshot;
 pub mod states;
@@ -13,6 +15,7 @@ pub mod time;
 
 pub use billing::{Charge, ChargeMoment, Edd, Order, Period, Report, Tariff};
 pub use book::{AccountBook, Observed, Seen, Shown};
+pub use home::{Home, lives_on};
 pub use ids::{
     AccountName, ContainerId, CronJobId, DatabaseId, IpId, OrderId, SiteId, SshKeyId, TariffId, VmId,
 };

@@ -10,6 +10,7 @@ use lettre::transport::smtp::client::AsyncTokioStream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::lines::Replies;
+use crate::failpoint;
 
 /// Longest line taken. RFC 5321, section 4.5.3.1.5, allows 512 octets.
 const MOST_LINE: usize = 4096;
@@ -93,7 +94,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, data)
+        let written = Pin::new(&mut self.stream).poll_write(cx, data);
+        if data == b"\r\n.\r\n" && written.is_ready() {
+            failpoint::reach("dot-written");
+        }
+        written
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -1,24 +1,33 @@
 //! The one place where readings become state, metrics, incidents and mails, one update after the other.
 //! Nothing calls back into it: collectors send updates, and what it makes is published or stored.
 
-use std::collections::BTreeMap;
+mod decide;
+mod upkeep;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use super::board::{Board, lock};
+use super::board::Board;
 use super::mailroom::Mailroom;
-use crate::alert::engine::Outcome;
-use crate::alert::{Engine, Input, Key, Watcher};
+use super::wake::Wake;
+use crate::alert::{Engine, Input, Watcher};
 use crate::collect::Update;
-use crate::metrics::{Encoder, Own, Page};
-use crate::model::{AccountBook, AccountName, Collector, CollectorStatus, Profile, Snapshot};
+use crate::failpoint;
+use crate::metrics::{self, Encoder, Own, Page};
+use crate::model::{
+    AccountBook, AccountName, AccountState, Collector, CollectorStatus, Profile, Read, Report, Snapshot,
+    forecast,
+};
+use crate::schedule::Schedule;
 use crate::state::Shared;
-use crate::store::{Batch, StoreError};
+pub(super) use upkeep::Upkeep;
 
 /// What the pipeline is told.
 pub(super) enum Message {
@@ -32,10 +41,10 @@ pub(super) struct Accounts {
     pub(super) profiles: Vec<Arc<Profile>>,
     pub(super) watchers: BTreeMap<AccountName, Watcher>,
     pub(super) mailroom: Option<Mailroom>,
+    /// When the digest goes out.
+    pub(super) digest: Option<Schedule>,
+    pub(super) metrics: metrics::Settings,
 }
-
-/// Message-IDs of opening mails: incident, recipient, id.
-type Threads = Vec<(Key, String, String)>;
 
 /// Everything the pipeline owns.
 pub(super) struct Pipeline {
@@ -48,11 +57,15 @@ pub(super) struct Pipeline {
     pub(super) snapshot: Shared<Snapshot>,
     pub(super) page: Shared<Page>,
     /// Wakes the sender.
-    pub(super) mail_queued: Arc<Notify>,
+    pub(super) wake: Arc<Wake>,
     pub(super) clock: fn() -> DateTime<Utc>,
     pub(super) sites_encoded: SitesEncoded,
-    /// The store refused the last commit; said once.
-    pub(super) store_failing: bool,
+    pub(super) upkeep: Upkeep,
+    pub(super) digest: Option<Schedule>,
+    /// Every address of this machine.
+    pub(super) addresses: Vec<IpAddr>,
+    /// Accounts whose last report did not add up; said once.
+    pub(super) inconsistent: BTreeSet<AccountName>,
 }
 
 /// Sites of many containers trickle in; encoding them all for each would cost more than it shows.
@@ -71,12 +84,16 @@ impl SitesEncoded {
 
 /// The engine looks at the time this often.
 const TICK: Duration = Duration::from_secs(60);
+/// What others write into the store is looked for this often.
+const LOOK: Duration = Duration::from_millis(500);
 
 impl Pipeline {
     /// Takes in messages until stopped.
     pub(super) async fn run(mut self, mut messages: mpsc::Receiver<Message>, stop: CancellationToken) {
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut look = interval(LOOK);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 biased;
@@ -87,6 +104,7 @@ impl Pipeline {
                     None => return,
                 },
                 _ = tick.tick() => tokio::task::block_in_place(|| self.tick()),
+                _ = look.tick() => tokio::task::block_in_place(|| self.look()),
             }
         }
     }
@@ -96,6 +114,11 @@ impl Pipeline {
         let Some(book) = self.books.get_mut(&account) else { return };
         let before = book.state().collectors.get(&collector).cloned().unwrap_or_default();
         let changed = !reads.is_empty();
+        for read in &reads {
+            if let Read::ExpectedBalance(report) = read {
+                tell_inconsistent(&account, report, &self.own, &mut self.inconsistent);
+            }
+        }
         let observed = reads.into_iter().flat_map(|read| book.apply(read, at)).collect();
         let ended = end.is_some();
         if let Some(end) = end {
@@ -105,6 +128,7 @@ impl Pipeline {
         if ended {
             let status = state.collectors.get(&collector).cloned().unwrap_or_default();
             self.own.collector(&account, collector, &status);
+            self.upkeep.polled(&account, status.success);
             tell_change(&account, collector, &before, &status, &problems);
         }
         self.own.rejected(&account, collector, rejected);
@@ -112,6 +136,7 @@ impl Pipeline {
         snapshot.accounts.insert(account.clone(), Arc::clone(&state));
         self.snapshot.set(snapshot);
 
+        failpoint::reach("reading-applied");
         // Mails first: a large page takes longer to encode than a mail may wait.
         self.decide(&Input::Poll { account, observed, ended: ended.then_some(collector) });
 
@@ -124,13 +149,32 @@ impl Pipeline {
             } else {
                 vec![collector]
             };
-            if self.encoder.refresh(&state, &which, at) {
+            if self.encode(&state, &which, at) {
                 self.page.set(self.encoder.page());
             }
             if sites {
                 self.sites_encoded = SitesEncoded { at: Some(Instant::now()), took: began.elapsed() };
             }
         }
+    }
+
+    /// Encodes what changed of an account, and tells what the cap leaves out. True if the page changed.
+    fn encode(&mut self, state: &AccountState, which: &[Collector], at: DateTime<Utc>) -> bool {
+        let name = &state.profile.name;
+        let before = self.encoder.dropped(name);
+        let changed = self.encoder.refresh(state, which, at);
+        let dropped = self.encoder.dropped(name);
+        for &collector in &state.profile.collectors {
+            let series = dropped.get(&collector).copied().unwrap_or(0);
+            self.own.dropped(name, collector, series);
+            if series > 0 && before.get(&collector).is_none_or(|&before| before == 0) {
+                tracing::warn!(
+                    account = %name, collector = collector.as_str(), series,
+                    "past metrics.max_series_per_collector: resources with the highest ids are left out of the metrics"
+                );
+            }
+        }
+        changed
     }
 
     fn tick(&mut self) {
@@ -140,17 +184,18 @@ impl Pipeline {
         let mut changed = false;
         for state in snapshot.accounts.values() {
             // What has become stale goes.
-            changed |= self.encoder.refresh(state, &Collector::ALL, now);
+            changed |= self.encode(state, &Collector::ALL, now);
         }
         if changed {
             self.page.set(self.encoder.page());
         }
-        let noted = lock(&self.board.store).still_watching(now);
-        self.store_said(noted.and_then(|()| self.board.show_outbox()));
+        self.keep_up(now);
     }
 
     fn accounts(&mut self, accounts: Accounts) {
-        let Accounts { profiles, watchers, mailroom } = accounts;
+        let Accounts { profiles, watchers, mailroom, digest, metrics } = accounts;
+        self.own.hide(metrics.hidden.clone());
+        self.encoder.configure(metrics);
         let names: Vec<AccountName> = self.books.keys().cloned().collect();
         let mut snapshot = (*self.snapshot.get()).clone();
         for name in names.iter().filter(|name| profiles.iter().all(|profile| profile.name != **name)) {
@@ -170,111 +215,35 @@ impl Pipeline {
             self.books.insert(name, book);
         }
         for state in snapshot.accounts.values() {
-            self.encoder.refresh(state, &Collector::ALL, (self.clock)());
+            self.encode(state, &Collector::ALL, (self.clock)());
         }
         self.snapshot.set(snapshot);
         self.page.set(self.encoder.page());
         self.engine.set_watchers(watchers);
-        self.board.show_incidents(self.engine.watched(), (self.clock)());
+        self.board.show_incidents(&self.engine, (self.clock)());
         self.mailroom = mailroom;
-        self.mail_queued.notify_one();
+        self.digest = digest;
+        self.wake.new_mail();
     }
+}
 
-    /// Asks the engine, and keeps what it decides: incidents and mails in one commit.
-    fn decide(&mut self, input: &Input) {
-        // A mail to be withdrawn may be claimed between the question and the commit; then ask again.
-        for _ in 0..5 {
-            match self.decide_once(input) {
-                Err(StoreError::Conflict) => {}
-                result => return self.store_said(result),
-            }
-        }
-        self.store_said(Err(StoreError::Conflict));
-    }
-
-    fn decide_once(&mut self, input: &Input) -> Result<(), StoreError> {
-        let now = (self.clock)();
-        let snapshot = self.snapshot.get();
-        let unsent = lock(&self.board.store).unsent()?;
-        let outcome = self.engine.step(input, &snapshot, &unsent, now);
-        if outcome.is_empty() {
-            self.engine.commit(outcome, Vec::new());
-            return Ok(());
-        }
-        let (batch, threads) = self.batch(&outcome, &snapshot, now)?;
-        lock(&self.board.store).commit(&batch, now)?;
-        for (key, reason) in &batch.decisions {
-            tracing::info!(incident = %key, reason, "decided");
-        }
-        let mails = !batch.mails.is_empty();
-        self.engine.commit(outcome, threads);
-        if mails {
-            self.mail_queued.notify_one();
-            self.board.show_outbox()?;
-        }
-        self.board.show_incidents(self.engine.watched(), now);
-        Ok(())
-    }
-
-    fn batch(
-        &mut self,
-        outcome: &Outcome,
-        snapshot: &Snapshot,
-        now: DateTime<Utc>,
-    ) -> Result<(Batch, Threads), StoreError> {
-        let mut batch = Batch {
-            incidents: outcome.incidents.clone(),
-            decisions: outcome.decisions.clone(),
-            mails: Vec::new(),
-            withdraw: outcome.withdraw.clone(),
-            reported: Vec::new(),
-            started: outcome.started,
-        };
-        let mut threads = Vec::new();
-        if let Some(mailroom) = &self.mailroom {
-            let mut notes = Vec::new();
-            if !outcome.notices.is_empty() {
-                for (envelope, recipient, error) in lock(&self.board.store).unreported_dead()? {
-                    batch.reported.push(envelope);
-                    notes.push(format!("A mail to {recipient} had to be given up: {error}"));
-                }
-            }
-            for notice in &outcome.notices {
-                let mail = match mailroom.write(notice, snapshot, &notes, now) {
-                    Ok(mail) => mail,
-                    Err(error) => {
-                        tracing::error!(%error, to = notice.to.join(", "), "no mail can be made of a notice");
-                        continue;
-                    }
-                };
-                threads.extend(mailroom.threads(notice, &mail));
-                batch.mails.push(mail);
-            }
-        }
-        for incident in &mut batch.incidents {
-            for (key, to, id) in &threads {
-                if *key == incident.key {
-                    incident.threads.insert(to.clone(), id.clone());
-                }
-            }
-        }
-        Ok((batch, threads))
-    }
-
-    /// Says once that the store fails, and once that it works again.
-    fn store_said(&mut self, result: Result<(), StoreError>) {
-        match result {
-            Ok(()) if self.store_failing => {
-                self.store_failing = false;
-                tracing::info!("the store works again");
-            }
-            Ok(()) => {}
-            Err(error) if !self.store_failing => {
-                self.store_failing = true;
-                tracing::error!(%error, "the store cannot keep incidents and mails; the next poll tries again");
-            }
-            Err(_) => {}
-        }
+/// Counts a report that does not add up, and says so once until one does.
+fn tell_inconsistent(
+    account: &AccountName,
+    report: &Report,
+    own: &Own,
+    inconsistent: &mut BTreeSet<AccountName>,
+) {
+    let Some(at) = forecast::does_not_add_up(report) else {
+        inconsistent.remove(account);
+        return;
+    };
+    own.inconsistent(account);
+    if inconsistent.insert(account.clone()) {
+        tracing::warn!(
+            %account, from = %at.to_rfc3339(),
+            "the expected-balance report does not add up; it is shown as reported"
+        );
     }
 }
 
@@ -302,5 +271,29 @@ fn tell_change(
     if now.success && !now.complete && (before.complete || before.polls == 0) {
         let problems = problems.join("; ");
         tracing::warn!(%account, collector = name, problems, "what was read is not complete");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Edd;
+    use crate::model::forecast::tests::{money, report};
+
+    #[test]
+    fn reports_that_do_not_add_up_are_counted_each_time() {
+        let (account, own) = ("main".parse().unwrap(), Own::new("0", "0"));
+        let mut told = BTreeSet::new();
+        let good = report("100", "10", 5, Edd::Null);
+        let mut bad = good.clone();
+        bad.expected_balance = Some(money("1"));
+        let mut after = Vec::new();
+        for report in [&good, &bad, &bad, &good] {
+            tell_inconsistent(&account, report, &own, &mut told);
+            after.push(told.len());
+        }
+        assert_eq!(after, [0, 1, 1, 0]);
+        let page = String::from_utf8(own.encode(false)).unwrap();
+        assert!(page.contains("hostwatch_reports_inconsistent_total{account=\"main\"} 2\n"), "{page}");
     }
 }
