@@ -208,18 +208,17 @@ impl Judge<'_> {
     /// Not in the account any more, judged beyond the one listing.
     fn is_gone<T: Watched>(&self, id: u64) -> bool {
         match T::SORT {
-            "site" => {
-                if self.state.site(id.into()).is_some() {
-                    return false;
-                }
-                // Another container's listing may not have been read since the start.
-                let read = |container: &Container| {
-                    self.state.sites.get(&container.id).is_some_and(|listing| listing.read_at.is_some())
-                };
-                self.state.containers.complete && self.state.containers.rows.iter().all(read)
-            }
+            "site" => self.state.site(id.into()).is_none() && self.every_site_is_known(),
             _ => true,
         }
+    }
+
+    /// Was each container's listing of sites read whole? After a start some may not have been read yet.
+    fn every_site_is_known(&self) -> bool {
+        let known = |container: &Container| {
+            self.state.sites.get(&container.id).is_some_and(|listing| listing.complete)
+        };
+        self.state.containers.complete && self.state.containers.rows.iter().all(known)
     }
 
     fn about<T: Watched>(&self, row: &T, kind: Kind, verdict: Verdict) -> Option<Finding> {
@@ -286,7 +285,10 @@ impl Judge<'_> {
                 "container" => {
                     self.state.containers.rows.iter().any(|row| !row.is_well() && of(row.state.as_str()))
                 }
-                _ => self.state.all_sites().any(|site| !site.is_well() && of(site.state.as_str())),
+                _ => {
+                    !self.every_site_is_known()
+                        || self.state.all_sites().any(|site| !site.is_well() && of(site.state.as_str()))
+                }
             };
             if !still_there {
                 findings.push(self.again(incident, Verdict::Good, "no longer seen".to_owned()));
