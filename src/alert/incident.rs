@@ -51,7 +51,7 @@ pub struct Incident {
     pub episode: u32,
     pub phase: Phase,
     pub severity: Severity,
-    /// The resource in words: `VM "db-1"`. Constant over the incident: subjects are made of it.
+    /// The resource in words: `VM db-1`. Constant over the incident: subjects are made of it.
     pub subject: String,
     /// What is wrong, constant over the incident: `in error`.
     pub problem: String,
@@ -117,13 +117,12 @@ impl Incident {
         }
     }
 
-    /// The resource's name as its subject quotes it, or the subject where it quotes none.
+    /// The resource's name, as its subject has it behind the noun.
     pub fn name(&self) -> &str {
-        let quoted = self.subject.split_once('"').and_then(|(_, rest)| rest.rsplit_once('"'));
-        quoted.map_or(self.subject.as_str(), |(name, _)| name)
+        self.subject.split_once(' ').map_or(self.subject.as_str(), |(_, name)| name)
     }
 
-    /// The words of its subject line: `VM "db-1" in error`.
+    /// The words of its subject line: `VM db-1 in error`.
     pub fn words(&self) -> String {
         format!("{} {}", self.subject, self.problem)
     }

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 
 use super::incident::Incident;
 use super::kind::{Key, Kind};
-use super::settings::matches_pattern;
+use crate::model::pattern::matches_pattern;
 
 /// Everything people decided.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -130,7 +130,7 @@ mod tests {
         let now = DateTime::UNIX_EPOCH;
         let key = Key::new(&"main".parse().unwrap(), Kind::VmError, 7);
         let mut incident = Incident::new(key.clone(), Severity::Critical, now);
-        incident.subject = "VM \"db-1\"".to_owned();
+        incident.subject = "VM db-1".to_owned();
         incident.episode = 2;
         let ack = Ack { episode: 2, at: now, comment: "Ann is on it".to_owned() };
         let overlays = Overlays { acks: BTreeMap::from([(key, ack)]), silences: vec![silence("db-1")] };

@@ -61,6 +61,7 @@ pub(super) async fn test_email(file: PathBuf) -> Result<()> {
     let mailroom = Mailroom {
         from: email.from.clone(),
         lead_days: Default::default(),
+        tightest_rungs: Default::default(),
         max_per_hour: email.max_per_hour,
     };
     let mail = mail::render_test(&to, &mailroom.context(&snapshot, &[], clock::now()))?;

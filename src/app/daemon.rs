@@ -1,6 +1,6 @@
 //! The daemon put together: listeners, store, engine, collectors, sender; started, reloaded, stopped.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -74,6 +74,7 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
     let Start { settings, listeners, store, telemetry_path, lifecycle, read_settings } = start;
     let now = clock::now();
     let own = Arc::new(Own::new(env!("CARGO_PKG_VERSION"), COMMIT).with_process());
+    own.hide(settings.metrics.hidden.clone());
     own.reload(true, now);
     let Opened { store, aside, refuge } = store;
     let loaded = store.load().context("loading what the store holds")?;
@@ -150,6 +151,7 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
         upkeep,
         addresses: own_addresses(),
         digest: accounts.digest,
+        inconsistent: BTreeSet::new(),
     };
     tasks.spawn(pipeline.run(inbox, stop.child_token()));
 
@@ -306,15 +308,20 @@ fn accounts(settings: &Settings) -> Accounts {
         (account.name().clone(), Watcher { settings: account.alert.clone(), to })
     });
     let lead_days = settings.accounts.iter().map(|account| (account.name().clone(), account.alert.lead_days));
+    let tightest = settings.accounts.iter().filter_map(|account| {
+        Some((account.name().clone(), account.alert.disconnect_days.iter().copied().min()?))
+    });
     Accounts {
         profiles: settings.accounts.iter().map(|account| Arc::clone(&account.profile)).collect(),
         watchers: watchers.collect(),
         mailroom: settings.email.as_ref().map(|email| Mailroom {
             from: email.from.clone(),
             lead_days: lead_days.collect(),
+            tightest_rungs: tightest.collect(),
             max_per_hour: email.max_per_hour,
         }),
         digest: settings.digest.clone(),
+        metrics: settings.metrics.clone(),
     }
 }
 

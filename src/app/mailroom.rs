@@ -6,8 +6,8 @@ use chrono::{DateTime, Utc};
 use lettre::message::Mailbox;
 
 use crate::alert::{Event, Form, Key, Notice};
-use crate::mail::{self, RenderError, Rendered};
-use crate::model::{AccountName, Snapshot};
+use crate::mail::{self, LivesOn, RenderError, Rendered};
+use crate::model::{AccountName, Home, Snapshot};
 use crate::store::{Lane, Outgoing};
 
 /// What rendering needs beside the notice.
@@ -15,12 +15,15 @@ use crate::store::{Lane, Outgoing};
 pub(super) struct Mailroom {
     pub(super) from: Mailbox,
     pub(super) lead_days: BTreeMap<AccountName, u32>,
+    /// The last rung before overdue, in days.
+    pub(super) tightest_rungs: BTreeMap<AccountName, u32>,
     /// Beyond these, what is to be told waits for a summary.
     pub(super) max_per_hour: u32,
 }
 
 impl Mailroom {
-    /// Renders a notice. `notes` are lines about mails that had to be given up.
+    /// Renders a notice. `notes` are lines about mails that had to be given up, `home` the watched VM
+    /// that this machine is.
     ///
     /// # Errors
     /// Where no mail can be made of it: a recipient that is no address.
@@ -29,9 +32,15 @@ impl Mailroom {
         notice: &Notice,
         snapshot: &Snapshot,
         notes: &[String],
+        home: Option<&Home>,
         now: DateTime<Utc>,
     ) -> Result<Outgoing, RenderError> {
-        mail::render(notice, &self.context(snapshot, notes, now)).map(|rendered| outgoing(rendered, notice))
+        let mut context = self.context(snapshot, notes, now);
+        context.lives_on = home.map(|home| LivesOn {
+            account: home.account.clone(),
+            vm: home.vm_name.as_deref().map_or_else(|| home.vm.to_string(), str::to_owned),
+        });
+        mail::render(notice, &context).map(|rendered| outgoing(rendered, notice))
     }
 
     /// What rendering goes by.
@@ -41,7 +50,9 @@ impl Mailroom {
         notes: &'a [String],
         now: DateTime<Utc>,
     ) -> mail::Context<'a> {
-        mail::Context { from: &self.from, snapshot, now, lead_days: self.lead_days.clone(), notes }
+        let lead_days = self.lead_days.clone();
+        let tightest_rungs = self.tightest_rungs.clone();
+        mail::Context { lead_days, tightest_rungs, notes, ..mail::Context::new(&self.from, snapshot, now) }
     }
 
     /// The Message-IDs that later mails about the same incidents refer to: incident, recipient, id.

@@ -1,18 +1,19 @@
 //! The disconnect mail: when, how much to pay by which day, what costs most, what goes dark, what moved
 //! the date. Pure.
 
-use chrono::{DateTime, Datelike as _, Duration, NaiveDate, Utc, Weekday};
+use chrono::{DateTime, Duration, Utc};
 use chrono_tz::Tz;
 
 use super::body::{Body, Figure, Section, Table, Tone};
 use super::chart::Chart;
 use super::compose::{self, MOST_NAMES};
-use super::render::Context;
+use super::payby::PayBy;
+use super::render::{Context, LivesOn};
 use super::words;
 use crate::alert::{Event, Item, Ladder};
 use crate::model::changes::{self, Change};
 use crate::model::forecast::{self, Disconnect, SPANS_DAYS};
-use crate::model::{AccountState, Collector, Money, Order, OrderId, Report};
+use crate::model::{AccountState, Collector, Edd, Money, Order, OrderId, Report};
 
 const MOST_ORDERS: usize = 5;
 const MOST_CHANGES: usize = 10;
@@ -52,17 +53,9 @@ struct Facts<'a> {
     now: DateTime<Utc>,
     zone: Tz,
     lead_days: u32,
+    tightest_rung: u32,
+    lives_on: Option<&'a LivesOn>,
     currency: &'a str,
-}
-
-/// The last day on which a payment still arrives.
-#[derive(Clone, Copy)]
-enum PayBy {
-    /// Overdue: whatever is paid, is paid late.
-    Now,
-    Missed(NaiveDate),
-    Today(NaiveDate),
-    On(NaiveDate),
 }
 
 impl<'a> Facts<'a> {
@@ -78,6 +71,8 @@ impl<'a> Facts<'a> {
             now: context.now,
             zone: context.zone(account),
             lead_days: context.lead(account),
+            tightest_rung: context.tightest_rung(account),
+            lives_on: context.lives_on.as_ref(),
             currency: state.map_or("", |state| state.profile.currency.as_str()),
         }
     }
@@ -96,17 +91,31 @@ impl<'a> Facts<'a> {
         let when = self.ladder.edd.map(|edd| words::long_moment(edd, self.zone));
         let labels = self.labels();
         if self.is_overdue() {
-            let why = match (self.ladder.used_up, when) {
-                (false, Some(when)) => format!("its disconnect date, {when}, has passed{labels}"),
-                (true, _) | (false, None) => format!("its balance is used up{labels}"),
-            };
-            return format!("Account {account} is overdue: {why}. {}", words::capital(&pay));
+            let why = self.why_overdue();
+            return format!("Account {account} is overdue: {why}{labels}. {}", words::capital(&pay));
         }
         let when = when.unwrap_or_else(|| "a day not known".to_owned());
         if matches!(self.item.event, Event::Extended(_)) {
             format!("The disconnect of account {account} moved to {when}{labels}: {pay}")
         } else {
             format!("Account {account} will be disconnected on {when}{labels}: {pay}")
+        }
+    }
+
+    fn why_overdue(&self) -> String {
+        let date = |edd| format!("its disconnect date, {},", words::long_moment(edd, self.zone));
+        match (self.ladder.used_up, self.ladder.edd) {
+            (false, Some(edd)) => format!("{} has passed", date(edd)),
+            (true, Some(edd)) if edd <= self.now => {
+                format!("its balance is used up, and {} has passed", date(edd))
+            }
+            (true, Some(edd)) => {
+                format!("its balance is used up; it goes dark on {}", words::long_moment(edd, self.zone))
+            }
+            (_, None) => {
+                let at = self.ladder.read_at.unwrap_or(self.item.at);
+                format!("its balance is used up, as reported {}", words::moment(at, self.zone))
+            }
         }
     }
 
@@ -130,13 +139,7 @@ impl<'a> Facts<'a> {
             amounts.iter().find_map(|&(days, amount)| Some((days, amount.filter(|a| a.is_positive())?)));
         match due {
             Some((days, amount)) => {
-                let by = match self.pay_by() {
-                    Some(PayBy::Now) => "now".to_owned(),
-                    Some(PayBy::Missed(_)) => "at once".to_owned(),
-                    Some(PayBy::Today(date)) => format!("today ({})", words::weekday(date)),
-                    Some(PayBy::On(date)) => format!("by {}", words::weekday(date)),
-                    None => "soon".to_owned(),
-                };
+                let by = self.pay_by().map_or_else(|| "soon".to_owned(), PayBy::in_sentence);
                 format!("pay {} {by} to stay online for {days} days.", words::to_pay(amount, self.currency))
             }
             None if amounts.iter().any(|(_, amount)| amount.is_some()) => {
@@ -166,25 +169,34 @@ impl<'a> Facts<'a> {
         (failed || state.billing.read_at != Some(read_at)).then_some(read_at)
     }
 
-    /// Where the report's own date and its charges differ by more than a day: the one by its charges.
-    fn other_date(&self) -> Option<DateTime<Utc>> {
+    /// Where the report's own date and its charges differ by more than a day: what the charges say.
+    fn by_the_charges(&self) -> Option<String> {
         let (report, _) = self.report?;
-        let far = forecast::edd_disagreement(report).is_some_and(|by| by > Duration::days(1));
-        if far { forecast::first_unpaid(report) } else { None }
+        let Edd::At(edd) = report.edd else { return None };
+        let day = Duration::days(1);
+        let Some(computed) = forecast::first_unpaid(report) else {
+            let end = report.date.filter(|&end| !report.moments.is_empty() && end > edd + day)?;
+            let end = words::day(end, self.zone);
+            return Some(format!("By the charges in the report the balance lasts beyond its end, {end}"));
+        };
+        if (edd - computed).abs() <= day {
+            return None;
+        }
+        let when = words::moment(computed, self.zone);
+        let mut said = format!("By the charges in the report the balance is used up {when}");
+        if computed < edd
+            && let Some(by) = PayBy::before(computed, self.lead_days, self.now, self.zone)
+        {
+            said.push_str(&format!("; to be safe, pay {}", by.in_sentence()));
+        }
+        Some(said)
     }
 
     fn pay_by(&self) -> Option<PayBy> {
         if self.is_overdue() {
             return Some(PayBy::Now);
         }
-        let edd = self.ladder.edd?;
-        let last = (edd - Duration::days(i64::from(self.lead_days))).with_timezone(&self.zone).date_naive();
-        let today = self.now.with_timezone(&self.zone).date_naive();
-        Some(match last.cmp(&today) {
-            std::cmp::Ordering::Less => PayBy::Missed(last),
-            std::cmp::Ordering::Equal => PayBy::Today(last),
-            std::cmp::Ordering::Greater => PayBy::On(last),
-        })
+        PayBy::before(self.ladder.edd?, self.lead_days, self.now, self.zone)
     }
 
     fn in_short(&self) -> Section {
@@ -210,12 +222,11 @@ impl<'a> Facts<'a> {
             let at = words::moment(at, self.zone);
             section.row("As of", format!("{at}; no newer report confirms it"));
         }
-        if let Some(computed) = self.other_date() {
-            let computed = words::moment(computed, self.zone);
-            section.row("But", format!("By the charges in the report the balance is used up {computed}"));
+        if let Some(said) = self.by_the_charges() {
+            section.row("But", said);
         }
         if let Some(by) = self.pay_by() {
-            section.row("Pay by", self.pay_by_words(by));
+            section.row("Pay by", by.in_full(self.lead_days, self.now, self.zone));
         }
         self.balance(&mut section);
         section.row("What moved it", words::capital(&words::one_line(&self.item.reason, 400)));
@@ -224,7 +235,20 @@ impl<'a> Facts<'a> {
             section.row("Unwatched", format!("Nobody watched from {from} to {to}."));
         }
         section.row("Incident", self.item.key.to_string());
+        section.lines.extend(self.last_mail());
         section
+    }
+
+    /// Where hostwatch goes dark with what it watches, and no nearer rung is left to be told.
+    fn last_mail(&self) -> Option<String> {
+        let here = self.lives_on.filter(|here| here.account == self.item.key.account)?;
+        let Event::Rung(rung) = self.item.event else { return None };
+        (rung <= self.tightest_rung).then(|| {
+            let vm = words::one_line(&here.vm, 60);
+            format!(
+                "This may be my last mail: hostwatch runs on VM \"{vm}\" of this account, which goes dark with it."
+            )
+        })
     }
 
     fn balance(&self, section: &mut Section) {
@@ -241,50 +265,10 @@ impl<'a> Facts<'a> {
         }
     }
 
-    fn pay_by_words(&self, by: PayBy) -> String {
-        let days = words::count(self.lead_days as usize, "day", "days");
-        match by {
-            PayBy::Now => "Overdue: pay now".to_owned(),
-            PayBy::Missed(date) => {
-                format!(
-                    "Overdue: {} was the last safe day (a payment takes {days}); pay at once",
-                    words::weekday(date)
-                )
-            }
-            PayBy::Today(date) => {
-                format!("Today, {} (a payment takes {days}){}", words::weekday(date), self.weekend(date))
-            }
-            PayBy::On(date) => {
-                format!("{} (a payment takes {days}){}", words::weekday(date), self.weekend(date))
-            }
-        }
-    }
-
-    /// A payment made on a weekend may lie until Monday.
-    fn weekend(&self, date: NaiveDate) -> String {
-        let back = match date.weekday() {
-            Weekday::Sat => 1,
-            Weekday::Sun => 2,
-            Weekday::Mon | Weekday::Tue | Weekday::Wed | Weekday::Thu | Weekday::Fri => return String::new(),
-        };
-        let friday = date - Duration::days(back);
-        if friday >= self.now.with_timezone(&self.zone).date_naive() {
-            format!(". That is a weekend: better by {}", words::weekday(friday))
-        } else {
-            ". That is a weekend: banks may be slower".to_owned()
-        }
-    }
-
     /// How much for how long.
     fn to_pay(&self) -> Option<Section> {
         let (report, read_at) = self.report?;
-        let by = match self.pay_by() {
-            Some(PayBy::Now) => "now".to_owned(),
-            Some(PayBy::Missed(_)) => "at once".to_owned(),
-            Some(PayBy::Today(_)) => "today".to_owned(),
-            Some(PayBy::On(date)) => words::weekday(date),
-            None => "not known".to_owned(),
-        };
+        let by = self.pay_by().map_or_else(|| "not known".to_owned(), PayBy::in_table);
         let rows = SPANS_DAYS.map(|days| {
             let (amount, by) = match forecast::top_up_required(report, read_at, days) {
                 Some(amount) if amount.is_positive() => (words::to_pay(amount, self.currency), by.clone()),

@@ -3,6 +3,7 @@
 
 mod connect;
 mod error;
+mod lines;
 mod reply;
 mod session;
 mod tls;

@@ -60,6 +60,9 @@ impl From<Store> for Opened {
     }
 }
 
+/// How long a write waits for a command beside the daemon.
+const BUSY: Duration = Duration::from_secs(5);
+
 /// Everything one decision changes; committed whole or not at all.
 #[derive(Debug, Default)]
 pub struct Batch {
@@ -198,7 +201,7 @@ impl Store {
     fn connect(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
         let open = |source| StoreError::Open { path: path.to_owned(), source };
         let connection = Connection::open_with_flags(path, flags).map_err(open)?;
-        connection.busy_timeout(Duration::from_secs(5)).map_err(open)?;
+        connection.busy_timeout(BUSY).map_err(open)?;
         Ok(Self { connection, path: Some(path.to_owned()), _lock: None, refuge: false, damaged: false })
     }
 

@@ -16,7 +16,7 @@ const OWN: [&str; 7] = ["meta", "incidents", "decisions", "messages", "envelopes
 /// What commands write too.
 const OTHERS: [&str; 2] = ["acks", "silences"];
 /// Nobody waits for a file longer than this.
-const BUSY: Duration = Duration::from_secs(1);
+const BUSY: Duration = Duration::from_millis(100);
 
 impl Store {
     /// Does it run in memory because its file cannot be used?
@@ -76,6 +76,7 @@ impl Store {
         self.connection.execute_batch("DETACH home")?;
         written?;
         self.connection = home.connection;
+        self.connection.busy_timeout(super::BUSY)?;
         self.refuge = false;
         self.damaged = false;
         Ok(aside)
@@ -84,6 +85,7 @@ impl Store {
     /// Can the file be read and is it whole? Creates one where none is.
     fn usable(path: &Path) -> Result<Self, StoreError> {
         let mut store = Self::connect(path, rusqlite::OpenFlags::default())?;
+        store.connection.busy_timeout(BUSY)?;
         store.check()?;
         schema::migrate(&mut store.connection, path)?;
         Ok(store)

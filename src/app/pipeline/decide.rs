@@ -7,7 +7,7 @@ use super::Pipeline;
 use crate::alert::engine::Outcome;
 use crate::alert::{Input, Key, Notice, cap};
 use crate::failpoint;
-use crate::model::Snapshot;
+use crate::model::{Snapshot, lives_on};
 use crate::store::{Batch, Held, StoreError};
 
 /// Message-IDs of opening mails: incident, recipient, id.
@@ -128,8 +128,9 @@ impl Pipeline {
             batch.reported.push(envelope);
             notes.push(format!("A mail to {recipient} had to be given up: {error}"));
         }
+        let home = lives_on(snapshot, &self.addresses);
         for notice in notices {
-            let mail = match mailroom.write(notice, snapshot, &notes, now) {
+            let mail = match mailroom.write(notice, snapshot, &notes, home.as_ref(), now) {
                 Ok(mail) => mail,
                 Err(error) => {
                     tracing::error!(%error, to = notice.to.join(", "), "no mail can be made of a notice");

@@ -4,7 +4,7 @@
 mod decide;
 mod upkeep;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,8 +20,11 @@ use super::wake::Wake;
 use crate::alert::{Engine, Input, Watcher};
 use crate::collect::Update;
 use crate::failpoint;
-use crate::metrics::{Encoder, Own, Page};
-use crate::model::{AccountBook, AccountName, Collector, CollectorStatus, Profile, Snapshot};
+use crate::metrics::{self, Encoder, Own, Page};
+use crate::model::{
+    AccountBook, AccountName, AccountState, Collector, CollectorStatus, Profile, Read, Report, Snapshot,
+    forecast,
+};
 use crate::schedule::Schedule;
 use crate::state::Shared;
 pub(super) use upkeep::Upkeep;
@@ -40,6 +43,7 @@ pub(super) struct Accounts {
     pub(super) mailroom: Option<Mailroom>,
     /// When the digest goes out.
     pub(super) digest: Option<Schedule>,
+    pub(super) metrics: metrics::Settings,
 }
 
 /// Everything the pipeline owns.
@@ -60,6 +64,8 @@ pub(super) struct Pipeline {
     pub(super) digest: Option<Schedule>,
     /// Every address of this machine.
     pub(super) addresses: Vec<IpAddr>,
+    /// Accounts whose last report did not add up; said once.
+    pub(super) inconsistent: BTreeSet<AccountName>,
 }
 
 /// Sites of many containers trickle in; encoding them all for each would cost more than it shows.
@@ -108,6 +114,11 @@ impl Pipeline {
         let Some(book) = self.books.get_mut(&account) else { return };
         let before = book.state().collectors.get(&collector).cloned().unwrap_or_default();
         let changed = !reads.is_empty();
+        for read in &reads {
+            if let Read::ExpectedBalance(report) = read {
+                tell_inconsistent(&account, report, &self.own, &mut self.inconsistent);
+            }
+        }
         let observed = reads.into_iter().flat_map(|read| book.apply(read, at)).collect();
         let ended = end.is_some();
         if let Some(end) = end {
@@ -138,13 +149,32 @@ impl Pipeline {
             } else {
                 vec![collector]
             };
-            if self.encoder.refresh(&state, &which, at) {
+            if self.encode(&state, &which, at) {
                 self.page.set(self.encoder.page());
             }
             if sites {
                 self.sites_encoded = SitesEncoded { at: Some(Instant::now()), took: began.elapsed() };
             }
         }
+    }
+
+    /// Encodes what changed of an account, and tells what the cap leaves out. True if the page changed.
+    fn encode(&mut self, state: &AccountState, which: &[Collector], at: DateTime<Utc>) -> bool {
+        let name = &state.profile.name;
+        let before = self.encoder.dropped(name);
+        let changed = self.encoder.refresh(state, which, at);
+        let dropped = self.encoder.dropped(name);
+        for &collector in &state.profile.collectors {
+            let series = dropped.get(&collector).copied().unwrap_or(0);
+            self.own.dropped(name, collector, series);
+            if series > 0 && before.get(&collector).is_none_or(|&before| before == 0) {
+                tracing::warn!(
+                    account = %name, collector = collector.as_str(), series,
+                    "past metrics.max_series_per_collector: resources with the highest ids are left out of the metrics"
+                );
+            }
+        }
+        changed
     }
 
     fn tick(&mut self) {
@@ -154,7 +184,7 @@ impl Pipeline {
         let mut changed = false;
         for state in snapshot.accounts.values() {
             // What has become stale goes.
-            changed |= self.encoder.refresh(state, &Collector::ALL, now);
+            changed |= self.encode(state, &Collector::ALL, now);
         }
         if changed {
             self.page.set(self.encoder.page());
@@ -163,7 +193,9 @@ impl Pipeline {
     }
 
     fn accounts(&mut self, accounts: Accounts) {
-        let Accounts { profiles, watchers, mailroom, digest } = accounts;
+        let Accounts { profiles, watchers, mailroom, digest, metrics } = accounts;
+        self.own.hide(metrics.hidden.clone());
+        self.encoder.configure(metrics);
         let names: Vec<AccountName> = self.books.keys().cloned().collect();
         let mut snapshot = (*self.snapshot.get()).clone();
         for name in names.iter().filter(|name| profiles.iter().all(|profile| profile.name != **name)) {
@@ -183,7 +215,7 @@ impl Pipeline {
             self.books.insert(name, book);
         }
         for state in snapshot.accounts.values() {
-            self.encoder.refresh(state, &Collector::ALL, (self.clock)());
+            self.encode(state, &Collector::ALL, (self.clock)());
         }
         self.snapshot.set(snapshot);
         self.page.set(self.encoder.page());
@@ -192,6 +224,26 @@ impl Pipeline {
         self.mailroom = mailroom;
         self.digest = digest;
         self.wake.new_mail();
+    }
+}
+
+/// Counts a report that does not add up, and says so once until one does.
+fn tell_inconsistent(
+    account: &AccountName,
+    report: &Report,
+    own: &Own,
+    inconsistent: &mut BTreeSet<AccountName>,
+) {
+    let Some(at) = forecast::does_not_add_up(report) else {
+        inconsistent.remove(account);
+        return;
+    };
+    own.inconsistent(account);
+    if inconsistent.insert(account.clone()) {
+        tracing::warn!(
+            %account, from = %at.to_rfc3339(),
+            "the expected-balance report does not add up; it is shown as reported"
+        );
     }
 }
 
@@ -219,5 +271,29 @@ fn tell_change(
     if now.success && !now.complete && (before.complete || before.polls == 0) {
         let problems = problems.join("; ");
         tracing::warn!(%account, collector = name, problems, "what was read is not complete");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Edd;
+    use crate::model::forecast::tests::{money, report};
+
+    #[test]
+    fn reports_that_do_not_add_up_are_counted_each_time() {
+        let (account, own) = ("main".parse().unwrap(), Own::new("0", "0"));
+        let mut told = BTreeSet::new();
+        let good = report("100", "10", 5, Edd::Null);
+        let mut bad = good.clone();
+        bad.expected_balance = Some(money("1"));
+        let mut after = Vec::new();
+        for report in [&good, &bad, &bad, &good] {
+            tell_inconsistent(&account, report, &own, &mut told);
+            after.push(told.len());
+        }
+        assert_eq!(after, [0, 1, 1, 0]);
+        let page = String::from_utf8(own.encode(false)).unwrap();
+        assert!(page.contains("hostwatch_reports_inconsistent_total{account=\"main\"} 2\n"), "{page}");
     }
 }

@@ -16,6 +16,9 @@ use crate::store::{Batch, Polls, Store, StoreError};
 /// A digest that is later than this is not sent any more: the next one says it all.
 const DIGEST_AT_MOST_LATE: Duration = Duration::hours(24);
 
+/// A store that runs in memory looks at its file this often.
+const HOME_EVERY: Duration = Duration::seconds(10);
+
 /// What upkeep remembers.
 #[derive(Debug, Default)]
 pub(in crate::app) struct Upkeep {
@@ -33,7 +36,9 @@ pub(in crate::app) struct Upkeep {
     pub(super) notes: Vec<String>,
     /// The store refused the last commit; said once.
     failing: bool,
+    /// The watched VM that this machine is.
     home: Option<Home>,
+    home_tried: Option<DateTime<Utc>>,
 }
 
 impl Upkeep {
@@ -82,8 +87,13 @@ impl Pipeline {
     /// Looks at what somebody else may have written, and whether the summary is due.
     pub(super) fn look(&mut self) {
         let now = (self.clock)();
-        let result = self.look_at_store().and_then(|()| self.release_held());
-        let result = result.and_then(|()| self.send_digests(now));
+        if self.upkeep.home_tried.is_none_or(|tried| now - tried >= HOME_EVERY || now < tried) {
+            self.upkeep.home_tried = Some(now);
+            self.come_home(now);
+        }
+        let mut result = self.look_at_store();
+        result = result.and_then(|()| self.release_held());
+        result = result.and_then(|()| self.send_digests(now));
         self.store_said(result);
         if self.board.store_fails() {
             // The sender could not note what it did.
@@ -94,7 +104,6 @@ impl Pipeline {
 
     /// Once a minute.
     pub(super) fn keep_up(&mut self, now: DateTime<Utc>) {
-        self.come_home(now);
         self.look_where_we_live();
         let polls: Vec<Polls> = std::mem::take(&mut self.upkeep.polls)
             .into_iter()
