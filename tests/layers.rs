@@ -47,6 +47,10 @@ const DOORS: &[(&str, &[&str])] = &[
     ("hyper", &["http", "sim"]),
     ("hyper_util", &["http", "sim"]),
     ("sd_notify", &["app"]),
+    ("listenfd", &["app"]),
+    ("bcrypt", &["http"]),
+    ("serde_saphyr", &["http"]),
+    ("x509_parser", &["http"]),
     ("anyhow", &["app", "cli", "main"]),
 ];
 

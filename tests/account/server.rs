@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hostwatch::http::{BuildInfo, Context, Reload, serve};
+use hostwatch::http::{BuildInfo, Context, Limits, Listener, Reload, serve};
 use hostwatch::metrics::{Encoder, Own, Settings};
 use hostwatch::model::{AccountBook, Collector};
 use hostwatch::state::Shared;
@@ -48,8 +48,19 @@ impl Answer {
 
 impl Server {
     pub async fn start(books: &[&AccountBook], lifecycle: bool) -> Self {
+        Self::start_with(books, lifecycle, Limits::default(), |listener| listener).await
+    }
+
+    /// The same with limits, and a change to its listener.
+    pub async fn start_with(
+        books: &[&AccountBook],
+        lifecycle: bool,
+        limits: Limits,
+        change: impl FnOnce(Listener) -> Listener,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
+        let listeners = vec![change(listener.into())];
         let mut encoder = Encoder::new(Settings::default());
         for book in books {
             encoder.refresh(book.state(), &Collector::ALL, read_at());
@@ -69,7 +80,7 @@ impl Server {
             clock: read_at,
         });
         let stop = CancellationToken::new();
-        let running = tokio::spawn(serve(vec![listener], Arc::clone(&context), stop.clone()));
+        let running = tokio::spawn(serve(listeners, limits, Arc::clone(&context), stop.clone()));
         Self { address, context, stop, running, reloads }
     }
 
