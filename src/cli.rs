@@ -45,7 +45,7 @@ pub enum Command {
     /// Simulate the provider alone, for tests and dry runs
     Simulate(Box<Simulate>),
     /// Check the configuration; exit 0, or 1 with every error, its file, key and remedy
-    CheckConfig(Config),
+    CheckConfig(CheckConfig),
     /// Print the reference of every metric: name, type, help, labels
     Metrics,
     /// Send one sample alert through the configured SMTP server
@@ -89,6 +89,16 @@ pub struct Simulate {
     pub provider: crate::sim::Args,
     #[command(flatten)]
     pub log: Log,
+}
+
+/// `check-config`
+#[derive(Debug, Args)]
+pub struct CheckConfig {
+    #[command(flatten)]
+    pub config: Config,
+    /// Check this web configuration too
+    #[arg(long = "web.config.file", value_name = "FILE")]
+    pub web_config_file: Option<PathBuf>,
 }
 
 /// `why`
@@ -200,6 +210,15 @@ pub struct Web {
     /// Address to listen on, HOST:PORT, [IPV6]:PORT, or :PORT for every address; may be repeated
     #[arg(long = "web.listen-address", value_name = "ADDRESS", default_value = LISTEN_ADDRESS)]
     pub listen_addresses: Vec<ListenAddress>,
+    /// Listen on the sockets that systemd passes, instead of addresses
+    #[arg(long = "web.systemd-socket", conflicts_with = "listen_addresses")]
+    pub systemd_socket: bool,
+    /// TLS, passwords and response headers, in the exporter toolkit's format (YAML); read anew when it changes
+    #[arg(long = "web.config.file", value_name = "FILE")]
+    pub config_file: Option<PathBuf>,
+    /// Scrapes served at one time, more are turned away (503); 0 for any number
+    #[arg(long = "web.max-requests", value_name = "N", default_value_t = 40)]
+    pub max_requests: usize,
     /// Path of the metrics
     #[arg(long = "web.telemetry-path", value_name = "PATH", default_value = "/metrics", value_parser = telemetry_path)]
     pub telemetry_path: String,
@@ -289,7 +308,8 @@ mod tests {
         let addresses: Vec<String> = run.web.listen_addresses.iter().map(ToString::to_string).collect();
         assert_eq!(addresses, ["127.0.0.1:10245"]);
         assert_eq!(run.web.telemetry_path, "/metrics");
-        assert!(!run.web.enable_lifecycle);
+        assert!(!run.web.enable_lifecycle && !run.web.systemd_socket);
+        assert_eq!((run.web.config_file, run.web.max_requests), (None, 40));
         assert_eq!((run.log.level, run.log.format), (telemetry::Level::Info, telemetry::Format::Logfmt));
         assert_eq!(run.config.file, PathBuf::from(CONFIG_FILE));
     }
@@ -304,6 +324,8 @@ mod tests {
             ":9001",
             "--web.telemetry-path=/probe/metrics",
             "--web.enable-lifecycle",
+            "--web.config.file=web.yml",
+            "--web.max-requests=0",
             "--log.level=debug",
             "--log.format=json",
         ])
@@ -316,6 +338,7 @@ mod tests {
         assert_eq!(addresses, ["[::1]:9000", ":9001"]);
         assert_eq!((run.config.file, run.web.telemetry_path), ("x.toml".into(), "/probe/metrics".to_owned()));
         assert!(run.web.enable_lifecycle);
+        assert_eq!((run.web.config_file, run.web.max_requests), (Some("web.yml".into()), 0));
         assert_eq!((run.log.level, run.log.format), (telemetry::Level::Debug, telemetry::Format::Json));
     }
 
@@ -343,7 +366,7 @@ mod tests {
 
     #[test]
     fn usage_errors_exit_with_2() {
-        let table: [&[&str]; 14] = [
+        let table: [&[&str]; 16] = [
             &[],
             &["fly"],
             &["run", "extra"],
@@ -351,6 +374,8 @@ mod tests {
             &["run", "--log.level=loud"],
             &["run", "--web.listen-address=nonsense"],
             &["run", "--web.telemetry-path=metrics"],
+            &["run", "--web.max-requests=-1"],
+            &["run", "--web.systemd-socket", "--web.listen-address=:1"],
             &["run", "--web.telemetry-path=/a\r\nb"],
             &["why"],
             &["silence", "*"],

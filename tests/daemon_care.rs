@@ -118,7 +118,9 @@ fn beyond_the_hourly_cap_one_summary_tells_the_rest_and_disconnect_mails_go_on()
     provider.set_vm(10001, "error");
     wait_for(&smtp, "main/vm_error/10001 opened");
     provider.set_vm(10002, "error");
-    until("it is held", || daemon.command(&["why", "main/vm_error/10002"]).1.contains("kept for the summary"));
+    until("it is held", || {
+        daemon.command(&["why", "main/vm_error/10002"]).1.contains("kept for the summary")
+    });
     provider.set_site("shop.example.com", "Error");
     provider.set_vm(10001, "active");
     provider.lasts_days(2);

@@ -50,6 +50,10 @@ const DOORS: &[(&str, &[&str])] = &[
     ("hyper_util", &["http", "sim"]),
     ("sd_notify", &["app"]),
     ("if_addrs", &["addresses"]),
+    ("listenfd", &["app"]),
+    ("bcrypt", &["http"]),
+    ("serde_saphyr", &["http"]),
+    ("x509_parser", &["http"]),
     ("anyhow", &["app", "cli", "main"]),
 ];
 

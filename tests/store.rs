@@ -216,7 +216,11 @@ fn mails_are_tried_again_or_dropped_by_hand() {
     assert_eq!(beside.retry(Which::One(99), later).unwrap(), 0);
     assert_ne!(store.data_version().unwrap(), version, "the daemon notices");
     assert!(store.retry_asked().unwrap().is_some());
-    assert_eq!(store.expire(later - hostwatch::store::GIVE_UP_AFTER, later).unwrap(), 1, "but not the revived");
+    assert_eq!(
+        store.expire(later - hostwatch::store::GIVE_UP_AFTER, later).unwrap(),
+        1,
+        "but not the revived"
+    );
     assert_eq!(store.claim(later).unwrap().unwrap().envelope, a.envelope);
     assert_eq!(beside.drop_mails(Which::All, later).unwrap(), 1, "not the one that is being sent");
     assert_eq!(store.outbox_summary().unwrap().by_state["withdrawn"], 1);
