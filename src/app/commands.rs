@@ -25,7 +25,7 @@ pub(super) fn complain(error: &anyhow::Error) {
 }
 
 /// Prints, and does not mind a reader that went away.
-fn print(text: &str) -> Result<()> {
+pub(super) fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
