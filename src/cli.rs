@@ -47,6 +47,8 @@ pub enum Command {
     Simulate(Box<Simulate>),
     /// Show the state of everything, as the running daemon knows it; exit 0 fine, 1 something needs you, 3 not known
     Status(Status),
+    /// Show what the provider's reports say of the balance to come; exit 0 fine, 1 a cut-off is near, 3 not known
+    Forecast(Forecast),
     /// Check the configuration; exit 0, or 1 with every error, its file, key and remedy
     CheckConfig(Config),
     /// Print the reference of every metric: name, type, help, labels
@@ -97,6 +99,20 @@ pub struct Status {
     #[arg(long, value_name = "URL", value_parser = web_address)]
     pub url: Option<Url>,
     /// Print the answer of the daemon's /api/v1/status as it is
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub screen: Screen,
+    #[command(flatten)]
+    pub config: Config,
+}
+
+/// `forecast`
+#[derive(Debug, Args)]
+pub struct Forecast {
+    /// Only this account
+    pub account: Option<String>,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]

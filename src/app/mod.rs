@@ -4,9 +4,11 @@ mod board;
 mod commands;
 mod daemon;
 mod demo;
+mod forecast;
 mod mailroom;
 mod observer;
 mod pipeline;
+mod provider;
 mod screen;
 mod sender;
 mod simulate;
@@ -33,6 +35,7 @@ pub fn main(cli: Cli) -> ExitCode {
         Command::Demo(demo) => in_runtime(&demo.log.clone(), demo::run(demo)),
         Command::Simulate(simulate) => in_runtime(&simulate.log.clone(), simulate::run(*simulate)),
         Command::Status(status) => return answered(in_quiet_runtime(status::run(status))),
+        Command::Forecast(forecast) => return answered(in_quiet_runtime(forecast::run(forecast))),
         Command::CheckConfig(config) => commands::check_config(&config.file),
         Command::Metrics => commands::metrics(),
         Command::TestEmail(config) => in_quiet_runtime(commands::test_email(config.file)),

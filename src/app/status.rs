@@ -9,7 +9,7 @@ use super::screen;
 use crate::cli::{self, CONFIG_FILE, LISTEN_ADDRESS};
 use crate::config::{self, Environment};
 use crate::control::{self, Door};
-use crate::terminal::{Answer, Status};
+use crate::terminal::{Answer, Status, harmless_json};
 
 /// Prints the status; the answer is the daemon's verdict.
 pub(super) async fn run(args: cli::Status) -> Result<Answer> {
@@ -21,7 +21,7 @@ pub(super) async fn run(args: cli::Status) -> Result<Answer> {
         )
     })?;
     if args.json {
-        print(&format!("{}\n", String::from_utf8_lossy(&json).trim_end()))?;
+        print(&format!("{}\n", harmless_json(String::from_utf8_lossy(&json).trim_end())))?;
     } else {
         print(&status.text(screen::style(args.screen)))?;
     }

@@ -181,7 +181,9 @@ impl Status {
         });
         let rows: Vec<Vec<Cell>> = rows.collect();
         if !rows.is_empty() {
-            sheet.table(2, &COLUMNS, &rows);
+            // What nothing would buy needs no column.
+            let columns = if billing.disconnect_at.is_some() { &COLUMNS[..] } else { &COLUMNS[..3] };
+            sheet.table(2, columns, &rows);
             let others = billing.orders_with_charges.saturating_sub(rows.len());
             if others > 0 {
                 sheet.text(2, words::count(others, "other order", "other orders"), Tone::Faint);

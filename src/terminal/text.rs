@@ -33,6 +33,24 @@ pub fn plain(text: &str) -> String {
     out
 }
 
+/// JSON that says the same and that a terminal does not obey: what JSON leaves unescaped within its
+/// strings and should not reach a terminal is escaped.
+pub fn harmless_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        let layout = matches!(c, '\n' | '\r' | '\t');
+        if (c.is_control() && !layout) || is_unseen(c) {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
 /// A name as `plain`, and words where nothing is left of it.
 pub fn name(text: &str) -> String {
     let name = plain(text);
@@ -134,6 +152,14 @@ mod tests {
             assert_eq!(plain(text), want, "{text:?}");
         }
         assert_eq!(name("\u{7}"), "(no name)");
+    }
+
+    #[test]
+    fn json_means_the_same_and_is_harmless() {
+        let value = serde_json::json!({"name": "a\u{9b}31m\u{202e}\u{e0041}\u{1b}\u{7f}имя", "n": [1, null]});
+        let json = harmless_json(&serde_json::to_string_pretty(&value).unwrap());
+        assert!(json.contains(r"a\u009b31m\u202e\udb40\udc41\u001b\u007fимя"), "{json}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap(), value);
     }
 
     #[test]
