@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use url::Url;
 
 use crate::telemetry;
 
@@ -44,6 +45,10 @@ pub enum Command {
     Demo(Demo),
     /// Simulate the provider alone, for tests and dry runs
     Simulate(Box<Simulate>),
+    /// Show the state of everything, as the running daemon knows it; exit 0 fine, 1 something needs you, 3 not known
+    Status(Status),
+    /// Show what the provider's reports say of the balance to come; exit 0 fine, 1 a cut-off is near, 3 not known
+    Forecast(Forecast),
     /// Check the configuration; exit 0, or 1 with every error, its file, key and remedy
     CheckConfig(CheckConfig),
     /// Print the reference of every metric: name, type, help, labels
@@ -99,6 +104,35 @@ pub struct CheckConfig {
     /// Check this web configuration too
     #[arg(long = "web.config.file", value_name = "FILE")]
     pub web_config_file: Option<PathBuf>,
+}
+
+/// `status`
+#[derive(Debug, Args)]
+pub struct Status {
+    /// Address of the daemon's pages; without it the socket beside its store is asked, else this machine's port 10245
+    #[arg(long, value_name = "URL", value_parser = web_address)]
+    pub url: Option<Url>,
+    /// Print the answer of the daemon's /api/v1/status as it is
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub screen: Screen,
+    #[command(flatten)]
+    pub config: Config,
+}
+
+/// `forecast`
+#[derive(Debug, Args)]
+pub struct Forecast {
+    /// Only this account
+    pub account: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub screen: Screen,
+    #[command(flatten)]
+    pub config: Config,
 }
 
 /// `why`
@@ -204,6 +238,22 @@ pub struct Config {
     pub file: PathBuf,
 }
 
+/// How text is shown.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Screen {
+    /// Colours: auto is on a terminal, and not where NO_COLOR is set
+    #[arg(long = "color", value_name = "WHEN", default_value = "auto")]
+    pub colour: Colour,
+}
+
+/// When text has colours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Colour {
+    Auto,
+    Always,
+    Never,
+}
+
 /// The HTTP side, with the names of the Prometheus exporter toolkit.
 #[derive(Debug, Args)]
 pub struct Web {
@@ -287,6 +337,12 @@ fn telemetry_path(text: &str) -> Result<String, &'static str> {
     Err("expected a path of letters, digits and '/-._~', such as /metrics")
 }
 
+fn web_address(text: &str) -> Result<Url, &'static str> {
+    let url =
+        text.parse::<Url>().ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    url.ok_or("expected an address such as http://127.0.0.1:10245")
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -366,8 +422,10 @@ mod tests {
 
     #[test]
     fn usage_errors_exit_with_2() {
-        let table: [&[&str]; 16] = [
+        let table: [&[&str]; 18] = [
             &[],
+            &["status", "--url=ftp://x"],
+            &["status", "--color=loud"],
             &["fly"],
             &["run", "extra"],
             &["run", "--no-such-flag"],

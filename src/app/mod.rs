@@ -6,12 +6,16 @@ mod commands;
 mod control;
 mod daemon;
 mod demo;
+mod forecast;
 mod listen;
 mod mailroom;
 mod observer;
 mod pipeline;
+mod provider;
+mod screen;
 mod sender;
 mod simulate;
+mod status;
 mod wake;
 
 use std::path::Path;
@@ -24,10 +28,12 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::{Cli, Command, Log, Run};
 use crate::config::{self, Environment, Settings};
 use crate::telemetry;
+use crate::terminal::Answer;
 use daemon::{ReadSettings, Start};
 use listen::Front;
 
-/// Runs a command; 0 when all went well, 1 after telling what did not.
+/// Runs a command; 0 when all went well, 1 after telling what did not. Commands that answer a question have
+/// exit statuses of their own ([`Answer`]).
 pub fn main(cli: Cli) -> ExitCode {
     let result = match cli.command {
         Command::Run(run) => in_runtime(&run.log.clone(), self::run(run)),
@@ -36,6 +42,8 @@ pub fn main(cli: Cli) -> ExitCode {
         Command::CheckConfig(check) => {
             commands::check_config(&check.config.file, check.web_config_file.as_deref())
         }
+        Command::Status(status) => return answered(in_quiet_runtime(status::run(status))),
+        Command::Forecast(forecast) => return answered(in_quiet_runtime(forecast::run(forecast))),
         Command::Metrics => commands::metrics(),
         Command::TestEmail(config) => in_quiet_runtime(commands::test_email(config.file)),
         Command::Incidents(config) => commands::incidents(&config.file),
@@ -53,12 +61,21 @@ pub fn main(cli: Cli) -> ExitCode {
     }
 }
 
+/// Without an answer nothing is known.
+fn answered(result: Result<Answer>) -> ExitCode {
+    let answer = result.unwrap_or_else(|error| {
+        commands::complain(&error);
+        Answer::Unknown
+    });
+    ExitCode::from(answer.code())
+}
+
 fn in_runtime(log: &Log, work: impl Future<Output = Result<()>>) -> Result<()> {
     telemetry::init(log.level, log.format)?;
     in_quiet_runtime(work)
 }
 
-fn in_quiet_runtime(work: impl Future<Output = Result<()>>) -> Result<()> {
+fn in_quiet_runtime<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("starting the runtime")?;
     let result = runtime.block_on(work);
