@@ -179,6 +179,13 @@ impl Daemon {
     }
 
     pub fn start_with(provider: &Provider, smtp: SocketAddr, extra: &str) -> Self {
+        let mut daemon = Self::prepare(provider, smtp, extra);
+        daemon.run();
+        daemon
+    }
+
+    /// The same, not started yet.
+    pub fn prepare(provider: &Provider, smtp: SocketAddr, extra: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let config = format!(
             r#"
@@ -218,10 +225,7 @@ path = "{1}/hostwatch.db"
             directory.path().display()
         );
         std::fs::write(directory.path().join("hostwatch.toml"), config).unwrap();
-        let mut daemon =
-            Self { directory, log: Log::default(), address: ([127, 0, 0, 1], 0).into(), child: None };
-        daemon.run();
-        daemon
+        Self { directory, log: Log::default(), address: ([127, 0, 0, 1], 0).into(), child: None }
     }
 
     pub fn config(&self) -> PathBuf {
@@ -230,8 +234,20 @@ path = "{1}/hostwatch.db"
 
     /// Starts it, again or for the first time.
     pub fn run(&mut self) {
-        let mut child = Process::new(env!("CARGO_BIN_EXE_hostwatch"))
-            .args(["run", "--web.listen-address=127.0.0.1:0", "--web.enable-lifecycle", "--config.file"])
+        self.run_with(&["--web.listen-address=127.0.0.1:0"]);
+    }
+
+    /// The same with flags that say where to listen.
+    pub fn run_with(&mut self, flags: &[&str]) {
+        let mut command = Process::new(env!("CARGO_BIN_EXE_hostwatch"));
+        command.arg("run").args(flags);
+        self.run_as(command);
+    }
+
+    /// The same by a command that only lacks the configuration.
+    pub fn run_as(&mut self, mut command: Process) {
+        let mut child = command
+            .args(["--web.enable-lifecycle", "--config.file"])
             .arg(self.config())
             .env_clear()
             .current_dir(self.directory.path())
