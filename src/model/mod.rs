@@ -5,6 +5,7 @@ pub mod book;
 pub mod changes;
 pub mod forecast;
 pub mod ids;
+pub mod moments;
 pub mod money;
 pub mod pattern;
 pub mod resources;
@@ -17,6 +18,7 @@ pub use book::{AccountBook, Observed, Seen, Shown};
 pub use ids::{
     AccountName, ContainerId, CronJobId, DatabaseId, IpId, OrderId, SiteId, SshKeyId, TariffId, VmId,
 };
+pub use moments::Moments;
 pub use money::Money;
 pub use resources::{Container, CronJob, Database, Ip, Resource, Site, SshKey, Vm, VmIp};
 pub use snapshot::{
