@@ -53,6 +53,16 @@ impl<'a> Step<'a> {
         Self { incidents, unsent, overlays, started, now, unwatched: None, parts: Parts::default() }
     }
 
+    /// Puts right what was noted before the clock was set back.
+    pub(super) fn heed_clock(&mut self) {
+        let now = self.now;
+        for incident in self.incidents.values().filter(|incident| incident.is_ahead(now)) {
+            let mut incident = incident.clone();
+            incident.pull_back(now);
+            self.put(incident);
+        }
+    }
+
     /// Why no mail of this incident goes out now, where somebody silenced it.
     pub(super) fn silenced(&self, incident: &Incident) -> Option<String> {
         let silence = self.overlays.silence(incident, self.now)?;
@@ -262,8 +272,14 @@ impl<'a> Step<'a> {
                 if incident.streak >= settings.recover_polls {
                     incident.folded_into = None;
                     incident.streak = 0;
-                    incident.reason = "still wrong after its cause ended".to_owned();
-                    self.tell(incident, Event::Opened);
+                    if self.started {
+                        incident.reason = "still wrong after its cause ended".to_owned();
+                        self.tell(incident, Event::Opened);
+                    } else {
+                        incident.announced = false;
+                        incident.reason = "waits for the first-start mail".to_owned();
+                        self.decide(incident);
+                    }
                 } else {
                     self.put(incident);
                 }
