@@ -164,7 +164,14 @@ impl<'a> Step<'a> {
             let settled = matches!(incident.phase, Phase::Firing | Phase::Resolved);
             if settled && self.now - incident.last_change >= Duration::minutes(FLAPPING_QUIET_MINUTES) {
                 incident.flapping = false;
+                // Or the next change might be the fourth again, told twice for one episode.
+                incident.changes.clear();
                 incident.reason = "stable for half an hour after changing again and again".to_owned();
+                if let Some(root) = &incident.folded_into {
+                    incident.reason.push_str(&format!("; no mail: {root} speaks for it"));
+                    self.decide(incident);
+                    return;
+                }
                 let event = if incident.phase.is_open() { Event::Opened } else { Event::Resolved };
                 self.tell(incident, event);
             }
@@ -342,8 +349,8 @@ impl<'a> Step<'a> {
                 incident.reason = "went away before it was confirmed: no mail".to_owned();
                 self.decide(incident);
             }
-            // Several listings read at once may each miss a resource that is gone: one observation.
-            Phase::Recovering if gone && incident.last_observed == self.now => {}
+            // Several listings read at once may each say so, as of a resource that is gone: one observation.
+            Phase::Recovering if incident.last_observed == self.now => {}
             Phase::Firing | Phase::Recovering => {
                 incident.last_observed = self.now;
                 if incident.phase == Phase::Firing {
