@@ -279,13 +279,16 @@ impl<'a> Step<'a> {
                 if incident.streak >= settings.recover_polls {
                     incident.folded_into = None;
                     incident.streak = 0;
-                    if self.started {
-                        incident.reason = "still wrong after its cause ended".to_owned();
-                        self.tell(incident, Event::Opened);
-                    } else {
+                    incident.reason = "still wrong after its cause ended".to_owned();
+                    if !self.started {
                         incident.announced = false;
-                        incident.reason = "waits for the first-start mail".to_owned();
+                        incident.reason.push_str("; waits for the first-start mail");
                         self.decide(incident);
+                    } else if incident.flapping {
+                        incident.reason.push_str("; no mail: it changes again and again");
+                        self.decide(incident);
+                    } else {
+                        self.tell(incident, Event::Opened);
                     }
                 } else {
                     self.put(incident);
