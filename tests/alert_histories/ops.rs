@@ -24,6 +24,8 @@ pub enum Op {
         /// The poll of all sites ends with this container's.
         ended: bool,
     },
+    /// The poll of sites ends and has read none, for want of containers.
+    NoSites,
     Report(Bill),
     Fails(Collector, FailureKind),
     /// Minutes go by, with a tick each, or as many as are worth it.
