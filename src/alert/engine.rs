@@ -271,17 +271,22 @@ impl Engine {
         let mut all: BTreeMap<Key, Item> = BTreeMap::new();
         for key in step.keys() {
             let Some(incident) = step.get(&key) else { continue };
-            let silenced = step.silenced(incident).is_some();
-            if !incident.phase.is_open() || key.kind == Kind::Disconnect || incident.announced || silenced {
+            if !incident.phase.is_open() || key.kind == Kind::Disconnect || incident.announced {
                 continue;
             }
+            let silenced = step.silenced(incident);
             let mut incident = incident.clone();
+            if let Some(why) = silenced {
+                incident.reason = format!("not in the first-start mail: {why}");
+                step.decide(incident);
+                continue;
+            }
             incident.announced = true;
             incident.pre_existing = true;
             incident.last_mailed = Some(now);
             incident.reason = "known at the first start: listed in the first-start mail".to_owned();
             all.insert(key, Item::new(&incident, Event::Started, now));
-            step.put(incident);
+            step.decide(incident);
         }
         // By recipient: what each is told of, and of which accounts.
         let mut by_recipient: BTreeMap<String, (BTreeSet<AccountName>, Vec<Item>)> = BTreeMap::new();

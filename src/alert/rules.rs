@@ -205,10 +205,10 @@ impl Judge<'_> {
     }
 
     /// What no listing shows is gone: true of VMs and containers, and of sites once those of every
-    /// container were read; another container's may not have been since the start.
+    /// container were read whole; another container's may not have been since the start.
     fn shows_whole_account<T: Watched>(&self) -> bool {
         let read = |container: &Container| {
-            self.state.sites.get(&container.id).is_some_and(|listing| listing.read_at.is_some())
+            self.state.sites.get(&container.id).is_some_and(|listing| listing.complete)
         };
         let containers = &self.state.containers;
         T::SORT != "site" || (containers.complete && containers.rows.iter().all(read))
@@ -284,7 +284,10 @@ impl Judge<'_> {
                 "container" => {
                     self.state.containers.rows.iter().any(|row| !row.is_well() && of(row.state.as_str()))
                 }
-                _ => self.state.all_sites().any(|site| !site.is_well() && of(site.state.as_str())),
+                _ => {
+                    !self.shows_whole_account::<T>()
+                        || self.state.all_sites().any(|site| !site.is_well() && of(site.state.as_str()))
+                }
             };
             if !still_there {
                 findings.push(self.again(incident, Verdict::Good, "no longer seen".to_owned()));

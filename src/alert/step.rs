@@ -211,6 +211,15 @@ impl<'a> Step<'a> {
         self.put(incident);
     }
 
+    /// Keeps an incident; its reason is a decision where it is a new one.
+    pub(super) fn keep(&mut self, incident: Incident) {
+        if self.get(&incident.key).is_some_and(|old| old.reason == incident.reason) {
+            self.put(incident);
+        } else {
+            self.decide(incident);
+        }
+    }
+
     /// Unsent rungs of this incident, withdrawn for a newer one.
     pub(super) fn withdraw_older(&mut self, incident: &mut Incident) {
         let rung = |(key, event): &(Key, Event)| {
@@ -271,8 +280,14 @@ impl<'a> Step<'a> {
         settings: &Settings,
     ) {
         let held = (self.now - incident.held_since).to_std().unwrap_or_default();
-        if incident.streak < settings.confirm_polls.max(1) || held < hold {
-            self.put(incident);
+        let polls = settings.confirm_polls.max(1);
+        if incident.streak < polls || held < hold {
+            incident.reason = if incident.streak < polls {
+                format!("seen wrong {} of {polls} times", incident.streak)
+            } else {
+                format!("no mail yet: it has to last for {} min", hold.as_secs() / 60)
+            };
+            self.keep(incident);
             return;
         }
         incident.enter(Phase::Firing, self.now);

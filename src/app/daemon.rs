@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
-use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -27,7 +26,7 @@ use crate::metrics::{Encoder, Own};
 use crate::model::{AccountBook, AccountName, Snapshot};
 use crate::state::Shared;
 use crate::store::{Opened, Store};
-use crate::{addresses, api, cli, clock};
+use crate::{addresses, api, clock};
 
 /// How long everything may take to end once asked to.
 const DRAIN: Duration = Duration::from_secs(4);
@@ -38,32 +37,11 @@ pub(super) type ReadSettings = Arc<dyn Fn() -> Result<Settings, String> + Send +
 /// What a daemon is started with.
 pub(super) struct Start {
     pub(super) settings: Settings,
-    pub(super) listeners: Vec<TcpListener>,
+    pub(super) listeners: Vec<http::Listener>,
     pub(super) store: Opened,
     pub(super) telemetry_path: String,
     pub(super) lifecycle: bool,
     pub(super) read_settings: ReadSettings,
-}
-
-/// Binds every address.
-///
-/// # Errors
-/// With the address, and what to do when it is taken.
-pub(super) async fn listen(addresses: &[cli::ListenAddress]) -> Result<Vec<TcpListener>> {
-    let mut listeners = Vec::new();
-    for address in addresses {
-        let host = if address.host.is_empty() { "::" } else { address.host.as_str() };
-        let bound = TcpListener::bind((host, address.port)).await;
-        let bound = match bound {
-            // A machine without IPv6 still has every IPv4 address.
-            Err(_) if address.host.is_empty() => TcpListener::bind(("0.0.0.0", address.port)).await,
-            other => other,
-        };
-        listeners.push(bound.with_context(|| {
-            format!("cannot listen on {address}; another may hold it: choose one with --web.listen-address")
-        })?);
-    }
-    Ok(listeners)
 }
 
 /// Runs the daemon until `stop`.
@@ -119,7 +97,7 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
         clock: clock::now,
     };
     let mut tasks = JoinSet::new();
-    tasks.spawn(http::serve(listeners, Arc::new(context), stop.child_token()));
+    tasks.spawn(http::serve(listeners, http::Limits::default(), Arc::new(context), stop.child_token()));
 
     let (messages, inbox) = mpsc::channel(256);
     let books: BTreeMap<AccountName, AccountBook> = accounts

@@ -82,6 +82,12 @@ pub fn load(path: Option<&Path>, env: &Environment) -> Result<Settings, Errors> 
     }
 }
 
+/// Where the store is, however wrong the rest may be: for commands that only look for a daemon. `None`
+/// where the file cannot be read at all.
+pub fn find_store(path: Option<&Path>, env: &Environment) -> Option<PathBuf> {
+    read(path, env, &mut Findings::default()).map(|settings| settings.store_path)
+}
+
 fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Option<Settings> {
     let sources = sources::read(path, env, findings)?;
     let tree = Tree::check(&sources, findings);

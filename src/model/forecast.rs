@@ -189,10 +189,16 @@ pub fn order_costs(report: &Report, from: DateTime<Utc>) -> Vec<OrderCost> {
     if let Some(at) = cut_off {
         // Only the dearest are ever named; walking the report for each of 10,000 orders would not do.
         for cost in costs.iter_mut().take(5) {
-            cost.buys_days = first_unpaid_without(report, cost.index).map(|later| (later - at).num_days());
+            cost.buys_days = days_bought(report, cost.index, at);
         }
     }
     costs
+}
+
+/// By how many days the disconnect at `at` moves back without an order (an index into `Report::orders`);
+/// `None` where it would go past the report's end.
+pub fn days_bought(report: &Report, order: u32, at: DateTime<Utc>) -> Option<i64> {
+    first_unpaid_without(report, order).map(|later| (later - at).num_days())
 }
 
 /// All charges within the horizon, a day.

@@ -8,6 +8,7 @@ pub mod home;
 pub mod ids;
 pub mod money;
 pub mod pattern;
+pub mod pay_by;
 pub mod resources;
 pub mod snapshot;
 pub mod states;
@@ -20,6 +21,7 @@ pub use ids::{
     AccountName, ContainerId, CronJobId, DatabaseId, IpId, OrderId, SiteId, SshKeyId, TariffId, VmId,
 };
 pub use money::Money;
+pub use pay_by::PayBy;
 pub use resources::{Container, CronJob, Database, Ip, Resource, Site, SshKey, Vm, VmIp};
 pub use snapshot::{
     AccountState, Billing, Charges, Collector, CollectorStatus, Failure, FailureKind, Group, Listing,

@@ -66,6 +66,7 @@ impl Auditor {
             *streaks = match sign {
                 Sign::Bad => Streaks { good: 0, bad: streaks.bad + 1 },
                 Sign::Good => Streaks { good: streaks.good + 1, bad: 0 },
+                Sign::Perhaps => Streaks { good: streaks.good + 1, ..*streaks },
             };
         }
         for id in &outcome.withdraw {
@@ -140,8 +141,11 @@ impl Auditor {
 
     fn is_known(&self, key: &Key, number: u32, depth: usize) -> Result<(), String> {
         let Some(episode) = self.episodes.get(&(key.clone(), number)) else { return Ok(()) };
-        let mailed = episode.told.iter().any(|(_, mail)| !self.withdrawn.contains(mail));
-        if !episode.confirmed || mailed {
+        let mailed = |episode: &Episode| episode.told.iter().any(|(_, mail)| !self.withdrawn.contains(mail));
+        // Of the disconnect a newer mail replaces an unsent older one.
+        let newer = self.episodes.range((key.clone(), number)..).take_while(|((other, _), _)| other == key);
+        let replaced = key.kind == Kind::Disconnect && newer.map(|(_, later)| later).any(mailed);
+        if !episode.confirmed || mailed(episode) || replaced {
             return Ok(());
         }
         let said = |words: &str| episode.reasons.iter().any(|reason| reason.contains(words));
@@ -172,7 +176,15 @@ impl Auditor {
     /// Every change of an incident comes with a reason.
     fn has_reason(&self, incident: &Incident, old: Option<&Incident>, outcome: &Outcome) {
         let state = |one: &Incident| {
-            (one.phase, one.episode, one.severity, one.flapping, one.folded_into.clone(), one.reminders)
+            (
+                one.phase,
+                one.episode,
+                one.severity,
+                one.announced,
+                one.flapping,
+                one.folded_into.clone(),
+                one.reminders,
+            )
         };
         let fresh = Incident::new(incident.key.clone(), incident.severity, incident.since);
         if state(incident) == state(old.unwrap_or(&fresh)) {
@@ -197,12 +209,12 @@ impl Auditor {
             return;
         }
         if was.is_open() && incident.phase == Phase::Resolved {
-            assert_eq!(seen, Some(Sign::Good), "{key} is closed by {input:?}");
+            assert!(is_good(seen), "{key} is closed by {input:?}");
             let enough = self.settings.recover_polls;
             assert!(streaks.good >= enough, "{key} is closed after {} of {enough}", streaks.good);
         }
         if was == Phase::Pending && incident.phase == Phase::Resolved {
-            assert_eq!(seen, Some(Sign::Good), "{key} is dropped by {input:?}");
+            assert!(is_good(seen), "{key} is dropped by {input:?}");
         }
         if !was.is_open() && incident.phase.is_open() && key.kind != Kind::Disconnect {
             let by_time = key.kind == Kind::CollectorFailing && matches!(input, Input::Tick);
@@ -277,4 +289,8 @@ impl Auditor {
             self.rung = None;
         }
     }
+}
+
+fn is_good(seen: Option<Sign>) -> bool {
+    matches!(seen, Some(Sign::Good | Sign::Perhaps))
 }

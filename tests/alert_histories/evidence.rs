@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Duration, Utc};
 use hostwatch::alert::{Key, Kind};
-use hostwatch::model::{AccountBook, Collector, FailureKind, Group};
+use hostwatch::model::{Collector, FailureKind, Group};
 
 use crate::life::name;
-use crate::ops::{CONTAINERS, Op, Rows, SITES, VMS};
+use crate::ops::{Bill, CONTAINERS, Op, Rows, SITES, VMS};
 
 /// What one step showed.
 pub type Evidence = BTreeMap<Key, Sign>;
@@ -18,6 +18,8 @@ pub enum Sign {
     Bad,
     /// Seen right, or gone from a listing that shows everything.
     Good,
+    /// Gone from the listing that had it; whether it moved is more than this witness knows.
+    Perhaps,
 }
 
 /// Remembers what a reading alone does not tell.
@@ -25,12 +27,16 @@ pub enum Sign {
 pub struct Witness {
     /// Where a site was seen last.
     homes: BTreeMap<u64, u64>,
+    /// Sites last seen in the state that nobody knows.
+    thawing: BTreeSet<u64>,
     rejected: BTreeSet<Collector>,
+    /// When the account is cut off, as last reported.
+    cut_off: Option<DateTime<Utc>>,
 }
 
 impl Witness {
     /// What this shows. Of an incident that is not in it, it shows nothing.
-    pub fn look(&mut self, op: &Op, _book: &AccountBook, _now: DateTime<Utc>) -> Evidence {
+    pub fn look(&mut self, op: &Op, now: DateTime<Utc>) -> Evidence {
         let mut evidence = Evidence::new();
         match op {
             Op::Vms { rows, complete } => {
@@ -46,12 +52,10 @@ impl Witness {
                     let left = |home: u64| rows.iter().any(|&(id, _)| id == home);
                     for id in SITES {
                         if rows.is_empty() || self.homes.get(&id).is_some_and(|&home| !left(home)) {
-                            self.homes.remove(&id);
-                            sign(&mut evidence, id, &site("gone"));
+                            self.gone(&mut evidence, id);
                         }
                     }
-                    // The state of sites that nobody knows went with the last of them.
-                    unknown(&mut evidence, "site", &Vec::new(), rows.is_empty(), &["Thawing"]);
+                    self.still_thaws(&mut evidence, true);
                 }
                 self.ended(&mut evidence, Collector::Containers, None);
             }
@@ -59,23 +63,42 @@ impl Witness {
                 for &(id, state) in rows {
                     self.homes.insert(id, *home);
                     sign(&mut evidence, id, &site(state));
+                    self.thawing.remove(&id);
+                    if state == "Thawing" {
+                        self.thawing.insert(id);
+                    }
                 }
                 for id in SITES.into_iter().filter(|id| *complete && rows.iter().all(|row| row.0 != *id)) {
                     // Elsewhere it may be well or not: this listing says nothing of it.
                     if self.homes.get(&id).is_none_or(|known| known == home) {
-                        self.homes.remove(&id);
-                        sign(&mut evidence, id, &site("gone"));
+                        self.gone(&mut evidence, id);
                     }
                 }
-                unknown(&mut evidence, "site", rows, *complete, &["Thawing"]);
+                if rows.iter().any(|row| row.1 == "Thawing") {
+                    evidence.insert(Key::new(&name(), Kind::UnknownState, "site:Thawing"), Sign::Bad);
+                } else {
+                    self.still_thaws(&mut evidence, *complete);
+                }
                 if *ended {
                     self.ended(&mut evidence, Collector::Sites, None);
                 }
             }
             Op::Report(bill) => {
-                let clear = if bill.is_all_clear() { Sign::Good } else { Sign::Bad };
+                self.cut_off = match bill {
+                    Bill::CutIn(hours) => Some(now + Duration::hours(*hours)),
+                    Bill::RunsOut => Some(now + Duration::days(3)),
+                    Bill::UsedUp => Some(now + Duration::days(1)),
+                    _ => self.cut_off,
+                };
+                let clear = match bill {
+                    Bill::Rich | Bill::Dropped | Bill::Suspended => true,
+                    // It has to look as far as the date that is known.
+                    Bill::Short => self.cut_off.is_none_or(|date| date <= now + Duration::days(2)),
+                    Bill::CutIn(_) | Bill::RunsOut | Bill::UsedUp | Bill::Unreadable => false,
+                };
+                let clear = if clear { Sign::Good } else { Sign::Bad };
                 evidence.insert(Key::account_wide(&name(), Kind::Disconnect), clear);
-                let suspended = *bill == crate::ops::Bill::Suspended;
+                let suspended = *bill == Bill::Suspended;
                 let order = if suspended { Sign::Bad } else { Sign::Good };
                 evidence.insert(Key::new(&name(), Kind::OrderSuspended, 7), order);
                 self.ended(&mut evidence, Collector::ExpectedBalance, None);
@@ -84,6 +107,20 @@ impl Witness {
             Op::Wait(_) | Op::Restart(_) | Op::Clock(_) | Op::Smtp(_) | Op::Silence { .. } | Op::Ack => {}
         }
         evidence
+    }
+
+    fn gone(&mut self, evidence: &mut Evidence, site: u64) {
+        self.homes.remove(&site);
+        self.thawing.remove(&site);
+        let gone = self::site("gone").into_iter().map(|(kind, _)| (kind, Sign::Perhaps));
+        sign(evidence, site, &gone.collect());
+    }
+
+    /// One listing is not every listing: the state is gone when no site was last seen in it.
+    fn still_thaws(&self, evidence: &mut Evidence, complete: bool) {
+        if complete && self.thawing.is_empty() {
+            evidence.insert(Key::new(&name(), Kind::UnknownState, "site:Thawing"), Sign::Good);
+        }
     }
 
     /// A new start knows nothing of how polls went before.

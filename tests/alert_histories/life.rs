@@ -59,6 +59,9 @@ impl Life {
                 let read = Read::Containers(Rows { rows, complete: *complete });
                 self.read(op, Collector::Containers, read, true);
             }
+            // Nobody asks for the sites of a container that is not listed.
+            Op::Sites { home, .. } if self.book.state().containers.get(ContainerId::new(*home)).is_none() => {
+            }
             Op::Sites { home, rows, complete, ended } => {
                 let rows = rows.iter().map(|&(id, state)| site(id, *home, state)).collect();
                 let read = Read::Sites(ContainerId::new(*home), Rows { rows, complete: *complete });
@@ -70,7 +73,7 @@ impl Life {
             }
             Op::Fails(collector, kind) => {
                 self.later(Duration::seconds(1));
-                let evidence = self.witness.look(op, &self.book, self.now);
+                let evidence = self.witness.look(op, self.now);
                 let failure = Failure { kind: *kind, message: "it did not work".into() };
                 self.end(*collector, Some(failure), true);
                 let input = Input::Poll { account: name(), observed: Vec::new(), ended: Some(*collector) };
@@ -119,7 +122,7 @@ impl Life {
 
     fn read(&mut self, op: &Op, collector: Collector, read: Read, ended: bool) {
         self.later(Duration::seconds(20));
-        let evidence = self.witness.look(op, &self.book, self.now);
+        let evidence = self.witness.look(op, self.now);
         let observed = self.book.apply(read, self.now);
         self.end(collector, None, ended);
         let ended = ended.then_some(collector);

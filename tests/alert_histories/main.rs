@@ -72,7 +72,9 @@ fn whole_life(settings: Settings, history: &[Op], last: &Truth) {
     for op in history {
         life.live(op);
     }
-    life.auditor.nobody_is_left_in_the_dark(life.engine.incidents());
+    if life.engine.is_started() {
+        life.auditor.nobody_is_left_in_the_dark(life.engine.incidents());
+    }
 
     // Now it stays as it is, longer than anything waits; mail goes out and nobody has silenced anything.
     life.end_silences();
@@ -113,7 +115,7 @@ fn what_is_wrong_is_known(life: &Life, last: &Truth) {
                 let key = Key::new(&name(), kind, id);
                 let excluded = kind == hostwatch::alert::Kind::VmError
                     && !life.settings.covers(kind, &format!("vm-{id}"));
-                if sign == evidence::Sign::Good || !life.settings.enabled(kind) || excluded {
+                if sign != evidence::Sign::Bad || !life.settings.enabled(kind) || excluded {
                     continue;
                 }
                 let incident = life.engine.incidents().get(&key);

@@ -63,13 +63,6 @@ pub enum Bill {
     Suspended,
 }
 
-impl Bill {
-    /// Proof that no disconnect is ahead, whatever was known.
-    pub fn is_all_clear(self) -> bool {
-        matches!(self, Self::Rich | Self::Dropped | Self::Suspended)
-    }
-}
-
 pub const VMS: [u64; 3] = [1, 2, 3];
 pub const CONTAINERS: [u64; 2] = [10, 11];
 pub const SITES: [u64; 3] = [100, 101, 102];
