@@ -17,6 +17,7 @@ use super::pipeline::Message;
 use super::pulse::Pulse;
 use crate::collect::{self, Plan, Update};
 use crate::config::{Account, Settings};
+use crate::failpoint;
 use crate::heartbeat::Heartbeat;
 use crate::mail::transport::Transport;
 use crate::metrics::Own;
@@ -209,7 +210,7 @@ impl SecretFiles {
     pub(super) async fn changed(&self) {
         let mut seen = None;
         loop {
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(LOOK_EVERY / failpoint::haste()).await;
             let now: Vec<Option<Stamp>> = self.0.iter().map(|(path, _)| stamp(path)).collect();
             let same = now.iter().eq(self.0.iter().map(|(_, stamp)| stamp));
             if !same && seen.as_ref() == Some(&now) {
