@@ -1,5 +1,6 @@
 //! hostwatch: watches an account at a hosting provider. See ARCHITECTURE.md for the layers.
 
+pub mod addresses;
 pub mod alert;
 pub mod api;
 pub mod app;
@@ -8,6 +9,9 @@ pub mod cli;
 pub mod clock;
 pub mod collect;
 pub mod config;
+pub mod control;
+pub mod failpoint;
+pub mod heartbeat;
 pub mod http;
 pub mod mail;
 pub mod metrics;
@@ -17,3 +21,4 @@ pub mod sim;
 pub mod state;
 pub mod store;
 pub mod telemetry;
+pub mod terminal;

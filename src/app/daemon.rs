@@ -1,67 +1,46 @@
 //! The daemon put together: listeners, store, engine, collectors, sender; started, reloaded, stopped.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
-use tokio::net::TcpListener;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::board::Board;
+use super::board::{Board, lock};
 use super::mailroom::Mailroom;
-use super::observer::OwnObserver;
-use super::pipeline::{Accounts, Message, Pipeline, SitesEncoded};
+use super::pipeline::{Accounts, Pipeline, SitesEncoded, Upkeep};
+use super::pulse::Pulse;
+use super::reload::{Collectors, ReadSettings, Reloader, SecretFiles};
 use super::sender::Sender;
+use super::vigil::Vigil;
+use super::wake::Wake;
 use crate::alert::{Engine, Watcher};
-use crate::collect::{self, Plan, Update};
-use crate::config::{Account, Settings};
+use crate::config::Settings;
+use crate::heartbeat::Heartbeat;
 use crate::http::{self, BuildInfo, Reload};
 use crate::mail::transport::Transport;
 use crate::metrics::{Encoder, Own};
 use crate::model::{AccountBook, AccountName, Snapshot};
 use crate::state::Shared;
-use crate::store::Store;
-use crate::{api, cli, clock};
+use crate::store::{Opened, Store};
+use crate::{addresses, api, clock};
 
 /// How long everything may take to end once asked to.
 const DRAIN: Duration = Duration::from_secs(4);
 
-/// Reads the configuration anew; `Err` says why it was refused.
-pub(super) type ReadSettings = Arc<dyn Fn() -> Result<Settings, String> + Send + Sync>;
-
 /// What a daemon is started with.
 pub(super) struct Start {
     pub(super) settings: Settings,
-    pub(super) listeners: Vec<TcpListener>,
-    pub(super) store: Store,
+    pub(super) listeners: Vec<http::Listener>,
+    pub(super) store: Opened,
     pub(super) telemetry_path: String,
     pub(super) lifecycle: bool,
     pub(super) read_settings: ReadSettings,
-}
-
-/// Binds every address.
-///
-/// # Errors
-/// With the address, and what to do when it is taken.
-pub(super) async fn listen(addresses: &[cli::ListenAddress]) -> Result<Vec<TcpListener>> {
-    let mut listeners = Vec::new();
-    for address in addresses {
-        let host = if address.host.is_empty() { "::" } else { address.host.as_str() };
-        let bound = TcpListener::bind((host, address.port)).await;
-        let bound = match bound {
-            // A machine without IPv6 still has every IPv4 address.
-            Err(_) if address.host.is_empty() => TcpListener::bind(("0.0.0.0", address.port)).await,
-            other => other,
-        };
-        listeners.push(bound.with_context(|| {
-            format!("cannot listen on {address}; another may hold it: choose one with --web.listen-address")
-        })?);
-    }
-    Ok(listeners)
 }
 
 /// Runs the daemon until `stop`.
@@ -72,21 +51,38 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
     let Start { settings, listeners, store, telemetry_path, lifecycle, read_settings } = start;
     let now = clock::now();
     let own = Arc::new(Own::new(env!("CARGO_PKG_VERSION"), COMMIT).with_process());
+    own.hide(settings.metrics.hidden.clone());
     own.reload(true, now);
+    let Opened { store, aside, refuge } = store;
     let loaded = store.load().context("loading what the store holds")?;
     let mails = settings.email.is_some();
+    let mut notes = Vec::new();
+    if let Some(aside) = &aside {
+        let aside = aside.display();
+        tracing::error!(%aside, "the store was damaged; it was set aside and a new one begun");
+        notes.push(format!(
+            "The store of incidents and mails was damaged. It was set aside as {aside}, and a new one begun: what was queued in it may never have been sent."
+        ));
+    }
+    if let Some(error) = refuge {
+        tracing::error!(%error, "the store cannot be used; incidents and mails go on in memory until it can");
+    }
+    let upkeep = Upkeep::new(&store, loaded.digested_until, notes, now).context("reading the store")?;
     let store = Arc::new(Mutex::new(store));
     let board = Board::new(Arc::clone(&own), Arc::clone(&store), mails);
     let accounts = accounts(&settings);
-    let engine =
+    let mut engine =
         Engine::new(accounts.watchers.clone(), loaded.incidents, loaded.started, loaded.watched_until, now);
-    board.show_incidents(engine.watched(), now);
+    engine.set_overlays(lock(&store).overlays(now).context("reading acknowledgements and silences")?);
+    board.show_incidents(&engine, now);
     board.show_outbox().context("reading the outbox")?;
 
     let snapshot = Shared::new(Snapshot::default());
     let encoder = Encoder::new(settings.metrics.clone());
     let page = Shared::new(encoder.page());
-    let mail_queued = Arc::new(Notify::new());
+    let wake = Arc::new(Wake::default());
+    let pulse = Arc::new(Pulse::new());
+    let heartbeat = Shared::new(heartbeat(&settings)?);
     let (reload, mut reloads) = mpsc::channel::<Reload>(4);
     let context = http::Context {
         snapshot: snapshot.clone(),
@@ -102,7 +98,7 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
         clock: clock::now,
     };
     let mut tasks = JoinSet::new();
-    tasks.spawn(http::serve(listeners, Arc::new(context), stop.child_token()));
+    tasks.spawn(http::serve(listeners, http::Limits::default(), Arc::new(context), stop.child_token()));
 
     let (messages, inbox) = mpsc::channel(256);
     let books: BTreeMap<AccountName, AccountBook> = accounts
@@ -116,6 +112,14 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
             own.unknown_values(&profile.name, field, 0);
         }
     }
+    let vigil = Vigil {
+        pulse: Arc::clone(&pulse),
+        board: board.clone(),
+        own: Arc::clone(&own),
+        snapshot: snapshot.clone(),
+        heartbeat: heartbeat.clone(),
+        clock: clock::now,
+    };
     snapshot.set(Snapshot {
         accounts: books.iter().map(|(name, book)| (name.clone(), book.publish())).collect(),
     });
@@ -128,10 +132,14 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
         board: board.clone(),
         snapshot,
         page,
-        mail_queued: Arc::clone(&mail_queued),
+        wake: Arc::clone(&wake),
+        pulse: Arc::clone(&pulse),
         clock: clock::now,
         sites_encoded: SitesEncoded::default(),
-        store_failing: false,
+        upkeep,
+        addresses: own_addresses(),
+        digest: accounts.digest,
+        inconsistent: BTreeSet::new(),
     };
     tasks.spawn(pipeline.run(inbox, stop.child_token()));
 
@@ -143,13 +151,18 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
         let sender = Sender {
             transport: transport.clone(),
             board: board.clone(),
-            mail_queued: Arc::clone(&mail_queued),
+            wake: Arc::clone(&wake),
+            beat: pulse.sender(),
             clock: clock::now,
         };
         tasks.spawn(sender.run(stop.child_token()));
     }
 
-    let mut collectors = Collectors::start(plans(&settings, &own)?, &messages, &stop);
+    tasks.spawn(vigil.run(stop.child_token()));
+    let mut collectors = Collectors::new(Arc::clone(&own), pulse, stop.child_token());
+    collectors.start(collectors.changed(&settings)?, &messages);
+    let secrets = SecretFiles::new(&settings);
+    let mut reloader = Reloader { read_settings, transport, heartbeat, messages, collectors, secrets };
     let mut hangups = hangups()?;
     // Better a restart by whoever watches us than a daemon that looks alive.
     let mut died = None;
@@ -164,16 +177,19 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
                 died = ended.err();
                 break;
             }
-            Some(Err(ended)) = collectors.tasks.join_next() => {
+            ended = reloader.collectors.died() => {
                 stop.cancel();
                 died = Some(ended);
                 break;
             }
+            () = reloader.secrets.changed() => {
+                tracing::info!("a file that a secret came from has changed");
+                reloader.secrets.taken();
+                None
+            }
         };
         notify(&[sd_notify::NotifyState::Reloading]);
-        let result =
-            reloaded(&read_settings, transport.as_ref(), mails, &own, &messages, &stop, &mut collectors)
-                .await;
+        let result = reloader.reload().await;
         own.reload(result.is_ok(), clock::now());
         match &result {
             Ok(()) => tracing::info!("configuration reloaded"),
@@ -187,10 +203,9 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
     }
     notify(&[sd_notify::NotifyState::Stopping]);
     tracing::info!("stopping");
-    collectors.stop.cancel();
     let drained = tokio::time::timeout(DRAIN, async {
         while tasks.join_next().await.is_some() {}
-        while collectors.tasks.join_next().await.is_some() {}
+        reloader.collectors.end().await;
     });
     if drained.await.is_err() {
         tracing::warn!("not everything ended in time; nothing is lost");
@@ -201,84 +216,8 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
     }
 }
 
-async fn reloaded(
-    read_settings: &ReadSettings,
-    transport: Option<&Shared<Transport>>,
-    mails: bool,
-    own: &Arc<Own>,
-    messages: &mpsc::Sender<Message>,
-    stop: &CancellationToken,
-    collectors: &mut Collectors,
-) -> Result<(), String> {
-    let settings = read_settings()?;
-    if settings.email.is_some() != mails {
-        return Err("[email] was added or removed; that takes a restart".to_owned());
-    }
-    let renewed = match &settings.email {
-        Some(email) => Some(Transport::new(&email.server).map_err(|error| error.to_string())?),
-        None => None,
-    };
-    // What is new must be sound before what is old ends, and known before anything is read of it.
-    let plans = plans(&settings, own).map_err(|error| format!("{error:#}"))?;
-    if let (Some(shared), Some(renewed)) = (transport, renewed) {
-        shared.set(renewed);
-    }
-    collectors.stop.cancel();
-    while collectors.tasks.join_next().await.is_some() {}
-    // A closed channel means that the daemon is stopping.
-    let _ = messages.send(Message::Accounts(accounts(&settings))).await;
-    *collectors = Collectors::start(plans, messages, stop);
-    Ok(())
-}
-
-/// The running collectors of one configuration.
-struct Collectors {
-    tasks: JoinSet<()>,
-    stop: CancellationToken,
-}
-
-impl Collectors {
-    fn start(plans: Vec<Plan>, messages: &mpsc::Sender<Message>, stop: &CancellationToken) -> Self {
-        let stop = stop.child_token();
-        let mut tasks = JoinSet::new();
-        for plan in plans {
-            let (updates, inbox) = mpsc::channel(16);
-            tasks.spawn(forward(inbox, messages.clone()));
-            tasks.spawn(collect::run(plan, updates, stop.clone()));
-        }
-        Self { tasks, stop }
-    }
-}
-
-/// What each account's collectors need; fails before anything runs.
-fn plans(settings: &Settings, own: &Arc<Own>) -> Result<Vec<Plan>> {
-    let hosts = api::Hosts::default();
-    let plan = |account: &Account| {
-        let observer = Arc::new(OwnObserver::new(Arc::clone(own), account.name().clone()));
-        let client = api::Client::with_hosts(account.api.clone(), observer, hosts.clone())
-            .with_context(|| format!("preparing the client of account {}", account.name()))?;
-        let top_rung = account.alert.disconnect_days.iter().copied().max().unwrap_or(0);
-        Ok(Plan {
-            profile: Arc::clone(&account.profile),
-            client,
-            schedules: account.schedules.clone(),
-            horizon_days: account.horizon_days,
-            least_horizon_days: (top_rung + 7).min(account.horizon_days),
-            clock: clock::now,
-        })
-    };
-    settings.accounts.iter().map(plan).collect()
-}
-
-async fn forward(mut updates: mpsc::Receiver<Update>, messages: mpsc::Sender<Message>) {
-    while let Some(update) = updates.recv().await {
-        if messages.send(Message::Update(update)).await.is_err() {
-            return;
-        }
-    }
-}
-
-fn accounts(settings: &Settings) -> Accounts {
+/// What the pipeline needs of a configuration's accounts.
+pub(super) fn accounts(settings: &Settings) -> Accounts {
     let watchers = settings.accounts.iter().map(|account| {
         let to = if settings.email.is_some() {
             account.to.iter().map(ToString::to_string).collect()
@@ -288,14 +227,34 @@ fn accounts(settings: &Settings) -> Accounts {
         (account.name().clone(), Watcher { settings: account.alert.clone(), to })
     });
     let lead_days = settings.accounts.iter().map(|account| (account.name().clone(), account.alert.lead_days));
+    let tightest = settings.accounts.iter().filter_map(|account| {
+        Some((account.name().clone(), account.alert.disconnect_days.iter().copied().min()?))
+    });
     Accounts {
         profiles: settings.accounts.iter().map(|account| Arc::clone(&account.profile)).collect(),
         watchers: watchers.collect(),
-        mailroom: settings
-            .email
-            .as_ref()
-            .map(|email| Mailroom { from: email.from.clone(), lead_days: lead_days.collect() }),
+        mailroom: settings.email.as_ref().map(|email| Mailroom {
+            from: email.from.clone(),
+            lead_days: lead_days.collect(),
+            tightest_rungs: tightest.collect(),
+            max_per_hour: email.max_per_hour,
+        }),
+        digest: settings.digest.clone(),
+        metrics: settings.metrics.clone(),
     }
+}
+
+/// What pings `heartbeat.url`, where it is set.
+pub(super) fn heartbeat(settings: &Settings) -> Result<Option<Heartbeat>> {
+    settings.heartbeat_url.clone().map(Heartbeat::new).transpose().context("preparing the heartbeat")
+}
+
+/// Every address of this machine; none where it does not tell.
+fn own_addresses() -> Vec<IpAddr> {
+    addresses::of_this_machine().unwrap_or_else(|error| {
+        tracing::warn!(%error, "cannot list the addresses of this machine; whether it is one of the watched VMs is not known");
+        Vec::new()
+    })
 }
 
 impl Accounts {
@@ -344,9 +303,9 @@ fn notify(state: &[sd_notify::NotifyState<'_>]) {
 ///
 /// # Errors
 /// As [`Store::open`] says.
-pub(super) fn open_store(settings: &Settings) -> Result<Store> {
+pub(super) fn open_store(settings: &Settings) -> Result<Opened> {
     if settings.email.is_none() {
-        return Ok(Store::in_memory()?);
+        return Ok(Store::in_memory()?.into());
     }
     let path = &settings.store_path;
     if path.as_os_str().is_empty() {

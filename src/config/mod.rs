@@ -9,6 +9,7 @@ pub mod keys;
 mod problem;
 pub mod reference;
 mod secrets;
+mod series;
 mod sources;
 mod tree;
 mod values;
@@ -23,6 +24,7 @@ use url::Url;
 
 pub use environment::Environment;
 pub use problem::{Errors, Problem};
+pub use values::duration;
 
 use crate::model::{AccountName, Collector, Profile};
 use crate::schedule::Schedule;
@@ -64,6 +66,21 @@ pub struct Account {
     pub horizon_days: u32,
 }
 
+/// Polling.
+impl Account {
+    /// Would it be polled the same way? What is judged and who is mailed may differ.
+    pub fn is_polled_like(&self, other: &Self) -> bool {
+        let ticks = |account: &Self| -> Vec<(Collector, String)> {
+            account.schedules.iter().map(|(&collector, tick)| (collector, tick.to_string())).collect()
+        };
+        self.profile == other.profile
+            && self.api.is_same(&other.api)
+            && ticks(self) == ticks(other)
+            && self.horizon_days == other.horizon_days
+            && self.alert.disconnect_days == other.alert.disconnect_days
+    }
+}
+
 /// Reads and checks a configuration. Without a path there is the environment alone.
 ///
 /// # Errors
@@ -78,6 +95,12 @@ pub fn load(path: Option<&Path>, env: &Environment) -> Result<Settings, Errors> 
         }
         _ => Err(findings.errors),
     }
+}
+
+/// Where the store is, however wrong the rest may be: for commands that only look for a daemon. `None`
+/// where the file cannot be read at all.
+pub fn find_store(path: Option<&Path>, env: &Environment) -> Option<PathBuf> {
+    read(path, env, &mut Findings::default()).map(|settings| settings.store_path)
 }
 
 fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Option<Settings> {
@@ -112,7 +135,7 @@ fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Opti
         accounts,
         email: email.and_then(|(settings, _)| settings),
         store_path: store_path(&global, directory("STATE_DIRECTORY"), findings),
-        metrics: metrics::Settings { state_series: state_series(&global, findings) },
+        metrics: series::read(&global, findings),
         digest: global.parsed("schedule.digest", findings, parse),
         heartbeat_url: global.parsed("heartbeat.url", findings, values::web_address),
         warnings: Vec::new(),
@@ -130,15 +153,6 @@ fn store_path(view: &View<'_>, state: Option<PathBuf>, findings: &mut Findings) 
     // systemd lists several directories with colons; the first is ours.
     let state = state.and_then(|list| list.to_str()?.split(':').next().map(PathBuf::from));
     state.unwrap_or_default().join(path)
-}
-
-fn state_series(view: &View<'_>, findings: &mut Findings) -> metrics::StateSeries {
-    let parse = |text: &str| match text {
-        "all" => Ok(metrics::StateSeries::All),
-        "current" => Ok(metrics::StateSeries::Current),
-        _ => Err(format!("no choice '{text}'; allowed are \"all\" and \"current\"")),
-    };
-    view.parsed("metrics.state_series", findings, parse).unwrap_or_default()
 }
 
 /// Without the heartbeat's path, which is its password.
