@@ -60,7 +60,7 @@ def incidents(severity):
 
 
 BROKEN_NOW = known(counted(f'=~"{VM_BAD}"', f'=~"{BOX_BAD}"', f'=~"{SITE_BAD}"'))
-NOT_READ = (f"count({one('hostwatch_collector_success')} == 0 "
+NOT_READ = (f"count({one('hostwatch_collector_complete')} == 0 "
             f"or time() - {one('hostwatch_collector_last_success_timestamp_seconds', f', {STATES}')} > 3600) {OR_ZERO}")
 
 CUT_OFF = ("From the provider's forecast; red from the last day on which a payment arrives (4), orange from 14, blue "
@@ -89,8 +89,8 @@ def overview():
                    "that are disabled (once container_states names the provider's codes).",
                    [query(BROKEN_NOW)], thresholds=GREEN_TO_RED, links=[to_resources]),
               16, 0, 4, 4),
-        place(stat("Not read", "Collectors whose last poll failed, or whose reading of states or balance is older than an "
-                   "hour. What they watch may be otherwise than shown.",
+        place(stat("Not read", "Collectors whose last poll failed or showed a part only, or whose reading of states or "
+                   "balance is older than an hour. What they watch may be otherwise than shown.",
                    [query(NOT_READ)], thresholds=GREEN_TO_ORANGE, links=[to_self]),
               20, 0, 4, 4),
         place(table("Accounts", "What to pay, and by when. Amounts are in the currency of the account. An empty date: no "
