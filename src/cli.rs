@@ -49,16 +49,22 @@ pub enum Command {
     Status(Status),
     /// Show what the provider's reports say of the balance to come; exit 0 fine, 1 a cut-off is near, 3 not known
     Forecast(Forecast),
+    /// Show the mails to come if nobody pays, as the real rules would send them; sends nothing. Exit 0, 1 nobody would be told of a cut-off, 3 not known
+    Rehearse(Rehearse),
     /// Check the configuration; exit 0, or 1 with every error, its file, key and remedy
-    CheckConfig(Config),
+    CheckConfig(CheckConfig),
     /// Print the reference of every metric: name, type, help, labels
     Metrics,
     /// Send one sample alert through the configured SMTP server
     TestEmail(Config),
     /// List open and recent incidents
     Incidents(Config),
-    /// List mails that are queued, sent or given up
-    Outbox(Config),
+    /// Acknowledge an open incident: no more reminders of it, its end is still mailed
+    Ack(Ack),
+    /// Silence what matches a pattern for a while: no mail; what is still wrong at the end is mailed then
+    Silence(Silence),
+    /// List mails that are queued, sent or given up; try them again, or drop them
+    Outbox(Outbox),
     /// Say why an incident was or was not mailed
     Why(Why),
 }
@@ -121,6 +127,28 @@ pub struct Forecast {
     pub config: Config,
 }
 
+/// `rehearse`
+#[derive(Debug, Args)]
+pub struct Rehearse {
+    /// Suppose that the money of every account lasts so many days
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=700))]
+    pub days: Option<u32>,
+    #[command(flatten)]
+    pub screen: Screen,
+    #[command(flatten)]
+    pub config: Config,
+}
+
+/// `check-config`
+#[derive(Debug, Args)]
+pub struct CheckConfig {
+    #[command(flatten)]
+    pub config: Config,
+    /// Check this web configuration too
+    #[arg(long = "web.config.file", value_name = "FILE")]
+    pub web_config_file: Option<PathBuf>,
+}
+
 /// `why`
 #[derive(Debug, Args)]
 pub struct Why {
@@ -130,11 +158,97 @@ pub struct Why {
     pub config: Config,
 }
 
+/// `ack`
+#[derive(Debug, Args)]
+pub struct Ack {
+    /// Key of the incident, ACCOUNT/KIND/RESOURCE, as mails, `incidents` and the status page show it
+    pub key: String,
+    /// Who looks after it, or why it may stay
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub comment: String,
+    /// Take the acknowledgement back
+    #[arg(long, conflicts_with = "comment")]
+    pub remove: bool,
+    #[command(flatten)]
+    pub config: Config,
+}
+
+/// `silence`
+#[derive(Debug, Args)]
+pub struct Silence {
+    /// Pattern (`*`, `?`) of incident keys, ACCOUNT/KIND/RESOURCE, or without a slash of names and ids.
+    /// Disconnect mails are silenced only by a pattern that names them: ACCOUNT/disconnect/*
+    #[arg(required_unless_present_any = ["list", "remove"])]
+    pub pattern: Option<String>,
+    /// For how long, such as 30m, 2h or 3d
+    #[arg(long = "for", value_name = "DURATION", required_unless_present_any = ["list", "remove"])]
+    pub duration: Option<String>,
+    /// Why, and who
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub comment: String,
+    /// List the silences that are on
+    #[arg(long, conflicts_with_all = ["pattern", "duration", "remove"])]
+    pub list: bool,
+    /// End the silence of this number
+    #[arg(long, value_name = "ID", conflicts_with_all = ["pattern", "duration"])]
+    pub remove: Option<i64>,
+    #[command(flatten)]
+    pub config: Config,
+}
+
+/// `outbox`
+#[derive(Debug, Args)]
+pub struct Outbox {
+    #[command(subcommand)]
+    pub action: Option<OutboxAction>,
+    #[command(flatten)]
+    pub config: Config,
+}
+
+/// What to do with mails; listing is the default.
+#[derive(Clone, Debug, Subcommand)]
+pub enum OutboxAction {
+    /// List mails, the newest first
+    List,
+    /// Try mails that wait or were given up again, now
+    Retry {
+        /// Numbers as `outbox list` shows them, or `all`
+        #[arg(required = true, value_name = "ID")]
+        mails: Vec<MailId>,
+    },
+    /// Take mails that wait or were given up out of the outbox for good
+    Drop {
+        /// Numbers as `outbox list` shows them, or `all`
+        #[arg(required = true, value_name = "ID")]
+        mails: Vec<MailId>,
+    },
+}
+
+/// A mail of the outbox by its number, or all of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MailId {
+    One(i64),
+    All,
+}
+
+impl FromStr for MailId {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        match text {
+            "all" => Ok(Self::All),
+            number => {
+                number.parse().map(Self::One).map_err(|_| "expected a number from `outbox list`, or all")
+            }
+        }
+    }
+}
+
 /// Which configuration.
 #[derive(Debug, Args)]
 pub struct Config {
     /// Configuration file
-    #[arg(long = "config.file", value_name = "FILE", env = "HOSTWATCH_CONFIG_FILE", default_value = CONFIG_FILE)]
+    #[arg(long = "config.file", value_name = "FILE", env = "HOSTWATCH_CONFIG_FILE", default_value = CONFIG_FILE, global = true)]
     pub file: PathBuf,
 }
 
@@ -160,6 +274,15 @@ pub struct Web {
     /// Address to listen on, HOST:PORT, [IPV6]:PORT, or :PORT for every address; may be repeated
     #[arg(long = "web.listen-address", value_name = "ADDRESS", default_value = LISTEN_ADDRESS)]
     pub listen_addresses: Vec<ListenAddress>,
+    /// Listen on the sockets that systemd passes, instead of addresses
+    #[arg(long = "web.systemd-socket", conflicts_with = "listen_addresses")]
+    pub systemd_socket: bool,
+    /// TLS, passwords and response headers, in the exporter toolkit's format (YAML); read anew when it changes
+    #[arg(long = "web.config.file", value_name = "FILE")]
+    pub config_file: Option<PathBuf>,
+    /// Scrapes served at one time, more are turned away (503); 0 for any number
+    #[arg(long = "web.max-requests", value_name = "N", default_value_t = 40)]
+    pub max_requests: usize,
     /// Path of the metrics
     #[arg(long = "web.telemetry-path", value_name = "PATH", default_value = "/metrics", value_parser = telemetry_path)]
     pub telemetry_path: String,
@@ -255,7 +378,8 @@ mod tests {
         let addresses: Vec<String> = run.web.listen_addresses.iter().map(ToString::to_string).collect();
         assert_eq!(addresses, ["127.0.0.1:10245"]);
         assert_eq!(run.web.telemetry_path, "/metrics");
-        assert!(!run.web.enable_lifecycle);
+        assert!(!run.web.enable_lifecycle && !run.web.systemd_socket);
+        assert_eq!((run.web.config_file, run.web.max_requests), (None, 40));
         assert_eq!((run.log.level, run.log.format), (telemetry::Level::Info, telemetry::Format::Logfmt));
         assert_eq!(run.config.file, PathBuf::from(CONFIG_FILE));
     }
@@ -270,6 +394,8 @@ mod tests {
             ":9001",
             "--web.telemetry-path=/probe/metrics",
             "--web.enable-lifecycle",
+            "--web.config.file=web.yml",
+            "--web.max-requests=0",
             "--log.level=debug",
             "--log.format=json",
         ])
@@ -282,6 +408,7 @@ mod tests {
         assert_eq!(addresses, ["[::1]:9000", ":9001"]);
         assert_eq!((run.config.file, run.web.telemetry_path), ("x.toml".into(), "/probe/metrics".to_owned()));
         assert!(run.web.enable_lifecycle);
+        assert_eq!((run.web.config_file, run.web.max_requests), (Some("web.yml".into()), 0));
         assert_eq!((run.log.level, run.log.format), (telemetry::Level::Debug, telemetry::Format::Json));
     }
 
@@ -309,8 +436,9 @@ mod tests {
 
     #[test]
     fn usage_errors_exit_with_2() {
-        let table: [&[&str]; 11] = [
+        let table: [&[&str]; 19] = [
             &[],
+            &["rehearse", "--days=-1"],
             &["status", "--url=ftp://x"],
             &["status", "--color=loud"],
             &["fly"],
@@ -319,8 +447,15 @@ mod tests {
             &["run", "--log.level=loud"],
             &["run", "--web.listen-address=nonsense"],
             &["run", "--web.telemetry-path=metrics"],
+            &["run", "--web.max-requests=-1"],
+            &["run", "--web.systemd-socket", "--web.listen-address=:1"],
             &["run", "--web.telemetry-path=/a\r\nb"],
             &["why"],
+            &["silence", "*"],
+            &["silence", "--for=2h"],
+            &["silence", "*", "--for=2h", "--list"],
+            &["outbox", "retry"],
+            &["outbox", "drop", "some"],
         ];
         for args in table {
             assert_eq!(parse(args).unwrap_err().exit_code(), 2, "{args:?}");

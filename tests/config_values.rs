@@ -193,6 +193,26 @@ fn schedules_limits_and_alerts() {
             "x.toml: alerts.rules.vm_error.to: 'nobody' is no mail address; such as \"Ops <ops@example.com>\"",
         ),
         (
+            "[metrics.families]\nhosting_vm_disk = false",
+            "x.toml: metrics.families.hosting_vm_disk: unknown metric; did you mean 'hosting_vm_disks'?",
+        ),
+        (
+            "[metrics.families]\nhosting_vm_disks = 'off'",
+            "x.toml: metrics.families.hosting_vm_disks: is text, expected true or false, such as true",
+        ),
+        (
+            "[metrics]\nallow = ['hosting_*', 'hostwach_*']",
+            "x.toml: metrics.allow: 'hostwach_*' matches no metric; did you mean 'hostwatch_incidents'?",
+        ),
+        (
+            "[metrics]\ndeny = ['hosting_vm_inf']",
+            "x.toml: metrics.deny: 'hosting_vm_inf' matches no metric; did you mean 'hosting_vm_info'?",
+        ),
+        (
+            "[metrics]\nmax_series_per_collector = 50",
+            "x.toml: metrics.max_series_per_collector: 50 is out of range; allowed are 0 for no limit, and 100 or more",
+        ),
+        (
             "[metrics]\nstate_series = 'some'",
             "x.toml: metrics.state_series: no choice 'some'; allowed are \"all\" and \"current\"",
         ),

@@ -153,6 +153,7 @@ async fn names_from_the_provider_do_nothing_in_the_page() {
         resolved_at: None,
         reason: text(),
         acknowledged: false,
+        silenced_until: None,
     };
     let over = IncidentRow { state: "resolved".into(), ..row.clone() };
     server.context.watch.set(Watch { incidents: vec![row, over], ..Watch::default() });

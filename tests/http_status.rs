@@ -29,6 +29,7 @@ fn incident(account: &str, kind: &str, severity: &str, state: &str) -> IncidentR
         resolved_at: (state == "resolved").then(read_at),
         reason: "the VM's state is error".into(),
         acknowledged: false,
+        silenced_until: None,
     }
 }
 

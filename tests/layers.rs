@@ -13,10 +13,11 @@ use layers_support::{Root, paths, words};
 const LAYERS: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("clock", &[]),
+    ("failpoint", &[]),
     ("schedule", &[]),
     ("telemetry", &[]),
     ("addresses", &[]),
-    ("control", &[]),
+    ("ask", &[]),
     // A misnamed field shared with the client would pass both ends.
     ("sim", &[]),
     ("api", &["model", "clock"]),
@@ -25,8 +26,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("state", &["model"]),
     ("chart", &["model"]),
     ("terminal", &["model"]),
-    ("mail", &["alert", "model", "chart", "clock"]),
-    ("store", &["alert", "model"]),
+    ("mail", &["alert", "model", "chart", "clock", "failpoint"]),
+    ("store", &["alert", "model", "failpoint"]),
     ("collect", &["api", "state", "model", "schedule", "clock"]),
     ("http", &["state", "metrics", "model", "chart", "clock"]),
     // May name any layer's settings type; nobody but `app` names it.
@@ -37,7 +38,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 
 /// Foreign crates and parts of std that stay behind one door, and the modules that are it.
 const DOORS: &[(&str, &[&str])] = &[
-    ("reqwest", &["api", "control"]),
+    ("reqwest", &["api", "ask"]),
     ("rusqlite", &["store"]),
     ("figment", &["config"]),
     ("prometheus", &["metrics"]),
@@ -53,6 +54,10 @@ const DOORS: &[(&str, &[&str])] = &[
     ("if_addrs", &["addresses"]),
     ("terminal_size", &["app"]),
     ("unicode_width", &["terminal"]),
+    ("listenfd", &["app"]),
+    ("bcrypt", &["http"]),
+    ("serde_saphyr", &["http"]),
+    ("x509_parser", &["http", "api"]),
     ("anyhow", &["app", "cli", "main"]),
 ];
 

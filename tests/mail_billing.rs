@@ -1,4 +1,4 @@
-//! How disconnect mails read: golden texts, and the amounts in them.
+//! Disconnect mails: amounts, days, dates that disagree.
 #![allow(clippy::unwrap_used)]
 
 mod account;
@@ -7,85 +7,79 @@ mod mail_support;
 use std::sync::Arc;
 
 use account::*;
-use chrono::Duration;
-use hostwatch::alert::{Event, Form, Item, Ladder, Severity};
+use hostwatch::alert::{Event, Form, Item, Severity};
+use hostwatch::mail::{Context, LivesOn, render};
 use hostwatch::model::*;
+use mail_support::catalogue::billing::{ladder, running_dry};
 use mail_support::*;
-
-/// The account of the contract's example: 25.50 left, 10 a day.
-fn running_dry() -> AccountBook {
-    let mut book = full("main");
-    book.apply(Read::ExpectedBalance(report("125.50", "10.00")), read_at());
-    book.apply(Read::ExpectedBalance(report("25.50", "10.00")), read_at());
-    book
-}
-
-fn ladder(edd: &str) -> Ladder {
-    Ladder { edd: Some(t(edd)), read_at: Some(read_at()), told: Some(t(edd)), ..Ladder::default() }
-}
 
 fn rendered(item: Item, book: &AccountBook) -> hostwatch::mail::Rendered {
     mail(&notice(Form::Disconnect, vec![item]), &snapshot([book]))
 }
 
-macro_rules! golden {
-    ($name:literal, $rendered:expr) => {
-        insta::assert_snapshot!($name, golden($name, &$rendered))
-    };
-}
-
 #[test]
-fn three_days_left() {
-    let ladder = Ladder { computed: true, ..ladder("2026-03-04T11:00:00") };
-    let mut item = disconnect(Event::Rung(3), Severity::Critical, Some(ladder));
-    item.reason = "the date moved 9 days nearer and crossed the 3-day rung".into();
-    let rendered = rendered(item, &running_dry());
+fn the_amounts_are_those_of_the_contract() {
+    let rendered = catalogue::find("disconnect_rung_3");
     let words: Vec<String> = text(&rendered).split_whitespace().map(str::to_owned).collect();
     for amount in ["45", "275", "875"] {
         assert!(words.windows(2).any(|pair| pair == [amount, "RUB"]), "{amount} RUB in {words:?}");
     }
-    golden!("disconnect_rung_3", rendered);
+}
+
+/// The report names one date, its charges lead to another.
+#[test]
+fn dates_that_disagree_are_both_told() {
+    let but = |edd: &str, balance: &str| {
+        let mut book = running_dry();
+        book.apply(
+            Read::ExpectedBalance(Report { edd: Edd::At(t(edd)), ..report(balance, "10.00") }),
+            read_at(),
+        );
+        let item = disconnect(Event::Rung(7), Severity::Warning, Some(ladder(edd)));
+        let text = text(&rendered(item, &book));
+        let row = text.split("  But: ").nth(1)?;
+        Some(row.split("  Pay by:").next().unwrap().split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    let charges = "By the charges in the report the balance is used up 2026-03-04 14:00 MSK";
+    for (edd, balance, want) in [
+        ("2026-03-04T11:00:00", "25.50", None),
+        ("2026-03-05T11:00:00", "25.50", None),
+        ("2026-03-03T11:00:00", "25.50", None),
+        (
+            "2026-03-05T11:00:01",
+            "25.50",
+            Some(format!("{charges}; to be safe, pay today (Sunday 2026-03-01)")),
+        ),
+        ("2026-03-03T10:59:59", "25.50", Some(charges.to_owned())),
+        (
+            "2026-03-04T11:00:00",
+            "5000.50",
+            Some("By the charges in the report the balance lasts beyond its end, 2026-05-31".to_owned()),
+        ),
+    ] {
+        assert_eq!(but(edd, balance), want, "{edd}, {balance} left");
+    }
 }
 
 #[test]
-fn a_payment_still_arrives_and_the_last_day_is_a_weekend() {
-    let mut book = running_dry();
-    book.apply(Read::ExpectedBalance(report("145.50", "10.00")), read_at());
-    // A Wednesday; three days before it is a Sunday.
-    let item = disconnect(Event::Rung(14), Severity::Warning, Some(ladder("2026-03-11T11:00:00")));
-    golden!("disconnect_rung_14", rendered(item, &book));
-}
-
-#[test]
-fn overdue() {
-    let mut book = running_dry();
-    book.apply(Read::ExpectedBalance(report("-5.00", "10.00")), read_at());
-    book.apply(Read::Vms(all(vec![vm(17, "blocked", "web-1"), vm(18, "active", "web-2")])), read_at());
-    let ladder = Ladder { used_up: true, ..ladder("2026-02-28T11:00:00") };
-    let mut item = disconnect(Event::Rung(0), Severity::Critical, Some(ladder));
-    item.reason = "the balance is used up".into();
-    golden!("disconnect_overdue", rendered(item, &book));
-}
-
-#[test]
-fn the_date_moved_back() {
-    let mut book = running_dry();
-    book.apply(Read::ExpectedBalance(report("225.50", "10.00")), read_at());
-    let mut item = disconnect(
-        Event::Extended("2026-03-24".parse().unwrap()),
-        Severity::Warning,
-        Some(ladder("2026-03-24T11:00:00")),
-    );
-    item.reason = "the date moved back to 2026-03-24".into();
-    golden!("disconnect_extended", rendered(item, &book));
-}
-
-#[test]
-fn resolved() {
-    let mut item = disconnect(Event::Resolved, Severity::Critical, None);
-    item.reason = "seen right often enough".into();
-    item.since = now() - Duration::days(3);
-    golden!("disconnect_resolved", rendered(item, &full("main")));
+fn the_last_mail_says_so() {
+    let said = |rung, vm: &str, account: &str, tightest: Option<u32>| {
+        let (from, snapshot) = (from(), snapshot([&running_dry()]));
+        let item = disconnect(Event::Rung(rung), Severity::Critical, Some(ladder("2026-03-02T11:00:00")));
+        let tightest_rungs = tightest.map(|rung| ("main".parse().unwrap(), rung)).into_iter().collect();
+        let lives_on = Some(LivesOn { account: account.parse().unwrap(), vm: vm.to_owned() });
+        let context = Context { lives_on, tightest_rungs, ..context(&from, &snapshot) };
+        text(&render(&notice(Form::Disconnect, vec![item]), &context).unwrap()).contains("my last mail")
+    };
+    for (rung, account, tightest, want) in [
+        (3, "main", None, false),
+        (1, "main", None, true),
+        (0, "main", None, true),
+        (4, "main", Some(4), true),
+        (1, "shop", None, false),
+    ] {
+        assert_eq!(said(rung, "db-1", account, tightest), want, "{rung} {account} {tightest:?}");
+    }
 }
 
 #[test]

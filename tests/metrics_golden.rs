@@ -42,7 +42,10 @@ fn containers() {
     bare.updated = None;
     bare.in_transfer = None;
     let book = of([Read::Containers(all(vec![container(31, "ENABLED"), bare]))]);
-    insta::assert_snapshot!(text(&book, Settings { state_series: StateSeries::Current }));
+    insta::assert_snapshot!(text(
+        &book,
+        Settings { state_series: StateSeries::Current, ..Settings::default() }
+    ));
 }
 
 #[test]
@@ -53,7 +56,7 @@ fn sites() {
         Read::Containers(all(vec![container(31, "ENABLED")])),
         Read::Sites(ContainerId::new(31), all(vec![site(104, 31, "Active"), secure])),
     ]);
-    let text = text(&book, Settings { state_series: StateSeries::Current });
+    let text = text(&book, Settings { state_series: StateSeries::Current, ..Settings::default() });
     let sites: String =
         text.lines().filter(|line| line.contains("site")).map(|line| format!("{line}\n")).collect();
     insta::assert_snapshot!(sites);
@@ -81,6 +84,23 @@ fn billing_of_an_account_that_runs_dry() {
     ];
     let book = of([Read::ExpectedBalance(report("25.50", "10.00")), Read::Charges(charges.into())]);
     insta::assert_snapshot!(text(&book, Settings::default()));
+}
+
+#[test]
+fn a_date_that_the_charges_do_not_bear_out_stands_beside_theirs() {
+    let mut report = report("25.50", "10.00");
+    report.edd = Edd::At(t("2026-03-20T11:00:00"));
+    let book = of([Read::ExpectedBalance(report)]);
+    let text = text(&book, Settings::default());
+    assert!(
+        text.contains("\nhosting_billing_disconnect_timestamp_seconds{account=\"main\"} 1774004400\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains(
+            "\nhosting_billing_disconnect_computed_timestamp_seconds{account=\"main\"} 1772622000\n"
+        )
+    );
 }
 
 #[test]

@@ -38,6 +38,7 @@ fn own() -> Own {
     own.request(&account, Group::Vm, "200", Duration::from_millis(80));
     own.throttled(&account, Group::Hosting, Duration::from_millis(1500));
     own.rejected(&account, Collector::Vms, 2);
+    own.inconsistent(&account);
     own.unknown_values(&account, "vm.state", 1);
     let labels = IncidentLabels { account, kind: "vm_error", severity: "critical", state: "firing" };
     own.incidents(&BTreeMap::from([(labels, 1)]));
@@ -181,6 +182,7 @@ fn families_vanish_when_stale_and_the_disconnect_does_not() {
         rest,
         [
             "hosting_account_info",
+            "hosting_billing_disconnect_computed_timestamp_seconds",
             "hosting_billing_disconnect_expected",
             "hosting_billing_disconnect_timestamp_seconds"
         ]
@@ -228,6 +230,7 @@ fn own_counters_start_at_zero_and_unknown_gauges_are_absent() {
         "hostwatch_collector_polls_total{account=\"main\",collector=\"vms\",result=\"failure\"} 0",
         "hostwatch_collector_polls_total{account=\"main\",collector=\"vms\",result=\"partial\"} 0",
         "hostwatch_records_rejected_total{account=\"main\",collector=\"vms\"} 0",
+        "hostwatch_series_dropped{account=\"main\",collector=\"vms\"} 0",
         "hostwatch_api_throttled_seconds_total{account=\"main\",group=\"vm\"} 0",
         "hostwatch_notifications_total{result=\"dead\"} 0",
         "hostwatch_notifications_total{result=\"retry\"} 0",

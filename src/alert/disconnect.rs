@@ -34,7 +34,8 @@ impl Step<'_> {
         match forecast::all_clear(report, known) {
             Ok(()) => self.all_clear(incident, settings),
             Err(doubt) => {
-                if matches!(seen, Disconnect::NotExpected | Disconnect::Unknown) && incident.phase.is_open() {
+                let no_date = matches!(seen, Disconnect::NotExpected | Disconnect::Unknown);
+                if (no_date && incident.phase.is_open()) || incident.phase == Phase::Recovering {
                     incident.reason = format!("kept open: {doubt}");
                 }
                 incident.streak = 0;
@@ -64,6 +65,7 @@ impl Step<'_> {
         if incident.phase == Phase::Recovering && failing {
             incident.phase = Phase::Firing;
             incident.streak = 0;
+            incident.reason = "kept open: no further report could be read".to_owned();
         }
         if incident.phase != Phase::Resolved && incident.phase != Phase::Recovering {
             self.climb(incident, state, settings);
@@ -111,10 +113,15 @@ impl Step<'_> {
         let edd = ladder.edd;
         ladder.told = edd;
         let as_of = as_of(state, &ladder);
+        if let Some(why) = self.silenced(&incident).filter(|_| moved != Move::Stay) {
+            // The ladder stays where it was told last: at the silence's end the rung then due is told.
+            incident.detail = detail(incident.ladder.as_ref(), state);
+            incident.reason = format!("no mail: {why}");
+            self.decide(incident);
+            return;
+        }
         match moved {
-            Move::Stay => {
-                self.put(incident);
-            }
+            Move::Stay => self.keep(incident),
             Move::Rung(rung) => {
                 if !incident.phase.is_open() {
                     incident.begin_episode(self.now);

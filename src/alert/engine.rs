@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 use super::incident::Incident;
 use super::kind::{Event, Key, Kind};
 use super::notice::{self, Form, Item, Notice, Started};
+use super::overlay::Overlays;
 use super::rules::{self, Finding};
 use super::settings::Settings;
 use super::step::Step;
@@ -61,6 +62,7 @@ impl Outcome {
 pub struct Engine {
     watchers: BTreeMap<AccountName, Watcher>,
     incidents: BTreeMap<Key, Incident>,
+    overlays: Overlays,
     /// The first-start mail is out, or was never due.
     started: bool,
     /// From when to when nobody watched, before this start.
@@ -81,7 +83,7 @@ impl Engine {
     ) -> Self {
         let incidents = incidents.into_iter().map(|incident| (incident.key.clone(), incident)).collect();
         let unwatched = watched_until.filter(|&until| until < now).map(|until| (until, now));
-        Self { watchers, incidents, started, unwatched, seen: BTreeMap::new() }
+        Self { watchers, incidents, overlays: Overlays::default(), started, unwatched, seen: BTreeMap::new() }
     }
 
     /// Every incident ever, by key.
@@ -99,9 +101,24 @@ impl Engine {
         self.watchers = watchers;
     }
 
+    /// Replaces what people decided about incidents.
+    pub fn set_overlays(&mut self, overlays: Overlays) {
+        self.overlays = overlays;
+    }
+
+    /// What people decided about incidents.
+    pub fn overlays(&self) -> &Overlays {
+        &self.overlays
+    }
+
+    /// The first-start mail is out, or was never due.
+    pub fn is_started(&self) -> bool {
+        self.started
+    }
+
     /// Decides. The snapshot already holds what `input` speaks of.
     pub fn step(&self, input: &Input, snapshot: &Snapshot, unsent: &Unsent, now: DateTime<Utc>) -> Outcome {
-        let mut step = Step::new(&self.incidents, self.started, unsent, now);
+        let mut step = Step::new(&self.incidents, unsent, &self.overlays, self.started, now);
         let mut seen = Vec::new();
         match input {
             Input::Poll { account, observed, ended } => {
@@ -132,14 +149,19 @@ impl Engine {
         for incident in outcome.incidents {
             self.incidents.insert(incident.key.clone(), incident);
         }
+        self.add_threads(threads);
+        self.started |= outcome.started;
+        for listing in outcome.seen {
+            *self.seen.entry(listing).or_default() += 1;
+        }
+    }
+
+    /// Takes in the Message-IDs of opening mails: incident, recipient, id.
+    pub fn add_threads(&mut self, threads: Vec<(Key, String, String)>) {
         for (key, to, id) in threads {
             if let Some(incident) = self.incidents.get_mut(&key) {
                 incident.threads.insert(to, id);
             }
-        }
-        self.started |= outcome.started;
-        for listing in outcome.seen {
-            *self.seen.entry(listing).or_default() += 1;
         }
     }
 
@@ -191,8 +213,13 @@ impl Engine {
             .map(|i| i.key.clone())
             .collect();
         for key in open {
-            let looked = snapshot.accounts.get(&key.account).is_some_and(|state| attempted(state));
-            let watcher = self.watchers.get(&key.account).filter(|_| looked);
+            // While its collector fails nobody knows whether it lasts; what there is to tell waits.
+            let knows = |state: &AccountState| {
+                let status = key.kind.seen_by().and_then(|collector| state.collectors.get(&collector));
+                attempted(state) && status.is_none_or(|status| status.success)
+            };
+            let known = snapshot.accounts.get(&key.account).is_some_and(|state| knows(state));
+            let watcher = self.watchers.get(&key.account).filter(|_| known);
             if let Some(watcher) = watcher.filter(|watcher| watcher.settings.enabled(key.kind)) {
                 step.time_passed(&key, &watcher.settings);
             }
@@ -221,6 +248,11 @@ impl Engine {
         }
     }
 
+    /// Recipients of an account where no rule names others.
+    pub(super) fn recipients_of(&self, account: &AccountName) -> &[String] {
+        self.watchers.get(account).map_or(&[], |watcher| &watcher.to)
+    }
+
     fn recipients(&self, key: &Key) -> &[String] {
         let Some(watcher) = self.watchers.get(&key.account) else { return &[] };
         match watcher.settings.rules.get(&key.kind) {
@@ -242,13 +274,19 @@ impl Engine {
             if !incident.phase.is_open() || key.kind == Kind::Disconnect || incident.announced {
                 continue;
             }
+            let silenced = step.silenced(incident);
             let mut incident = incident.clone();
+            if let Some(why) = silenced {
+                incident.reason = format!("not in the first-start mail: {why}");
+                step.decide(incident);
+                continue;
+            }
             incident.announced = true;
             incident.pre_existing = true;
             incident.last_mailed = Some(now);
             incident.reason = "known at the first start: listed in the first-start mail".to_owned();
             all.insert(key, Item::new(&incident, Event::Started, now));
-            step.put(incident);
+            step.decide(incident);
         }
         // By recipient: what each is told of, and of which accounts.
         let mut by_recipient: BTreeMap<String, (BTreeSet<AccountName>, Vec<Item>)> = BTreeMap::new();

@@ -51,7 +51,7 @@ pub struct Incident {
     pub episode: u32,
     pub phase: Phase,
     pub severity: Severity,
-    /// The resource in words: `VM "db-1"`. Constant over the incident: subjects are made of it.
+    /// The resource in words: `VM db-1`. Constant over the incident: subjects are made of it.
     pub subject: String,
     /// What is wrong, constant over the incident: `in error`.
     pub problem: String,
@@ -84,9 +84,6 @@ pub struct Incident {
     pub flapping: bool,
     /// Of `disconnect` alone.
     pub ladder: Option<Ladder>,
-    /// Somebody looks after it: no reminders.
-    #[serde(default)]
-    pub acknowledged: bool,
 }
 
 impl Incident {
@@ -117,11 +114,15 @@ impl Incident {
             changes: Vec::new(),
             flapping: false,
             ladder: None,
-            acknowledged: false,
         }
     }
 
-    /// The words of its subject line: `VM "db-1" in error`.
+    /// The resource's name, as its subject has it behind the noun.
+    pub fn name(&self) -> &str {
+        self.subject.split_once(' ').map_or(self.subject.as_str(), |(_, name)| name)
+    }
+
+    /// The words of its subject line: `VM db-1 in error`.
     pub fn words(&self) -> String {
         format!("{} {}", self.subject, self.problem)
     }
@@ -138,7 +139,6 @@ impl Incident {
         self.reminders = 0;
         self.resolved_at = None;
         self.threads.clear();
-        self.acknowledged = false;
     }
 
     /// Moves to another phase.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use chrono::NaiveDate;
 
-use crate::model::AccountName;
+use crate::model::{AccountName, Collector};
 
 /// What an incident is about (contract section 6).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -73,6 +73,22 @@ impl Kind {
     /// Watched without being asked for.
     pub const fn on_by_default(self) -> bool {
         !matches!(self, Self::VmStopped | Self::ResourceGone)
+    }
+
+    /// The collector whose readings show whether it lasts; `None` for what is about polling itself and
+    /// for what several see.
+    pub const fn seen_by(self) -> Option<Collector> {
+        match self {
+            Self::VmError | Self::VmBlocked | Self::VmStopped | Self::VmStuck => Some(Collector::Vms),
+            Self::SiteError | Self::SiteBlocked | Self::SiteStuck => Some(Collector::Sites),
+            Self::ContainerDisabled => Some(Collector::Containers),
+            Self::Disconnect | Self::OrderSuspended | Self::BalanceDrop => Some(Collector::ExpectedBalance),
+            Self::BillingReport
+            | Self::ResourceGone
+            | Self::UnknownState
+            | Self::CollectorFailing
+            | Self::CredentialsRejected => None,
+        }
     }
 
     /// Where no rule says otherwise; `disconnect` takes its rung's.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
+use serde::{Deserialize, Serialize};
 
 use super::incident::Incident;
 use super::kind::{Event, Key, Kind, Severity};
@@ -13,7 +14,7 @@ use crate::model::AccountName;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Notice {
     pub form: Form,
-    /// Worst first; empty only in a first-start mail with nothing wrong.
+    /// Worst first; empty only in a first-start mail or a digest with nothing wrong.
     pub items: Vec<Item>,
     /// Mailboxes as configured; each gets an envelope of its own.
     pub to: Vec<String>,
@@ -33,6 +34,46 @@ pub enum Form {
     /// The first start.
     Started(Started),
     Reminder,
+    /// What the hourly cap held back.
+    Overflow(Overflow),
+    /// How everything is, once a week.
+    Digest(Digest),
+}
+
+/// What the mail about the hourly cap says beside its items: everything that was held back, each with
+/// its own event.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Overflow {
+    pub max_per_hour: u32,
+    /// When the cap was reached.
+    pub since: DateTime<Utc>,
+}
+
+/// What the digest says beside its items: the open incidents and those that ended since `from`, each
+/// with the event `digest:DATE`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Digest {
+    /// The day it is of, in the account's zone: the date of its events.
+    pub date: NaiveDate,
+    /// The week that it covers.
+    pub from: DateTime<Utc>,
+    pub to: DateTime<Utc>,
+    pub accounts: Vec<DigestAccount>,
+    /// Within the week.
+    pub mails_sent: u64,
+    /// Given up within the week.
+    pub mails_dead: u64,
+    /// Waiting now.
+    pub mails_queued: u64,
+}
+
+/// How reading one account went within the week.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DigestAccount {
+    pub name: AccountName,
+    /// All of them, the failed ones too.
+    pub polls: u64,
+    pub polls_failed: u64,
 }
 
 /// What the first-start mail says beside its items.
@@ -47,8 +88,8 @@ pub struct Started {
     pub unread: Vec<String>,
 }
 
-/// One incident in a mail.
-#[derive(Clone, PartialEq, Debug)]
+/// One incident in a mail. The store keeps it while the hourly cap holds it back.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Item {
     pub key: Key,
     pub episode: u32,
@@ -66,6 +107,12 @@ pub struct Item {
     /// Message-IDs of the mail that opened it, by recipient.
     pub threads: BTreeMap<String, String>,
     pub ladder: Option<Ladder>,
+    /// When it was over, where it is and the event does not say so: in a digest.
+    #[serde(default)]
+    pub ended: Option<DateTime<Utc>>,
+    /// What keeps it quiet, in a few words: `acknowledged`, `silenced until 2026-03-02 14:00 UTC`.
+    #[serde(default)]
+    pub overlay: Option<String>,
 }
 
 impl Item {
@@ -85,6 +132,8 @@ impl Item {
             unwatched: None,
             threads: incident.threads.clone(),
             ladder: incident.ladder.clone(),
+            ended: None,
+            overlay: None,
         }
     }
 
@@ -131,7 +180,12 @@ pub fn group<'a>(items: &[Item], recipients: impl Fn(&Key) -> &'a [String]) -> V
         for (to, indices) in by_recipient {
             let bundles = match form {
                 Form::Disconnect => indices.into_iter().map(|index| vec![index]).collect(),
-                Form::Opened | Form::Closed | Form::Started(_) | Form::Reminder => vec![indices],
+                Form::Opened
+                | Form::Closed
+                | Form::Started(_)
+                | Form::Reminder
+                | Form::Overflow(_)
+                | Form::Digest(_) => vec![indices],
             };
             for indices in bundles {
                 let same = mails.iter_mut().find(|(f, i, _)| *f == form && *i == indices);

@@ -4,6 +4,7 @@
 //! that is `blocked` for `vm_error`, a value nobody knows) freezes the incident: only a state known to
 //! be right lets it recover.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -172,6 +173,8 @@ impl Judge<'_> {
             }
         }
         let removed: BTreeSet<u64> = seen.removed.iter().copied().collect();
+        // Asked of every container's listing, and seldom needed.
+        let whole = LazyCell::new(|| seen.complete && self.shows_whole_account::<T>());
         for incident in self.open_of(T::KINDS) {
             let Ok(id) = incident.key.resource.parse::<u64>() else { continue };
             let row = listing.rows.binary_search_by_key(&id, |row| row.id().into()).ok();
@@ -179,11 +182,7 @@ impl Judge<'_> {
             let verdict = match row {
                 Some(row) if seen.shown.has(id) => row.verdict(incident.key.kind, self.settings),
                 Some(_) => continue,
-                None if (removed.contains(&id) && !self.lives_elsewhere::<T>(id))
-                    || (seen.complete && self.is_gone::<T>(id)) =>
-                {
-                    Verdict::Gone
-                }
+                None if !self.lives_elsewhere::<T>(id) && (removed.contains(&id) || *whole) => Verdict::Gone,
                 None => continue,
             };
             if matches!(verdict, Verdict::Bad { .. }) {
@@ -205,21 +204,14 @@ impl Judge<'_> {
         T::SORT == "site" && self.state.site(id.into()).is_some()
     }
 
-    /// Not in the account any more, judged beyond the one listing.
-    fn is_gone<T: Watched>(&self, id: u64) -> bool {
-        match T::SORT {
-            "site" => {
-                if self.state.site(id.into()).is_some() {
-                    return false;
-                }
-                // Another container's listing may not have been read since the start.
-                let read = |container: &Container| {
-                    self.state.sites.get(&container.id).is_some_and(|listing| listing.read_at.is_some())
-                };
-                self.state.containers.complete && self.state.containers.rows.iter().all(read)
-            }
-            _ => true,
-        }
+    /// What no listing shows is gone: true of VMs and containers, and of sites once those of every
+    /// container were read whole; another container's may not have been since the start.
+    fn shows_whole_account<T: Watched>(&self) -> bool {
+        let read = |container: &Container| {
+            self.state.sites.get(&container.id).is_some_and(|listing| listing.complete)
+        };
+        let containers = &self.state.containers;
+        T::SORT != "site" || (containers.complete && containers.rows.iter().all(read))
     }
 
     fn about<T: Watched>(&self, row: &T, kind: Kind, verdict: Verdict) -> Option<Finding> {
@@ -247,10 +239,16 @@ impl Judge<'_> {
         }
     }
 
+    /// Incidents of this account that are not over; the map is ordered by account, then by kind.
     fn open_of<'b>(&'b self, kinds: &'b [Kind]) -> impl Iterator<Item = &'b Incident> {
-        let mine = self.open.values().filter(|incident| incident.key.account == self.state.profile.name);
-        mine.filter(|incident| kinds.contains(&incident.key.kind))
-            .filter(|incident| incident.phase.is_open() || incident.phase == Phase::Pending)
+        let account = &self.state.profile.name;
+        let of_kind = move |&kind| {
+            let first = Key { account: account.clone(), kind, resource: String::new() };
+            let mine = move |key: &Key| key.account == *account && key.kind == kind;
+            self.open.range(first..).take_while(move |(key, _)| mine(key)).map(|(_, incident)| incident)
+        };
+        let all = kinds.iter().flat_map(of_kind);
+        all.filter(|incident| incident.phase.is_open() || incident.phase == Phase::Pending)
     }
 
     fn unknown_states<T: Watched>(&self, found: &BTreeSet<String>, seen: &Seen, findings: &mut Vec<Finding>) {
@@ -286,7 +284,10 @@ impl Judge<'_> {
                 "container" => {
                     self.state.containers.rows.iter().any(|row| !row.is_well() && of(row.state.as_str()))
                 }
-                _ => self.state.all_sites().any(|site| !site.is_well() && of(site.state.as_str())),
+                _ => {
+                    !self.shows_whole_account::<T>()
+                        || self.state.all_sites().any(|site| !site.is_well() && of(site.state.as_str()))
+                }
             };
             if !still_there {
                 findings.push(self.again(incident, Verdict::Good, "no longer seen".to_owned()));
@@ -298,7 +299,10 @@ impl Judge<'_> {
         if !self.settings.enabled(Kind::ResourceGone) {
             return;
         }
-        for id in seen.removed.iter().filter(|&&id| self.is_gone::<T>(id)) {
+        if seen.removed.is_empty() || !self.shows_whole_account::<T>() {
+            return;
+        }
+        for &id in seen.removed.iter().filter(|&&id| !self.lives_elsewhere::<T>(id)) {
             findings.push(Finding {
                 key: Key::new(&self.state.profile.name, Kind::ResourceGone, format!("{}:{id}", T::SORT)),
                 verdict: Verdict::Bad { hold: Duration::ZERO, held: String::new() },

@@ -8,6 +8,7 @@ use super::engine::{Unsent, Watcher};
 use super::incident::{Incident, Phase};
 use super::kind::{Event, Key, Kind};
 use super::notice::Item;
+use super::overlay::Overlays;
 use super::root;
 use super::rules::{Finding, Verdict};
 use super::settings::Settings;
@@ -24,6 +25,7 @@ const REMINDERS: u32 = 3;
 pub(super) struct Step<'a> {
     incidents: &'a BTreeMap<Key, Incident>,
     unsent: &'a Unsent,
+    overlays: &'a Overlays,
     started: bool,
     pub(super) now: DateTime<Utc>,
     /// Set while what is observed may have changed while nobody watched.
@@ -43,11 +45,22 @@ pub(super) struct Parts {
 impl<'a> Step<'a> {
     pub(super) fn new(
         incidents: &'a BTreeMap<Key, Incident>,
-        started: bool,
         unsent: &'a Unsent,
+        overlays: &'a Overlays,
+        started: bool,
         now: DateTime<Utc>,
     ) -> Self {
-        Self { incidents, unsent, started, now, unwatched: None, parts: Parts::default() }
+        Self { incidents, unsent, overlays, started, now, unwatched: None, parts: Parts::default() }
+    }
+
+    /// Why no mail of this incident goes out now, where somebody silenced it.
+    pub(super) fn silenced(&self, incident: &Incident) -> Option<String> {
+        let silence = self.overlays.silence(incident, self.now)?;
+        Some(format!(
+            "silenced by '{}' until {}",
+            silence.pattern,
+            silence.until.format("%Y-%m-%d %H:%M UTC")
+        ))
     }
 
     /// The incident as this step has it.
@@ -141,12 +154,19 @@ impl<'a> Step<'a> {
             let settled = matches!(incident.phase, Phase::Firing | Phase::Resolved);
             if settled && self.now - incident.last_change >= Duration::minutes(FLAPPING_QUIET_MINUTES) {
                 incident.flapping = false;
-                incident.announced = true;
-                let open = incident.phase.is_open();
-                let event = if open { Event::Opened } else { Event::Resolved };
                 incident.reason = "stable for half an hour after changing again and again".to_owned();
+                let event = if incident.phase.is_open() { Event::Opened } else { Event::Resolved };
                 self.tell(incident, event);
             }
+            return;
+        }
+        if incident.phase == Phase::Firing
+            && !incident.announced
+            && self.started
+            && self.silenced(&incident).is_none()
+        {
+            incident.reason = "still wrong when its silence ended".to_owned();
+            self.tell(incident, Event::Opened);
             return;
         }
         let due = settings.remind_every.get(&incident.severity).copied();
@@ -154,7 +174,8 @@ impl<'a> Step<'a> {
         let quiet = incident.key.kind == Kind::Disconnect
             || incident.phase != Phase::Firing
             || incident.pre_existing
-            || incident.acknowledged
+            || self.overlays.is_acknowledged(&incident)
+            || self.silenced(&incident).is_some()
             || incident.folded_into.is_some()
             || incident.reminders >= REMINDERS;
         if quiet || incident.last_mailed.is_none_or(|last| self.now - last < due) {
@@ -166,8 +187,17 @@ impl<'a> Step<'a> {
         self.tell(incident, event);
     }
 
-    /// Tells an event of an incident, and keeps both.
+    /// Tells an event of an incident, and keeps both. What is silenced is kept without being told; an
+    /// opening is then told at the silence's end, if it is still wrong.
     pub(super) fn tell(&mut self, mut incident: Incident, event: Event) {
+        if let Some(why) = self.silenced(&incident) {
+            incident.reason = format!("{}; no mail: {why}", incident.reason);
+            self.decide(incident);
+            return;
+        }
+        if matches!(event, Event::Opened | Event::Flapping) {
+            incident.announced = true;
+        }
         incident.last_mailed = Some(self.now);
         let mut item = Item::new(&incident, event, self.now);
         item.unwatched = self.unwatched;
@@ -179,6 +209,15 @@ impl<'a> Step<'a> {
     pub(super) fn decide(&mut self, incident: Incident) {
         self.parts.decisions.push((incident.key.clone(), incident.reason.clone()));
         self.put(incident);
+    }
+
+    /// Keeps an incident; its reason is a decision where it is a new one.
+    pub(super) fn keep(&mut self, incident: Incident) {
+        if self.get(&incident.key).is_some_and(|old| old.reason == incident.reason) {
+            self.put(incident);
+        } else {
+            self.decide(incident);
+        }
     }
 
     /// Unsent rungs of this incident, withdrawn for a newer one.
@@ -241,8 +280,14 @@ impl<'a> Step<'a> {
         settings: &Settings,
     ) {
         let held = (self.now - incident.held_since).to_std().unwrap_or_default();
-        if incident.streak < settings.confirm_polls.max(1) || held < hold {
-            self.put(incident);
+        let polls = settings.confirm_polls.max(1);
+        if incident.streak < polls || held < hold {
+            incident.reason = if incident.streak < polls {
+                format!("seen wrong {} of {polls} times", incident.streak)
+            } else {
+                format!("no mail yet: it has to last for {} min", hold.as_secs() / 60)
+            };
+            self.keep(incident);
             return;
         }
         incident.enter(Phase::Firing, self.now);
@@ -265,13 +310,11 @@ impl<'a> Step<'a> {
         } else if incident.flapping {
             incident.reason = "no mail: it changes again and again".to_owned();
             self.decide(incident);
-        } else if incident.changes.len() >= FLAPPING_CHANGES {
+        } else if incident.changes.len() >= FLAPPING_CHANGES && self.silenced(&incident).is_none() {
             incident.flapping = true;
-            incident.announced = true;
             incident.reason = format!("{} changes within an hour", incident.changes.len());
             self.tell(incident, Event::Flapping);
         } else {
-            incident.announced = true;
             self.tell(incident, Event::Opened);
         }
     }
@@ -319,7 +362,10 @@ impl<'a> Step<'a> {
             self.decide(incident);
         } else if !incident.announced {
             self.tell(incident, Event::WasDown);
-        } else if incident.changes.len() >= FLAPPING_CHANGES && incident.key.kind != Kind::Disconnect {
+        } else if incident.changes.len() >= FLAPPING_CHANGES
+            && incident.key.kind != Kind::Disconnect
+            && self.silenced(&incident).is_none()
+        {
             incident.flapping = true;
             incident.reason = format!("{} changes within an hour", incident.changes.len());
             self.tell(incident, Event::Flapping);

@@ -2,13 +2,15 @@
 //! write to it.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Duration, Utc};
 
-use crate::alert::{Incident, Phase};
+use crate::alert::{Engine, Incident, Overlays, Phase};
 use crate::http::view::{IncidentRow, OutboxSummary, Watch};
 use crate::metrics::own::{IncidentLabels, Own};
+use crate::model::Home;
 use crate::state::Shared;
 use crate::store::{Store, StoreError};
 
@@ -31,24 +33,22 @@ pub(super) struct Board {
     pub(super) store: SharedStore,
     /// Held from reading the view to writing it back.
     writing: Arc<Mutex<()>>,
+    /// The sender could not write to the store.
+    store_fails: Arc<AtomicBool>,
 }
 
 impl Board {
     pub(super) fn new(own: Arc<Own>, store: SharedStore, mails: bool) -> Self {
         let watch = Shared::new(Watch { mails, ..Watch::default() });
-        Self { watch, own, store, writing: Arc::default() }
+        Self { watch, own, store, writing: Arc::default(), store_fails: Arc::default() }
     }
 
     /// Shows incidents as they stand.
-    pub(super) fn show_incidents<'a>(
-        &self,
-        incidents: impl Iterator<Item = &'a Incident>,
-        now: DateTime<Utc>,
-    ) {
+    pub(super) fn show_incidents(&self, engine: &Engine, now: DateTime<Utc>) {
         let mut counts: BTreeMap<IncidentLabels, u64> = BTreeMap::new();
         let mut rows = Vec::new();
         let since = now - Duration::days(SHOWN_AFTER_END_DAYS);
-        for incident in incidents {
+        for incident in engine.watched() {
             let over = matches!(incident.phase, Phase::Resolved | Phase::Watching);
             if !over {
                 let labels = IncidentLabels {
@@ -61,7 +61,7 @@ impl Board {
             }
             let recent = incident.resolved_at.is_some_and(|at| at > since) && incident.announced;
             if incident.phase != Phase::Watching && (!over || recent) {
-                rows.push(row(incident));
+                rows.push(row(incident, engine.overlays(), now));
             }
         }
         self.own.incidents(&counts);
@@ -89,6 +89,30 @@ impl Board {
         Ok(())
     }
 
+    /// Shows on which watched VM this daemon runs.
+    pub(super) fn show_home(&self, home: Option<&Home>) {
+        let words = home.map(|home| {
+            let name = home.vm_name.as_deref().unwrap_or_default();
+            format!("VM {} \"{name}\" of account {}", home.vm, home.account)
+        });
+        self.write(|watch| watch.lives_on = words);
+    }
+
+    /// The sender cannot write to the store; the pipeline sees to it.
+    pub(super) fn complain_of_store(&self) {
+        self.store_fails.store(true, Ordering::Release);
+    }
+
+    /// Did the sender complain since the store last changed?
+    pub(super) fn store_fails(&self) -> bool {
+        self.store_fails.load(Ordering::Acquire)
+    }
+
+    /// The store is another one now.
+    pub(super) fn store_changed(&self) {
+        self.store_fails.store(false, Ordering::Release);
+    }
+
     fn write(&self, change: impl FnOnce(&mut Watch)) {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut watch = (*self.watch.get()).clone();
@@ -97,7 +121,7 @@ impl Board {
     }
 }
 
-fn row(incident: &Incident) -> IncidentRow {
+fn row(incident: &Incident, overlays: &Overlays, now: DateTime<Utc>) -> IncidentRow {
     let root = incident.folded_into.as_ref().map(|root| format!(" (part of {root})")).unwrap_or_default();
     IncidentRow {
         key: incident.key.to_string(),
@@ -111,6 +135,7 @@ fn row(incident: &Incident) -> IncidentRow {
         last_change: incident.last_change,
         resolved_at: incident.resolved_at,
         reason: format!("{}; {}{root}", incident.detail, incident.reason),
-        acknowledged: incident.acknowledged,
+        acknowledged: overlays.is_acknowledged(incident),
+        silenced_until: overlays.silence(incident, now).map(|silence| silence.until),
     }
 }

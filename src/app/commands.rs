@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
+use super::listen;
 use super::mailroom::Mailroom;
 use crate::alert::{Incident, Phase};
 use crate::clock;
-use crate::config::{Errors, Settings};
+use crate::config::{self, Environment, Errors, Problem, Settings};
+use crate::http::WebConfig;
 use crate::mail::{self, transport::Transport};
 use crate::metrics;
 use crate::model::Snapshot;
@@ -33,15 +35,33 @@ pub(super) fn print(text: &str) -> Result<()> {
     }
 }
 
-pub(super) fn check_config(file: &Path) -> Result<()> {
-    let settings = super::load(file)?;
+pub(super) fn check_config(file: &Path, web_config_file: Option<&Path>) -> Result<()> {
+    let settings = config::load(Some(file), &Environment::of_process());
+    let web = web_config_file.map(|file| (file, listen::web_config(file)));
+    let wrong =
+        settings.as_ref().err().into_iter().chain(web.iter().filter_map(|(_, web)| web.as_ref().err()));
+    let wrong: Vec<Problem> = wrong.flat_map(|errors| errors.0.iter().cloned()).collect();
+    if let (Ok(settings), true) = (&settings, wrong.is_empty()) {
+        return good(file, settings, web.and_then(|(file, web)| Some((file, web.ok()?))));
+    }
+    Err(Errors(wrong).into())
+}
+
+fn good(file: &Path, settings: &Settings, web: Option<(&Path, WebConfig)>) -> Result<()> {
     for warning in &settings.warnings {
         eprintln!("warning: {warning}");
     }
     let accounts = settings.accounts.len();
     let mails = if settings.email.is_some() { "mails on" } else { "mails off: no [email]" };
     let plural = if accounts == 1 { "" } else { "s" };
-    print(&format!("{}: good; {accounts} account{plural}, {mails}\n", file.display()))
+    print(&format!("{}: good; {accounts} account{plural}, {mails}\n", file.display()))?;
+    let Some((file, web)) = web else { return Ok(()) };
+    for note in web.notes() {
+        eprintln!("warning: {}: {note}", file.display());
+    }
+    let switch = |on| if on { "on" } else { "off" };
+    let (tls, passwords) = (switch(web.has_tls()), switch(web.has_users()));
+    print(&format!("{}: good; TLS {tls}, passwords {passwords}\n", file.display()))
 }
 
 pub(super) fn metrics() -> Result<()> {
@@ -58,7 +78,12 @@ pub(super) async fn test_email(file: PathBuf) -> Result<()> {
     to.sort();
     to.dedup();
     let snapshot = Snapshot::default();
-    let mailroom = Mailroom { from: email.from.clone(), lead_days: Default::default() };
+    let mailroom = Mailroom {
+        from: email.from.clone(),
+        lead_days: Default::default(),
+        tightest_rungs: Default::default(),
+        max_per_hour: email.max_per_hour,
+    };
     let mail = mail::render_test(&to, &mailroom.context(&snapshot, &[], clock::now()))?;
     let transport = Transport::new(&email.server)?;
     for recipient in &mail.recipients {
@@ -72,6 +97,7 @@ pub(super) async fn test_email(file: PathBuf) -> Result<()> {
 
 pub(super) fn incidents(file: &Path) -> Result<()> {
     let store = open_beside(&super::load(file)?)?;
+    let overlays = store.overlays(clock::now())?;
     let mut incidents = store.load()?.incidents;
     incidents.retain(|incident| incident.phase != Phase::Watching);
     incidents.sort_by(|a, b| {
@@ -84,35 +110,17 @@ pub(super) fn incidents(file: &Path) -> Result<()> {
     let mut text = String::new();
     for incident in incidents {
         let since = incident.since.format("%Y-%m-%d %H:%M UTC");
+        let overlay = overlays.words(&incident, clock::now()).map(|words| format!("; {words}"));
         text.push_str(&format!(
-            "{:<10} {:<8} since {since}  {}\n           {}: {}; {}\n",
+            "{:<10} {:<8} since {since}  {}\n           {}: {}; {}{}\n",
             incident.phase.as_str(),
             incident.severity,
             incident.words(),
             incident.key,
             incident.detail,
-            incident.reason
+            incident.reason,
+            overlay.unwrap_or_default()
         ));
-    }
-    print(&text)
-}
-
-pub(super) fn outbox(file: &Path) -> Result<()> {
-    let store = open_beside(&super::load(file)?)?;
-    let envelopes = store.envelopes(200)?;
-    if envelopes.is_empty() {
-        return print("no mails\n");
-    }
-    let mut text = String::new();
-    for envelope in envelopes {
-        let created = envelope.created_at.format("%Y-%m-%d %H:%M:%S UTC");
-        text.push_str(&format!(
-            "{:>6} {:<9} {created}  {}  {}\n",
-            envelope.id, envelope.state, envelope.recipient, envelope.subject
-        ));
-        if let Some(error) = envelope.error {
-            text.push_str(&format!("       after {} attempts: {error}\n", envelope.attempts));
-        }
     }
     print(&text)
 }
@@ -121,22 +129,26 @@ pub(super) fn why(file: &Path, key: &str) -> Result<()> {
     let store = open_beside(&super::load(file)?)?;
     let decisions = store.decisions(key, 50)?;
     if decisions.is_empty() {
-        let known = store.load()?.incidents;
-        let close = known.iter().map(|incident| incident.key.to_string());
-        let mut close: Vec<String> =
-            close.filter(|other| other.contains(key) || key.contains(other.as_str())).collect();
-        close.truncate(10);
-        if close.is_empty() {
-            bail!("nothing was ever decided about '{key}'; `hostwatch incidents` lists the keys");
-        }
-        return print(&format!("no such key; did you mean:\n  {}\n", close.join("\n  ")));
+        bail!("nothing was ever decided about '{key}'; {}", near_keys(&store, key)?);
     }
     let lines =
         decisions.iter().map(|one| format!("{}  {}\n", one.at.format("%Y-%m-%d %H:%M:%S UTC"), one.reason));
     print(&lines.collect::<String>())
 }
 
-fn open_beside(settings: &Settings) -> Result<Store> {
+/// What to say to a key that nobody knows.
+pub(super) fn near_keys(store: &Store, key: &str) -> Result<String> {
+    let known = store.load()?.incidents;
+    let close = known.iter().map(|incident| incident.key.to_string());
+    let close: Vec<String> =
+        close.filter(|other| other.contains(key) || key.contains(other.as_str())).take(10).collect();
+    Ok(match close.is_empty() {
+        true => "`hostwatch incidents` lists the keys".to_owned(),
+        false => format!("did you mean {}?", close.join(", ")),
+    })
+}
+
+pub(super) fn open_beside(settings: &Settings) -> Result<Store> {
     if settings.email.is_none() {
         bail!("without [email] nothing is stored; the status page shows what the daemon knows");
     }

@@ -1,21 +1,22 @@
 //! The daemon put together: listeners, store, engine, collectors, sender; started, reloaded, stopped.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
-use tokio::net::TcpListener;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::board::Board;
+use super::board::{Board, lock};
 use super::mailroom::Mailroom;
 use super::observer::OwnObserver;
-use super::pipeline::{Accounts, Message, Pipeline, SitesEncoded};
+use super::pipeline::{Accounts, Message, Pipeline, SitesEncoded, Upkeep};
 use super::sender::Sender;
+use super::wake::Wake;
 use crate::alert::{Engine, Watcher};
 use crate::collect::{self, Plan, Update};
 use crate::config::{Account, Settings};
@@ -24,8 +25,8 @@ use crate::mail::transport::Transport;
 use crate::metrics::{Encoder, Own};
 use crate::model::{AccountBook, AccountName, Snapshot};
 use crate::state::Shared;
-use crate::store::Store;
-use crate::{api, cli, clock};
+use crate::store::{Opened, Store};
+use crate::{addresses, api, clock};
 
 /// How long everything may take to end once asked to.
 const DRAIN: Duration = Duration::from_secs(4);
@@ -36,32 +37,11 @@ pub(super) type ReadSettings = Arc<dyn Fn() -> Result<Settings, String> + Send +
 /// What a daemon is started with.
 pub(super) struct Start {
     pub(super) settings: Settings,
-    pub(super) listeners: Vec<TcpListener>,
-    pub(super) store: Store,
+    pub(super) listeners: Vec<http::Listener>,
+    pub(super) store: Opened,
     pub(super) telemetry_path: String,
     pub(super) lifecycle: bool,
     pub(super) read_settings: ReadSettings,
-}
-
-/// Binds every address.
-///
-/// # Errors
-/// With the address, and what to do when it is taken.
-pub(super) async fn listen(addresses: &[cli::ListenAddress]) -> Result<Vec<TcpListener>> {
-    let mut listeners = Vec::new();
-    for address in addresses {
-        let host = if address.host.is_empty() { "::" } else { address.host.as_str() };
-        let bound = TcpListener::bind((host, address.port)).await;
-        let bound = match bound {
-            // A machine without IPv6 still has every IPv4 address.
-            Err(_) if address.host.is_empty() => TcpListener::bind(("0.0.0.0", address.port)).await,
-            other => other,
-        };
-        listeners.push(bound.with_context(|| {
-            format!("cannot listen on {address}; another may hold it: choose one with --web.listen-address")
-        })?);
-    }
-    Ok(listeners)
 }
 
 /// Runs the daemon until `stop`.
@@ -72,21 +52,36 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
     let Start { settings, listeners, store, telemetry_path, lifecycle, read_settings } = start;
     let now = clock::now();
     let own = Arc::new(Own::new(env!("CARGO_PKG_VERSION"), COMMIT).with_process());
+    own.hide(settings.metrics.hidden.clone());
     own.reload(true, now);
+    let Opened { store, aside, refuge } = store;
     let loaded = store.load().context("loading what the store holds")?;
     let mails = settings.email.is_some();
+    let mut notes = Vec::new();
+    if let Some(aside) = &aside {
+        let aside = aside.display();
+        tracing::error!(%aside, "the store was damaged; it was set aside and a new one begun");
+        notes.push(format!(
+            "The store of incidents and mails was damaged. It was set aside as {aside}, and a new one begun: what was queued in it may never have been sent."
+        ));
+    }
+    if let Some(error) = refuge {
+        tracing::error!(%error, "the store cannot be used; incidents and mails go on in memory until it can");
+    }
+    let upkeep = Upkeep::new(&store, loaded.digested_until, notes, now).context("reading the store")?;
     let store = Arc::new(Mutex::new(store));
     let board = Board::new(Arc::clone(&own), Arc::clone(&store), mails);
     let accounts = accounts(&settings);
-    let engine =
+    let mut engine =
         Engine::new(accounts.watchers.clone(), loaded.incidents, loaded.started, loaded.watched_until, now);
-    board.show_incidents(engine.watched(), now);
+    engine.set_overlays(lock(&store).overlays(now).context("reading acknowledgements and silences")?);
+    board.show_incidents(&engine, now);
     board.show_outbox().context("reading the outbox")?;
 
     let snapshot = Shared::new(Snapshot::default());
     let encoder = Encoder::new(settings.metrics.clone());
     let page = Shared::new(encoder.page());
-    let mail_queued = Arc::new(Notify::new());
+    let wake = Arc::new(Wake::default());
     let (reload, mut reloads) = mpsc::channel::<Reload>(4);
     let context = http::Context {
         snapshot: snapshot.clone(),
@@ -102,7 +97,7 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
         clock: clock::now,
     };
     let mut tasks = JoinSet::new();
-    tasks.spawn(http::serve(listeners, Arc::new(context), stop.child_token()));
+    tasks.spawn(http::serve(listeners, http::Limits::default(), Arc::new(context), stop.child_token()));
 
     let (messages, inbox) = mpsc::channel(256);
     let books: BTreeMap<AccountName, AccountBook> = accounts
@@ -128,10 +123,13 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
         board: board.clone(),
         snapshot,
         page,
-        mail_queued: Arc::clone(&mail_queued),
+        wake: Arc::clone(&wake),
         clock: clock::now,
         sites_encoded: SitesEncoded::default(),
-        store_failing: false,
+        upkeep,
+        addresses: own_addresses(),
+        digest: accounts.digest,
+        inconsistent: BTreeSet::new(),
     };
     tasks.spawn(pipeline.run(inbox, stop.child_token()));
 
@@ -143,7 +141,7 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
         let sender = Sender {
             transport: transport.clone(),
             board: board.clone(),
-            mail_queued: Arc::clone(&mail_queued),
+            wake: Arc::clone(&wake),
             clock: clock::now,
         };
         tasks.spawn(sender.run(stop.child_token()));
@@ -278,7 +276,8 @@ async fn forward(mut updates: mpsc::Receiver<Update>, messages: mpsc::Sender<Mes
     }
 }
 
-fn accounts(settings: &Settings) -> Accounts {
+/// Who watches each account, and what its mails are made with.
+pub(super) fn accounts(settings: &Settings) -> Accounts {
     let watchers = settings.accounts.iter().map(|account| {
         let to = if settings.email.is_some() {
             account.to.iter().map(ToString::to_string).collect()
@@ -288,14 +287,29 @@ fn accounts(settings: &Settings) -> Accounts {
         (account.name().clone(), Watcher { settings: account.alert.clone(), to })
     });
     let lead_days = settings.accounts.iter().map(|account| (account.name().clone(), account.alert.lead_days));
+    let tightest = settings.accounts.iter().filter_map(|account| {
+        Some((account.name().clone(), account.alert.disconnect_days.iter().copied().min()?))
+    });
     Accounts {
         profiles: settings.accounts.iter().map(|account| Arc::clone(&account.profile)).collect(),
         watchers: watchers.collect(),
-        mailroom: settings
-            .email
-            .as_ref()
-            .map(|email| Mailroom { from: email.from.clone(), lead_days: lead_days.collect() }),
+        mailroom: settings.email.as_ref().map(|email| Mailroom {
+            from: email.from.clone(),
+            lead_days: lead_days.collect(),
+            tightest_rungs: tightest.collect(),
+            max_per_hour: email.max_per_hour,
+        }),
+        digest: settings.digest.clone(),
+        metrics: settings.metrics.clone(),
     }
+}
+
+/// Every address of this machine; none where it does not tell.
+fn own_addresses() -> Vec<IpAddr> {
+    addresses::of_this_machine().unwrap_or_else(|error| {
+        tracing::warn!(%error, "cannot list the addresses of this machine; whether it is one of the watched VMs is not known");
+        Vec::new()
+    })
 }
 
 impl Accounts {
@@ -344,9 +358,9 @@ fn notify(state: &[sd_notify::NotifyState<'_>]) {
 ///
 /// # Errors
 /// As [`Store::open`] says.
-pub(super) fn open_store(settings: &Settings) -> Result<Store> {
+pub(super) fn open_store(settings: &Settings) -> Result<Opened> {
     if settings.email.is_none() {
-        return Ok(Store::in_memory()?);
+        return Ok(Store::in_memory()?.into());
     }
     let path = &settings.store_path;
     if path.as_os_str().is_empty() {

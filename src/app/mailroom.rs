@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use lettre::message::Mailbox;
 
-use crate::alert::{Form, Key, Notice};
-use crate::mail::{self, RenderError, Rendered};
-use crate::model::{AccountName, Snapshot};
+use crate::alert::{Event, Form, Key, Notice};
+use crate::mail::{self, LivesOn, RenderError, Rendered};
+use crate::model::{AccountName, Home, Snapshot};
 use crate::store::{Lane, Outgoing};
 
 /// What rendering needs beside the notice.
@@ -15,10 +15,15 @@ use crate::store::{Lane, Outgoing};
 pub(super) struct Mailroom {
     pub(super) from: Mailbox,
     pub(super) lead_days: BTreeMap<AccountName, u32>,
+    /// The last rung before overdue, in days.
+    pub(super) tightest_rungs: BTreeMap<AccountName, u32>,
+    /// Beyond these, what is to be told waits for a summary.
+    pub(super) max_per_hour: u32,
 }
 
 impl Mailroom {
-    /// Renders a notice. `notes` are lines about mails that had to be given up.
+    /// Renders a notice. `notes` are lines about mails that had to be given up, `home` the watched VM
+    /// that this machine is.
     ///
     /// # Errors
     /// Where no mail can be made of it: a recipient that is no address.
@@ -27,9 +32,15 @@ impl Mailroom {
         notice: &Notice,
         snapshot: &Snapshot,
         notes: &[String],
+        home: Option<&Home>,
         now: DateTime<Utc>,
     ) -> Result<Outgoing, RenderError> {
-        mail::render(notice, &self.context(snapshot, notes, now)).map(|rendered| outgoing(rendered, notice))
+        let mut context = self.context(snapshot, notes, now);
+        context.lives_on = home.map(|home| LivesOn {
+            account: home.account.clone(),
+            vm: home.vm_name.as_deref().map_or_else(|| home.vm.to_string(), str::to_owned),
+        });
+        mail::render(notice, &context).map(|rendered| outgoing(rendered, notice))
     }
 
     /// What rendering goes by.
@@ -39,13 +50,15 @@ impl Mailroom {
         notes: &'a [String],
         now: DateTime<Utc>,
     ) -> mail::Context<'a> {
-        mail::Context { from: &self.from, snapshot, now, lead_days: self.lead_days.clone(), notes }
+        let lead_days = self.lead_days.clone();
+        let tightest_rungs = self.tightest_rungs.clone();
+        mail::Context { lead_days, tightest_rungs, notes, ..mail::Context::new(&self.from, snapshot, now) }
     }
 
     /// The Message-IDs that later mails about the same incidents refer to: incident, recipient, id.
     pub(super) fn threads(&self, notice: &Notice, mail: &Outgoing) -> Vec<(Key, String, String)> {
         let mut threads = Vec::new();
-        if matches!(notice.form, Form::Closed | Form::Reminder) {
+        if matches!(notice.form, Form::Closed | Form::Reminder | Form::Digest(_)) {
             return threads;
         }
         for item in &notice.items {
@@ -63,8 +76,13 @@ fn outgoing(rendered: Rendered, notice: &Notice) -> Outgoing {
     let lane = if notice.form == Form::Disconnect { Lane::Disconnect } else { Lane::Normal };
     let told = notice.items.iter().map(|item| (item.key.clone(), item.event.clone())).collect();
     let mut event_keys: Vec<String> = notice.items.iter().map(|item| item.event_key()).collect();
-    if event_keys.is_empty() {
-        event_keys.push("started".to_owned());
+    match &notice.form {
+        Form::Started(_) if event_keys.is_empty() => event_keys.push("started".to_owned()),
+        Form::Digest(digest) if event_keys.is_empty() => {
+            let date = Event::Digest(digest.date);
+            event_keys.extend(notice.accounts.iter().map(|account| format!("{account}/digest#{date}")));
+        }
+        _ => {}
     }
     Outgoing {
         message_id: rendered.message_id,

@@ -1,18 +1,23 @@
 //! The commands: who is put together with whom. The only layer that knows every other.
 
 mod board;
+mod care;
 mod commands;
+mod control;
 mod daemon;
 mod demo;
 mod forecast;
+mod listen;
 mod mailroom;
 mod observer;
 mod pipeline;
 mod provider;
+mod rehearse;
 mod screen;
 mod sender;
 mod simulate;
 mod status;
+mod wake;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -26,6 +31,7 @@ use crate::config::{self, Environment, Settings};
 use crate::telemetry;
 use crate::terminal::Answer;
 use daemon::{ReadSettings, Start};
+use listen::Front;
 
 /// Runs a command; 0 when all went well, 1 after telling what did not. Commands that answer a question have
 /// exit statuses of their own ([`Answer`]).
@@ -35,12 +41,17 @@ pub fn main(cli: Cli) -> ExitCode {
         Command::Demo(demo) => in_runtime(&demo.log.clone(), demo::run(demo)),
         Command::Simulate(simulate) => in_runtime(&simulate.log.clone(), simulate::run(*simulate)),
         Command::Status(status) => return answered(in_quiet_runtime(status::run(status))),
+        Command::Rehearse(rehearse) => return answered(in_quiet_runtime(rehearse::run(rehearse))),
         Command::Forecast(forecast) => return answered(in_quiet_runtime(forecast::run(forecast))),
-        Command::CheckConfig(config) => commands::check_config(&config.file),
+        Command::CheckConfig(check) => {
+            commands::check_config(&check.config.file, check.web_config_file.as_deref())
+        }
         Command::Metrics => commands::metrics(),
         Command::TestEmail(config) => in_quiet_runtime(commands::test_email(config.file)),
         Command::Incidents(config) => commands::incidents(&config.file),
-        Command::Outbox(config) => commands::outbox(&config.file),
+        Command::Ack(ack) => care::ack(&ack),
+        Command::Silence(silence) => care::silence(&silence),
+        Command::Outbox(outbox) => care::outbox(&outbox),
         Command::Why(why) => commands::why(&why.config.file, &why.key),
     };
     match result {
@@ -86,18 +97,16 @@ async fn run(run: Run) -> Result<()> {
     }
     let stop = CancellationToken::new();
     daemon::stop_at_signal(&stop)?;
-    let listeners = daemon::listen(&run.web.listen_addresses).await?;
+    let front = Front::open(&run.web).await?;
     let store = daemon::open_store(&settings)?;
-    for listener in &listeners {
-        let address = listener.local_addr().context("asking for the address listened on")?;
-        tracing::info!(%address, path = run.web.telemetry_path, "serving metrics and the status page");
-        if address.ip().is_loopback() {
-            tracing::info!(
-                "only this machine can open it; --web.listen-address=:{} opens it wider",
-                address.port()
-            );
-        }
-    }
+    front.announce(&run.web.telemetry_path);
+    let mut listeners = front.into_listeners();
+    // Held to the end, and then removed.
+    let control = settings.email.as_ref().and_then(|_| control::open(&settings.store_path));
+    let _control = control.map(|(control, listener)| {
+        listeners.push(listener);
+        control
+    });
     let read_settings: ReadSettings = Arc::new(move || load(&file).map_err(|error| error.to_string()));
     let start = Start {
         settings,

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
-use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::board::{Board, lock};
+use super::wake::Wake;
+use crate::failpoint;
 use crate::mail::transport::{SendError, Transport};
 use crate::metrics::own::Notification;
 use crate::state::Shared;
@@ -18,7 +19,7 @@ use crate::store::{Claim, GIVE_UP_AFTER, SendResult, StoreError, retry_delay};
 pub(super) struct Sender {
     pub(super) transport: Shared<Transport>,
     pub(super) board: Board,
-    pub(super) mail_queued: Arc<Notify>,
+    pub(super) wake: Arc<Wake>,
     pub(super) clock: fn() -> DateTime<Utc>,
 }
 
@@ -69,10 +70,13 @@ impl Sender {
             let wait = if kept { self.wait(hold.as_ref()) } else { STORE_PAUSE };
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = self.mail_queued.notified() => {
+                by_hand = self.wake.called() => {
+                    if by_hand {
+                        hold = None;
+                    }
                     // Something new is worth an attempt, unless the last one was just now.
                     if let Some(hold) = &mut hold && !hold.refused {
-                        hold.until = hold.until.min(hold.since + HOLD_AT_LEAST);
+                        hold.until = hold.until.min(hold.since + HOLD_AT_LEAST / failpoint::haste());
                     }
                 }
                 () = tokio::time::sleep(wait) => {}
@@ -101,6 +105,7 @@ impl Sender {
                     return false;
                 }
             };
+            failpoint::reach("claimed");
             let transport = self.transport.get();
             let sending = transport.send(&claim.sender, &claim.recipient, &claim.raw);
             tokio::pin!(sending);
@@ -110,6 +115,7 @@ impl Sender {
             };
             // Without a reply the claim stays open; the next start sends it again, byte for byte.
             let Some(sent) = sent else { return true };
+            failpoint::reach("replied");
             let (result, goes_on) = self.settle(&claim, &sent, hold);
             // What happened must be noted before anything else is claimed, however long the store takes.
             while let Err(error) = tokio::task::block_in_place(|| {
@@ -121,6 +127,7 @@ impl Sender {
                     () = tokio::time::sleep(STORE_PAUSE) => {}
                 }
             }
+            failpoint::reach("recorded");
             self.said(self.board.show_outbox());
             if !goes_on {
                 break;
@@ -179,8 +186,11 @@ impl Sender {
         if failures == 0 {
             tracing::warn!(%error, "the mail server cannot be used; mails wait");
         }
-        let pause =
-            if refused { REFUSED_HOLD } else { retry_delay(failures).to_std().unwrap_or(HOLD_AT_LEAST) };
+        let pause = if refused {
+            REFUSED_HOLD / failpoint::haste()
+        } else {
+            retry_delay(failures).to_std().unwrap_or(HOLD_AT_LEAST)
+        };
         let now = Instant::now();
         *hold = Some(Hold { failures: failures + 1, since: now, until: now + pause, refused });
     }
@@ -197,6 +207,7 @@ impl Sender {
     fn said(&self, result: Result<(), StoreError>) {
         if let Err(error) = result {
             tracing::error!(%error, "the outbox cannot be kept");
+            self.board.complain_of_store();
         }
     }
 }

@@ -7,13 +7,13 @@ use figment::Provider;
 use figment::providers::{Format, Toml};
 use figment::value::{Dict, Value};
 
-use crate::alert;
 use crate::model::AccountName;
+use crate::{alert, metrics};
 
 /// One key.
 #[derive(Debug)]
 pub struct Key {
-    /// Where it stands; `<name>`, `<kind>` and `<code>` for what the user names.
+    /// Where it stands; `<name>`, `<kind>`, `<family>` and `<code>` for what the user names.
     pub path: &'static str,
     pub kind: Type,
     /// As TOML; empty where there is none.
@@ -129,6 +129,7 @@ impl Pattern {
         self.segments.iter().zip(path).all(|(segment, name)| match *segment {
             "<name>" => name.parse::<AccountName>().is_ok(),
             "<kind>" => name.parse::<alert::Kind>().is_ok(),
+            "<family>" => metrics::family::named(name).is_some(),
             "<code>" => name.parse::<i64>().is_ok(),
             exact => exact == name,
         })
@@ -349,6 +350,33 @@ pub const KEYS: &[Key] = &[
         "\"all\"",
         "`all`: a series for each known state, 1 for the current one; `current`: that one only, advised from \
          some 2,000 sites.",
+    ),
+    key(
+        "metrics.families.<family>",
+        Type::Switch,
+        "",
+        "Whether this metric is written, whatever `allow` and `deny` say; `hostwatch metrics` lists the names.",
+    ),
+    key(
+        "metrics.allow",
+        Type::Texts,
+        "[]",
+        "Patterns (`*` any run of characters, `?` one) of the metrics that are written; `[]` for all. They hold \
+         for hostwatch's own metrics too: without `hostwatch_*` the shipped alert rules see nothing.",
+    ),
+    key(
+        "metrics.deny",
+        Type::Texts,
+        "[]",
+        "Patterns of metrics that are not written, although `allow` has them.",
+    ),
+    key(
+        "metrics.max_series_per_collector",
+        Type::Count,
+        "0",
+        "Most series that an account's collector may have, at least 100; `0` for no limit. Past it whole \
+         resources are left out, those with the highest ids first; `hostwatch_series_dropped` tells how many \
+         series.",
     ),
     key(
         "metrics.stale_after",

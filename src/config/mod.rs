@@ -9,6 +9,7 @@ pub mod keys;
 mod problem;
 pub mod reference;
 mod secrets;
+mod series;
 mod sources;
 mod tree;
 mod values;
@@ -23,6 +24,7 @@ use url::Url;
 
 pub use environment::Environment;
 pub use problem::{Errors, Problem};
+pub use values::duration;
 
 use crate::model::{AccountName, Collector, Profile};
 use crate::schedule::Schedule;
@@ -118,7 +120,7 @@ fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Opti
         accounts,
         email: email.and_then(|(settings, _)| settings),
         store_path: store_path(&global, directory("STATE_DIRECTORY"), findings),
-        metrics: metrics::Settings { state_series: state_series(&global, findings) },
+        metrics: series::read(&global, findings),
         digest: global.parsed("schedule.digest", findings, parse),
         heartbeat_url: global.parsed("heartbeat.url", findings, values::web_address),
         warnings: Vec::new(),
@@ -136,15 +138,6 @@ fn store_path(view: &View<'_>, state: Option<PathBuf>, findings: &mut Findings) 
     // systemd lists several directories with colons; the first is ours.
     let state = state.and_then(|list| list.to_str()?.split(':').next().map(PathBuf::from));
     state.unwrap_or_default().join(path)
-}
-
-fn state_series(view: &View<'_>, findings: &mut Findings) -> metrics::StateSeries {
-    let parse = |text: &str| match text {
-        "all" => Ok(metrics::StateSeries::All),
-        "current" => Ok(metrics::StateSeries::Current),
-        _ => Err(format!("no choice '{text}'; allowed are \"all\" and \"current\"")),
-    };
-    view.parsed("metrics.state_series", findings, parse).unwrap_or_default()
 }
 
 /// Without the heartbeat's path, which is its password.

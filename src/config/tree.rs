@@ -9,6 +9,7 @@ use super::keys::{self, Type};
 use super::problem::Findings;
 use super::sources::Sources;
 use crate::alert::Kind;
+use crate::metrics;
 
 /// Values by path, known and of the right type; a wrong one stays as unusable, so that it isn't missed too.
 pub(super) struct Tree {
@@ -153,6 +154,10 @@ fn unknown(path: &[String]) -> String {
     }
     if known.contains(&"<name>") {
         return "an account's name is made of letters, digits, '_' and '-'; rename it".to_owned();
+    }
+    if known.contains(&"<family>") {
+        let names: Vec<&str> = metrics::FAMILIES.iter().map(|family| family.name).collect();
+        return format!("unknown metric; did you mean '{}'?", nearest(name, &names));
     }
     if known.contains(&"<code>") {
         return "a container state's code is a whole number, such as 0 = \"ENABLED\"".to_owned();

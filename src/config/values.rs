@@ -11,7 +11,7 @@ use url::{Host, Url};
 use super::tree::nearest;
 
 /// `90s`, `30m`, `6h`, `1d`, also joined: `1d12h`. More than nothing.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("'{text}' is no duration; such as \"90s\", \"30m\", \"6h\" or \"1d\"");
     let mut total = Duration::ZERO;
     let mut rest = text.trim();

@@ -155,6 +155,8 @@ pub struct Mails {
     /// Absent: mails are not configured.
     pub outbox: Option<OutboxSummary>,
     pub last_mail_at: Option<DateTime<Utc>>,
+    /// The watched VM that the daemon itself runs on, in words; it goes dark with it.
+    pub lives_on: Option<String>,
 }
 
 impl Status {
@@ -186,7 +188,11 @@ impl Status {
             accounts,
             incidents: incidents(watch, chosen),
             resources,
-            mails: Mails { outbox: watch.mails.then_some(watch.outbox), last_mail_at: watch.last_mail_at },
+            mails: Mails {
+                outbox: watch.mails.then_some(watch.outbox),
+                last_mail_at: watch.last_mail_at,
+                lives_on: watch.lives_on.clone(),
+            },
             query: query.clone(),
             telemetry_path: context.telemetry_path.clone(),
         }
@@ -279,7 +285,7 @@ fn incidents(watch: &Watch, chosen: impl Fn(&str) -> bool) -> Incidents {
     let rows = watch.incidents.iter().filter(|row| chosen(&row.account));
     let (mut recent, mut open): (Vec<_>, Vec<_>) = rows.cloned().partition(|row| row.state == "resolved");
     let rank = |severity: &str| ["critical", "warning", "info"].iter().position(|known| *known == severity);
-    open.sort_by_key(|row| (row.acknowledged, rank(&row.severity).unwrap_or(3), row.since));
+    open.sort_by_key(|row| (row.is_looked_after(), rank(&row.severity).unwrap_or(3), row.since));
     recent.sort_by_key(|row| std::cmp::Reverse(row.resolved_at.unwrap_or(row.last_change)));
     recent.truncate(RECENT);
     Incidents { open, recent }

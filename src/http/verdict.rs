@@ -58,7 +58,7 @@ pub(super) fn judge(
     needs.extend(waiting.iter().map(|row| row.title.clone()));
     needs.extend(accounts.iter().filter_map(|account| cut_off_untold(account, incidents, lead_days, now)));
     let unknown: Vec<String> = accounts.iter().flat_map(|account| not_known(account, several, now)).collect();
-    let acknowledged = incidents.iter().filter(|row| row.is_open() && row.acknowledged).count();
+    let acknowledged = incidents.iter().filter(|row| row.is_open() && row.is_looked_after()).count();
     let tallies = accounts.iter().map(|account| resources::tally(account));
     let bad: usize = tallies.map(|tally| tally.get(&Health::Bad).copied().unwrap_or_default()).sum();
 

@@ -14,6 +14,8 @@ pub struct Watch {
     pub last_mail_at: Option<DateTime<Utc>>,
     /// Mails are configured.
     pub mails: bool,
+    /// The watched VM that this daemon runs on, in words: it goes dark with it.
+    pub lives_on: Option<String>,
 }
 
 /// One incident.
@@ -35,6 +37,8 @@ pub struct IncidentRow {
     /// Why it is in this state.
     pub reason: String,
     pub acknowledged: bool,
+    /// No mail of it until then.
+    pub silenced_until: Option<DateTime<Utc>>,
 }
 
 impl IncidentRow {
@@ -43,9 +47,14 @@ impl IncidentRow {
         matches!(self.state.as_str(), "firing" | "recovering")
     }
 
+    /// Somebody knows and said so.
+    pub fn is_looked_after(&self) -> bool {
+        self.acknowledged || self.silenced_until.is_some()
+    }
+
     /// Waits for somebody to act.
     pub fn needs_you(&self) -> bool {
-        self.is_open() && !self.acknowledged && self.severity != "info"
+        self.is_open() && !self.is_looked_after() && self.severity != "info"
     }
 }
 

@@ -1,18 +1,19 @@
 //! The disconnect mail: when, how much to pay by which day, what costs most, what goes dark, what moved
 //! the date. Pure.
 
-use chrono::{DateTime, Datelike as _, Duration, NaiveDate, Utc, Weekday};
+use chrono::{DateTime, Duration, Utc};
 use chrono_tz::Tz;
 
 use super::body::{Body, Figure, Section, Table, Tone};
 use super::chart::Chart;
 use super::compose::{self, MOST_NAMES};
-use super::render::Context;
+use super::payby::PayBy;
+use super::render::{Context, LivesOn};
 use super::words;
 use crate::alert::{Event, Item, Ladder};
 use crate::model::changes::{self, Change};
 use crate::model::forecast::{self, Disconnect, SPANS_DAYS};
-use crate::model::{AccountState, Collector, Money, Order, OrderId, Report};
+use crate::model::{AccountState, Collector, Edd, Money, Order, OrderId, Report};
 
 const MOST_ORDERS: usize = 5;
 const MOST_CHANGES: usize = 10;
@@ -52,17 +53,18 @@ struct Facts<'a> {
     now: DateTime<Utc>,
     zone: Tz,
     lead_days: u32,
+    tightest_rung: u32,
+    lives_on: Option<&'a LivesOn>,
     currency: &'a str,
 }
 
-/// The last day on which a payment still arrives.
+/// What the charges of a report say of the date that it names.
 #[derive(Clone, Copy)]
-enum PayBy {
-    /// Overdue: whatever is paid, is paid late.
-    Now,
-    Missed(NaiveDate),
-    Today(NaiveDate),
-    On(NaiveDate),
+enum Charges {
+    /// The balance is used up then.
+    UsedUp(DateTime<Utc>),
+    /// It lasts to the report's end at least.
+    LastUntil(DateTime<Utc>),
 }
 
 impl<'a> Facts<'a> {
@@ -78,6 +80,8 @@ impl<'a> Facts<'a> {
             now: context.now,
             zone: context.zone(account),
             lead_days: context.lead(account),
+            tightest_rung: context.tightest_rung(account),
+            lives_on: context.lives_on.as_ref(),
             currency: state.map_or("", |state| state.profile.currency.as_str()),
         }
     }
@@ -96,17 +100,31 @@ impl<'a> Facts<'a> {
         let when = self.ladder.edd.map(|edd| words::long_moment(edd, self.zone));
         let labels = self.labels();
         if self.is_overdue() {
-            let why = match (self.ladder.used_up, when) {
-                (false, Some(when)) => format!("its disconnect date, {when}, has passed{labels}"),
-                (true, _) | (false, None) => format!("its balance is used up{labels}"),
-            };
-            return format!("Account {account} is overdue: {why}. {}", words::capital(&pay));
+            let why = self.why_overdue();
+            return format!("Account {account} is overdue: {why}{labels}. {}", words::capital(&pay));
         }
         let when = when.unwrap_or_else(|| "a day not known".to_owned());
         if matches!(self.item.event, Event::Extended(_)) {
             format!("The disconnect of account {account} moved to {when}{labels}: {pay}")
         } else {
             format!("Account {account} will be disconnected on {when}{labels}: {pay}")
+        }
+    }
+
+    fn why_overdue(&self) -> String {
+        let date = |edd| format!("its disconnect date, {},", words::long_moment(edd, self.zone));
+        match (self.ladder.used_up, self.ladder.edd) {
+            (false, Some(edd)) => format!("{} has passed", date(edd)),
+            (true, Some(edd)) if edd <= self.now => {
+                format!("its balance is used up, and {} has passed", date(edd))
+            }
+            (true, Some(edd)) => {
+                format!("its balance is used up; it goes dark on {}", words::long_moment(edd, self.zone))
+            }
+            (_, None) => {
+                let at = self.ladder.read_at.unwrap_or(self.item.at);
+                format!("its balance is used up, as reported {}", words::moment(at, self.zone))
+            }
         }
     }
 
@@ -130,13 +148,7 @@ impl<'a> Facts<'a> {
             amounts.iter().find_map(|&(days, amount)| Some((days, amount.filter(|a| a.is_positive())?)));
         match due {
             Some((days, amount)) => {
-                let by = match self.pay_by() {
-                    Some(PayBy::Now) => "now".to_owned(),
-                    Some(PayBy::Missed(_)) => "at once".to_owned(),
-                    Some(PayBy::Today(date)) => format!("today ({})", words::weekday(date)),
-                    Some(PayBy::On(date)) => format!("by {}", words::weekday(date)),
-                    None => "soon".to_owned(),
-                };
+                let by = self.pay_by().map_or_else(|| "soon".to_owned(), PayBy::in_sentence);
                 format!("pay {} {by} to stay online for {days} days.", words::to_pay(amount, self.currency))
             }
             None if amounts.iter().any(|(_, amount)| amount.is_some()) => {
@@ -146,11 +158,14 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// ` (computed; as of 2026-03-01 12:00 MSK)`.
+    /// ` (computed; as of 2026-03-01 12:00 MSK)`: what is doubtful about the date.
     fn labels(&self) -> String {
         let mut labels = Vec::new();
         if self.ladder.computed && self.ladder.edd.is_some() {
             labels.push("computed".to_owned());
+        }
+        if let Some(Charges::UsedUp(at)) = self.by_the_charges() {
+            labels.push(format!("by its charges {}", words::moment(at, self.zone)));
         }
         if let Some(at) = self.as_of() {
             labels.push(format!("as of {}", words::moment(at, self.zone)));
@@ -166,25 +181,42 @@ impl<'a> Facts<'a> {
         (failed || state.billing.read_at != Some(read_at)).then_some(read_at)
     }
 
-    /// Where the report's own date and its charges differ by more than a day: the one by its charges.
-    fn other_date(&self) -> Option<DateTime<Utc>> {
+    /// Where the report's own date and its charges differ by more than a day: what the charges say.
+    fn by_the_charges(&self) -> Option<Charges> {
         let (report, _) = self.report?;
-        let far = forecast::edd_disagreement(report).is_some_and(|by| by > Duration::days(1));
-        if far { forecast::first_unpaid(report) } else { None }
+        let Edd::At(edd) = report.edd else { return None };
+        let day = Duration::days(1);
+        match forecast::first_unpaid(report) {
+            Some(computed) => ((edd - computed).abs() > day).then_some(Charges::UsedUp(computed)),
+            None => {
+                let end = report.date.filter(|&end| !report.moments.is_empty() && end > edd + day)?;
+                Some(Charges::LastUntil(end))
+            }
+        }
+    }
+
+    fn charges_words(&self, charges: Charges) -> String {
+        match charges {
+            Charges::LastUntil(end) => {
+                let end = words::day(end, self.zone);
+                format!("By the charges in the report the balance lasts beyond its end, {end}")
+            }
+            Charges::UsedUp(at) => {
+                let when = words::moment(at, self.zone);
+                let sooner = self.ladder.edd.is_none_or(|edd| at < edd);
+                let by = PayBy::before(at, self.lead_days, self.now, self.zone).filter(|_| sooner);
+                let advice = by.map(|by| format!("; to be safe, pay {}", by.in_sentence()));
+                let advice = advice.unwrap_or_default();
+                format!("By the charges in the report the balance is used up {when}{advice}")
+            }
+        }
     }
 
     fn pay_by(&self) -> Option<PayBy> {
         if self.is_overdue() {
             return Some(PayBy::Now);
         }
-        let edd = self.ladder.edd?;
-        let last = (edd - Duration::days(i64::from(self.lead_days))).with_timezone(&self.zone).date_naive();
-        let today = self.now.with_timezone(&self.zone).date_naive();
-        Some(match last.cmp(&today) {
-            std::cmp::Ordering::Less => PayBy::Missed(last),
-            std::cmp::Ordering::Equal => PayBy::Today(last),
-            std::cmp::Ordering::Greater => PayBy::On(last),
-        })
+        PayBy::before(self.ladder.edd?, self.lead_days, self.now, self.zone)
     }
 
     fn in_short(&self) -> Section {
@@ -210,12 +242,11 @@ impl<'a> Facts<'a> {
             let at = words::moment(at, self.zone);
             section.row("As of", format!("{at}; no newer report confirms it"));
         }
-        if let Some(computed) = self.other_date() {
-            let computed = words::moment(computed, self.zone);
-            section.row("But", format!("By the charges in the report the balance is used up {computed}"));
+        if let Some(charges) = self.by_the_charges() {
+            section.row("But", self.charges_words(charges));
         }
         if let Some(by) = self.pay_by() {
-            section.row("Pay by", self.pay_by_words(by));
+            section.row("Pay by", by.in_full(self.lead_days, self.now, self.zone));
         }
         self.balance(&mut section);
         section.row("What moved it", words::capital(&words::one_line(&self.item.reason, 400)));
@@ -224,7 +255,20 @@ impl<'a> Facts<'a> {
             section.row("Unwatched", format!("Nobody watched from {from} to {to}."));
         }
         section.row("Incident", self.item.key.to_string());
+        section.lines.extend(self.last_mail());
         section
+    }
+
+    /// Where hostwatch goes dark with what it watches, and no nearer rung is left to be told.
+    fn last_mail(&self) -> Option<String> {
+        let here = self.lives_on.filter(|here| here.account == self.item.key.account)?;
+        let Event::Rung(rung) = self.item.event else { return None };
+        (rung <= self.tightest_rung).then(|| {
+            let vm = words::one_line(&here.vm, 60);
+            format!(
+                "This may be my last mail: hostwatch runs on VM \"{vm}\" of this account, which goes dark with it."
+            )
+        })
     }
 
     fn balance(&self, section: &mut Section) {
@@ -241,50 +285,10 @@ impl<'a> Facts<'a> {
         }
     }
 
-    fn pay_by_words(&self, by: PayBy) -> String {
-        let days = words::count(self.lead_days as usize, "day", "days");
-        match by {
-            PayBy::Now => "Overdue: pay now".to_owned(),
-            PayBy::Missed(date) => {
-                format!(
-                    "Overdue: {} was the last safe day (a payment takes {days}); pay at once",
-                    words::weekday(date)
-                )
-            }
-            PayBy::Today(date) => {
-                format!("Today, {} (a payment takes {days}){}", words::weekday(date), self.weekend(date))
-            }
-            PayBy::On(date) => {
-                format!("{} (a payment takes {days}){}", words::weekday(date), self.weekend(date))
-            }
-        }
-    }
-
-    /// A payment made on a weekend may lie until Monday.
-    fn weekend(&self, date: NaiveDate) -> String {
-        let back = match date.weekday() {
-            Weekday::Sat => 1,
-            Weekday::Sun => 2,
-            Weekday::Mon | Weekday::Tue | Weekday::Wed | Weekday::Thu | Weekday::Fri => return String::new(),
-        };
-        let friday = date - Duration::days(back);
-        if friday >= self.now.with_timezone(&self.zone).date_naive() {
-            format!(". That is a weekend: better by {}", words::weekday(friday))
-        } else {
-            ". That is a weekend: banks may be slower".to_owned()
-        }
-    }
-
     /// How much for how long.
     fn to_pay(&self) -> Option<Section> {
         let (report, read_at) = self.report?;
-        let by = match self.pay_by() {
-            Some(PayBy::Now) => "now".to_owned(),
-            Some(PayBy::Missed(_)) => "at once".to_owned(),
-            Some(PayBy::Today(_)) => "today".to_owned(),
-            Some(PayBy::On(date)) => words::weekday(date),
-            None => "not known".to_owned(),
-        };
+        let by = self.pay_by().map_or_else(|| "not known".to_owned(), PayBy::in_table);
         let rows = SPANS_DAYS.map(|days| {
             let (amount, by) = match forecast::top_up_required(report, read_at, days) {
                 Some(amount) if amount.is_positive() => (words::to_pay(amount, self.currency), by.clone()),
@@ -379,7 +383,8 @@ impl<'a> Facts<'a> {
             let name = order.map_or_else(|| format!("order {}", cost.order), |order| order_name(order));
             let share = (cost.share * rust_decimal::Decimal::ONE_HUNDRED).round();
             let buys = match (cost.buys_days, self.ladder.edd) {
-                (Some(days), _) => format!("buys {} days", days.max(0)),
+                (Some(days), _) if days <= 0 => "buys less than a day".to_owned(),
+                (Some(days), _) => format!("buys {}", words::count(days as usize, "day", "days")),
                 (None, Some(_)) => "none in this report".to_owned(),
                 (None, None) => "–".to_owned(),
             };

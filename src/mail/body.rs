@@ -56,6 +56,23 @@ pub(super) struct Figure {
     pub legend: Vec<(&'static str, String)>,
 }
 
+impl Table {
+    /// Too much in a row for a telephone: there each row becomes a block.
+    pub(super) fn is_wide(&self) -> bool {
+        const MOST_CHARS: usize = 50;
+        let widest = |column: usize| {
+            self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
+        };
+        let chars: usize = (0..self.head.len()).filter_map(widest).sum();
+        self.has_many_columns() || chars > MOST_CHARS
+    }
+
+    /// More columns than letters of the usual size leave room for.
+    pub(super) fn has_many_columns(&self) -> bool {
+        self.head.len() > 4
+    }
+}
+
 impl From<Severity> for Tone {
     fn from(severity: Severity) -> Self {
         match severity {
@@ -141,6 +158,12 @@ fn table_text(table: &Table, out: &mut String) {
         rows().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..table.head.len()).map(width).collect();
+    if widths.iter().sum::<usize>() + 2 * widths.len() > WIDTH {
+        for row in &table.rows {
+            row_text(&table.head, row, out);
+        }
+        return;
+    }
     for row in rows() {
         let mut line = String::from(" ");
         for (cell, width) in row.iter().zip(&widths) {
@@ -151,6 +174,14 @@ fn table_text(table: &Table, out: &mut String) {
         out.push_str(line.trim_end());
         out.push('\n');
     }
+}
+
+/// A row of a table that is too wide for lines: its name, then what there is to say.
+fn row_text(head: &[String], row: &[String], out: &mut String) {
+    let Some((name, cells)) = row.split_first() else { return };
+    let cells = head.iter().skip(1).zip(cells).map(|(label, cell)| format!("{label}: {cell}"));
+    wrap(name, "  ", "  ", out);
+    wrap(&cells.collect::<Vec<_>>().join("; "), "    ", "    ", out);
 }
 
 /// Writes `text` in lines of at most [`WIDTH`] characters; a longer word stays whole.
@@ -182,6 +213,26 @@ fn wrap(text: &str, first: &str, rest: &str, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tables_too_wide_for_lines_become_blocks() {
+        let cells = |text: &str| text.split('|').map(str::to_owned).collect::<Vec<_>>();
+        let table = Table {
+            head: cells("Account|VMs|Sites"),
+            rows: vec![
+                cells("main|40 (38 active, 1 error, 1 stopped)|3 Active"),
+                cells("shop|none|104 (100 Active, 3 Stopped, 1 Error)"),
+            ],
+        };
+        let mut out = String::new();
+        table_text(&table, &mut out);
+        insta::assert_snapshot!(out, @r"
+          main
+            VMs: 40 (38 active, 1 error, 1 stopped); Sites: 3 Active
+          shop
+            VMs: none; Sites: 104 (100 Active, 3 Stopped, 1 Error)
+        ");
+    }
 
     #[test]
     fn text_is_wrapped_under_its_label_and_tables_line_up() {

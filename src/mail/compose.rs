@@ -5,7 +5,7 @@ use chrono_tz::Tz;
 use super::body::{Body, Section, Tone};
 use super::render::{Context, MOST_LISTED};
 use super::{advice, words};
-use crate::alert::{Event, Item, Kind, Notice};
+use crate::alert::{Event, Form, Item, Kind, Notice};
 use crate::model::{AccountName, AccountState, ContainerId, ContainerState, SiteId, VmId, VmState};
 
 /// Items told in full; the others in a line each.
@@ -22,15 +22,13 @@ pub(super) fn body(notice: &Notice, context: &Context<'_>) -> Body {
     if !rest.is_empty() {
         sections.push(others(rest, several, context));
     }
-    Body { tone: tone(notice), lead: lead(notice, context), sections, foot: foot(notice) }
+    let tone = notice.items.first().map_or(Tone::Info, tone_of);
+    Body { tone, lead: lead(notice, context), sections, foot: foot(notice) }
 }
 
-fn tone(notice: &Notice) -> Tone {
-    match notice.items.first() {
-        Some(first) if is_over(first) => Tone::Good,
-        Some(first) => first.severity.into(),
-        None => Tone::Info,
-    }
+/// The colour of a mail of which this is the worst.
+pub(super) fn tone_of(worst: &Item) -> Tone {
+    if is_over(worst) { Tone::Good } else { worst.severity.into() }
 }
 
 /// The first line: what, since when, in which account.
@@ -68,6 +66,7 @@ fn lead(notice: &Notice, context: &Context<'_>) -> String {
         }
         Event::Reminder(_) => format!("Still so: {what} since {since}: {lasted} now ({accounts})."),
         Event::Flapping => format!("Again and again: {what}, last seen {at} ({accounts})."),
+        Event::Opened if first.key.kind == Kind::BalanceDrop => format!("{what}, seen {at} ({accounts})."),
         Event::Started
         | Event::Opened
         | Event::Rung(_)
@@ -78,7 +77,8 @@ fn lead(notice: &Notice, context: &Context<'_>) -> String {
     }
 }
 
-fn accounts(notice: &Notice) -> String {
+/// `account main`, `3 accounts`.
+pub(super) fn accounts(notice: &Notice) -> String {
     match notice.accounts.as_slice() {
         [one] => format!("account {one}"),
         several => format!("{} accounts", several.len()),
@@ -257,9 +257,26 @@ fn foot(notice: &Notice) -> Vec<String> {
     let mut foot = Vec::new();
     if let Some(first) = notice.items.first() {
         foot.push(format!("How this was decided: hostwatch why {}", first.key));
+        let lasts = !is_over(first) && first.key.kind != Kind::BalanceDrop;
+        if lasts && matches!(notice.form, Form::Opened | Form::Reminder) {
+            foot.push(format!("Somebody is on it, no reminders: hostwatch ack {}", first.key));
+        }
     }
     foot.push(sender_line(&notice.accounts));
     foot
+}
+
+/// Where hostwatch itself runs on what these accounts pay for: what follows from that.
+pub(super) fn lives_on(accounts: &[AccountName], context: &Context<'_>) -> Option<Section> {
+    let here = context.lives_on.as_ref().filter(|here| accounts.contains(&here.account))?;
+    let mut section = Section::new("hostwatch lives on what it watches");
+    section.lines.push(format!(
+        "It runs on VM \"{}\" of account {}: if that goes dark, no mail says so. Let somebody else watch for \
+         its silence: set heartbeat.url.",
+        words::one_line(&here.vm, 60),
+        here.account
+    ));
+    Some(section)
 }
 
 /// Who wrote this.

@@ -5,8 +5,11 @@ mod billing;
 mod body;
 mod chart;
 mod compose;
+mod digest;
 mod html;
 mod message;
+mod overflow;
+mod payby;
 mod png;
 pub mod render;
 mod sample;
@@ -16,5 +19,5 @@ mod subject;
 pub mod transport;
 mod words;
 
-pub use render::{Context, RenderError, Rendered, render, render_test};
+pub use render::{Context, LivesOn, RenderError, Rendered, render, render_test};
 pub use settings::{Security, Server, Settings};

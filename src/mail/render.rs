@@ -9,7 +9,7 @@ use lettre::message::Mailbox;
 
 use super::body::{Body, Section};
 use super::message::{self, Draft, Identity};
-use super::{billing, compose, sample, started, subject, words};
+use super::{billing, compose, digest, overflow, sample, started, subject, words};
 use crate::alert::{Event, Form, Item, Notice};
 use crate::model::{AccountName, AccountState, Snapshot};
 
@@ -30,8 +30,20 @@ pub struct Context<'a> {
     pub now: DateTime<Utc>,
     /// How long a payment takes to arrive, in days.
     pub lead_days: BTreeMap<AccountName, u32>,
+    /// The last rung before overdue, in days; 1 where nothing is said of the account.
+    pub tightest_rungs: BTreeMap<AccountName, u32>,
+    /// Where hostwatch itself runs on what it watches.
+    pub lives_on: Option<LivesOn>,
     /// Lines that go into this mail beside what it tells: mails that were given up, and to whom.
     pub notes: &'a [String],
+}
+
+/// The watched VM on which hostwatch itself runs: it goes dark with its account.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LivesOn {
+    pub account: AccountName,
+    /// Its name, or its id.
+    pub vm: String,
 }
 
 /// A mail as it goes out.
@@ -63,19 +75,18 @@ pub enum RenderError {
 
 /// Writes the mail of a notice.
 pub fn render(notice: &Notice, context: &Context<'_>) -> Result<Rendered, RenderError> {
-    let mut body = match &notice.form {
-        Form::Started(facts) => started::body(notice, facts, context),
+    let (subject, mut body) = match &notice.form {
+        Form::Started(facts) => (subject::of(notice), started::body(notice, facts, context)),
         Form::Disconnect => match notice.items.as_slice() {
-            [item] => billing::body(item, context),
-            _ => compose::body(notice, context),
+            [item] => (subject::of(notice), billing::body(item, context)),
+            _ => (subject::of(notice), compose::body(notice, context)),
         },
-        Form::Opened | Form::Closed | Form::Reminder => compose::body(notice, context),
+        Form::Opened | Form::Closed | Form::Reminder => (subject::of(notice), compose::body(notice, context)),
+        Form::Overflow(facts) => (overflow::subject(notice, facts), overflow::body(notice, facts, context)),
+        Form::Digest(facts) => digest::write(notice, facts, context),
     };
     add_notes(&mut body, context);
-    let events: Vec<String> = match notice.items.as_slice() {
-        [] => notice.accounts.iter().map(|account| format!("{account}/started")).collect(),
-        items => items.iter().map(Item::event_key).collect(),
-    };
+    let events = events(notice);
     let id = Identity::new(context.from, &notice.to, context.now, events.iter().map(String::as_str));
     message::build(Draft {
         from: context.from,
@@ -83,7 +94,7 @@ pub fn render(notice: &Notice, context: &Context<'_>) -> Result<Rendered, Render
         now: context.now,
         id,
         accounts: &notice.accounts,
-        subject: subject::of(notice),
+        subject,
         body: &body,
         pairs: pairs(notice),
         references: references(notice, context),
@@ -116,6 +127,14 @@ fn opens_thread(item: &Item, lead_days: u32) -> bool {
     item.threads.is_empty() || item.event == Event::Rung(lead_days.saturating_add(1))
 }
 
+impl<'a> Context<'a> {
+    /// With nothing said of any account.
+    pub fn new(from: &'a Mailbox, snapshot: &'a Snapshot, now: DateTime<Utc>) -> Self {
+        let (lead_days, tightest_rungs) = Default::default();
+        Self { from, snapshot, now, lead_days, tightest_rungs, lives_on: None, notes: &[] }
+    }
+}
+
 impl Context<'_> {
     pub(super) fn account(&self, name: &AccountName) -> Option<&AccountState> {
         self.snapshot.accounts.get(name).map(AsRef::as_ref)
@@ -129,6 +148,10 @@ impl Context<'_> {
     pub(super) fn lead(&self, name: &AccountName) -> u32 {
         self.lead_days.get(name).copied().unwrap_or(LEAD_DAYS).min(MOST_LEAD_DAYS)
     }
+
+    pub(super) fn tightest_rung(&self, name: &AccountName) -> u32 {
+        self.tightest_rungs.get(name).copied().unwrap_or(1)
+    }
 }
 
 fn add_notes(body: &mut Body, context: &Context<'_>) {
@@ -139,20 +162,57 @@ fn add_notes(body: &mut Body, context: &Context<'_>) {
     }
 }
 
-fn pairs(notice: &Notice) -> Vec<(String, String)> {
-    let most = if matches!(notice.form, Form::Started(_)) { MOST_STARTED } else { MOST_LISTED };
-    let pairs = notice.items.iter().take(most);
-    let mut pairs: Vec<_> = pairs.map(|item| (item.key.to_string(), item.event.to_string())).collect();
-    if pairs.is_empty() {
-        let account = notice.accounts.first().map_or("none", AccountName::as_str);
-        pairs.push((format!("{account}/started/account"), Event::Started.to_string()));
+/// What makes this mail another than any other.
+fn events(notice: &Notice) -> Vec<String> {
+    let mut events: Vec<String> = notice.items.iter().map(Item::event_key).collect();
+    let accounts = || notice.accounts.iter();
+    match &notice.form {
+        Form::Overflow(_) => events.extend(accounts().map(|account| format!("{account}/overflow"))),
+        Form::Digest(facts) => {
+            events.extend(accounts().map(|account| format!("{account}/digest:{}", facts.date)));
+        }
+        Form::Started(_) | Form::Opened | Form::Closed | Form::Disconnect | Form::Reminder => {
+            if events.is_empty() {
+                events.extend(accounts().map(|account| format!("{account}/started")));
+            }
+        }
     }
-    pairs
+    events
+}
+
+/// Incident and event of all that a mail lists, worst first.
+fn pairs(notice: &Notice) -> Vec<(String, String)> {
+    let pair = |item: &Item| (item.key.to_string(), item.event.to_string());
+    let first = notice.accounts.first().map_or("none", AccountName::as_str);
+    match &notice.form {
+        Form::Started(_) if notice.items.is_empty() => {
+            vec![(format!("{first}/started/account"), Event::Started.to_string())]
+        }
+        Form::Started(_) => notice.items.iter().take(MOST_STARTED).map(pair).collect(),
+        Form::Overflow(_) => {
+            let items = overflow::worst_first(&notice.items).into_iter().take(MOST_LISTED);
+            let head = (format!("{first}/overflow/account"), Event::Overflow.to_string());
+            std::iter::once(head).chain(items.map(pair)).collect()
+        }
+        Form::Digest(facts) if notice.items.is_empty() => {
+            let event = Event::Digest(facts.date).to_string();
+            let accounts = notice.accounts.iter().take(MOST_LISTED);
+            accounts.map(|account| (format!("{account}/digest/account"), event.clone())).collect()
+        }
+        Form::Digest(_) => digest::listed(&notice.items).into_iter().map(pair).collect(),
+        Form::Opened | Form::Closed | Form::Disconnect | Form::Reminder => {
+            notice.items.iter().take(MOST_LISTED).map(pair).collect()
+        }
+    }
 }
 
 /// The mails that opened what this one speaks of, each once.
 fn references(notice: &Notice, context: &Context<'_>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
+    if matches!(notice.form, Form::Digest(_)) {
+        // It speaks of all and belongs to none.
+        return found;
+    }
     let goes_on = |item: &&Item| !opens_thread(item, context.lead(&item.key.account));
     for item in notice.items.iter().filter(goes_on) {
         for id in notice.to.iter().filter_map(|to| item.threads.get(to)) {

@@ -38,6 +38,7 @@ pub(super) fn body(notice: &Notice, facts: &Started, context: &Context<'_>) -> B
         sections.push(section);
     }
     sections.push(overview(&notice.accounts, context));
+    sections.extend(compose::lives_on(&notice.accounts, context));
     sections.push(next(facts));
     Body {
         tone: severity.into(),

@@ -3,6 +3,7 @@
 
 mod connect;
 mod error;
+mod lines;
 mod reply;
 mod session;
 mod tls;
@@ -14,6 +15,7 @@ use self::connect::{Protection, Route, full_host_name};
 use self::session::{Login, Session};
 use self::tls::Tls;
 use super::settings::{Security, Server};
+use crate::failpoint;
 
 pub use self::error::{SendError, TransportError};
 
@@ -99,6 +101,7 @@ impl Transport {
     /// nothing stands between the 250 and its record. `raw` arrives as it is, line ends made CRLF.
     pub async fn send(&self, envelope_from: &str, recipient: &str, raw: &[u8]) -> Result<(), SendError> {
         let mut session = Session::open(&self.route, self.login.as_ref(), self.timing).await?;
+        failpoint::reach("connected");
         let outcome = session.deliver(envelope_from, recipient, raw).await;
         match &outcome {
             // In the middle of something, where QUIT would be read as a part of it.

@@ -86,6 +86,10 @@ pub(super) fn disconnect(state: &AccountState, sink: &mut Sink<'_>) {
     };
     sink.family(&table::BILLING_DISCONNECT_EXPECTED, |lines| lines.maybe(&[], expected));
     sink.family(&table::BILLING_DISCONNECT, |lines| lines.maybe(&[], at.map(|at| at.timestamp())));
+    let computed = forecast::first_unpaid(report);
+    sink.family(&table::BILLING_DISCONNECT_COMPUTED, |lines| {
+        lines.maybe(&[], computed.map(|at| at.timestamp()));
+    });
 }
 
 /// What was charged in the 30 days up to the day on which the charges were read, in the account's zone.

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
+use super::cap::{Count, Limit};
 use super::family::Family;
 use super::page::{Chunk, Page, Squeezer};
 use super::parts::{self, Part, Source};
 use super::text::Lines;
-use super::{Settings, billing, container, inventory, site, vm};
+use super::{Hidden, Settings, billing, container, inventory, site, vm};
 use crate::model::{AccountName, AccountState, Collector, ContainerId, Listing};
 
 /// The provider's facts of every account as exposition text, compressed.
@@ -31,6 +32,9 @@ pub struct Encoder {
 struct Account {
     sources: HashMap<Part, Source>,
     completed: Completed,
+    /// Where there is a cap.
+    counts: HashMap<Part, Count>,
+    limits: BTreeMap<Collector, Limit>,
 }
 
 /// Which listings were ever read completely: counts before that would be too small.
@@ -67,23 +71,54 @@ impl Encoder {
         let name = &state.profile.name;
         let account = self.accounts.entry(name.clone()).or_default();
         account.completed.note(state);
+        let sources = parts::sources(state, which, &account.completed, now);
+        let mut recut = BTreeSet::new();
+        if self.settings.max_series_per_collector > 0 {
+            for &(part, ref source) in &sources {
+                if account.sources.get(&part) == Some(source) {
+                    continue;
+                }
+                let mut count = Count::default();
+                let mut sink = Sink::new(name, &self.settings, Work::Count(&mut count, &mut self.scratch));
+                encode(part, state, &account.completed, &self.settings, now, &mut sink);
+                account.counts.insert(part, count);
+            }
+            recut = account.cut(self.settings.max_series_per_collector);
+        }
         let mut changed = false;
-        for (part, source) in parts::sources(state, which, &account.completed, now) {
-            if account.sources.get(&part) == Some(&source) {
+        for (part, source) in sources {
+            let recut = part.collector().is_some_and(|collector| recut.contains(&collector));
+            if !recut && account.sources.get(&part) == Some(&source) {
                 continue;
             }
-            let mut sink = Sink {
-                account: name.as_str(),
-                scratch: &mut self.scratch,
-                squeezer: &mut self.squeezer,
-                chunks: Vec::new(),
-            };
+            let mut fresh = Vec::new();
+            let write = Work::Write(&mut self.scratch, &mut self.squeezer, &mut fresh);
+            let limit = part.collector().and_then(|collector| account.limits.get(&collector).copied());
+            let mut sink = Sink::new(name, &self.settings, write).within(limit.unwrap_or_default());
             encode(part, state, &account.completed, &self.settings, now, &mut sink);
-            let fresh = sink.chunks;
             changed |= place(&mut self.chunks, &mut self.squeezer, (name, part), fresh);
             account.sources.insert(part, source);
         }
         changed
+    }
+
+    /// Goes on with a changed configuration; the next refresh of each account makes its parts anew.
+    pub fn configure(&mut self, settings: Settings) {
+        if self.settings == settings {
+            return;
+        }
+        self.settings = settings;
+        for account in self.accounts.values_mut() {
+            account.sources.clear();
+            account.counts.clear();
+            account.limits.clear();
+        }
+    }
+
+    /// Series of each collector that the cap leaves out; without one, none are.
+    pub fn dropped(&self, account: &AccountName) -> BTreeMap<Collector, u64> {
+        let limits = self.accounts.get(account).map(|account| account.limits.iter());
+        limits.into_iter().flatten().map(|(&collector, limit)| (collector, limit.dropped)).collect()
     }
 
     /// Forgets an account; its series are gone from the next page.
@@ -101,6 +136,22 @@ impl Encoder {
         Arc::new(Page::join(
             families.flat_map(|family| std::iter::once(&family.header).chain(family.parts.values())),
         ))
+    }
+}
+
+impl Account {
+    /// Fits every collector under the cap; those whose resources are cut elsewhere than before.
+    fn cut(&mut self, cap: u64) -> BTreeSet<Collector> {
+        let mut recut = BTreeSet::new();
+        for collector in Collector::ALL {
+            let counts = self.counts.iter().filter(|(part, _)| part.collector() == Some(collector));
+            let limit = Limit::of(counts.map(|(_, count)| count), cap);
+            let old = self.limits.insert(collector, limit).unwrap_or_default();
+            if old.below != limit.below {
+                recut.insert(collector);
+            }
+        }
+        recut
     }
 }
 
@@ -133,21 +184,48 @@ fn place(
     changed
 }
 
-/// Takes the families of one part and compresses each.
+/// Takes the families of one part: writes and compresses each, or counts its series.
 pub(super) struct Sink<'a> {
     account: &'a str,
-    scratch: &'a mut Vec<u8>,
-    squeezer: &'a mut Squeezer,
-    chunks: Vec<(&'static Family, Chunk)>,
+    hidden: &'a Hidden,
+    limit: Limit,
+    work: Work<'a>,
 }
 
-impl Sink<'_> {
+/// What a sink does.
+enum Work<'a> {
+    /// With a buffer for the text, into these chunks.
+    Write(&'a mut Vec<u8>, &'a mut Squeezer, &'a mut Vec<(&'static Family, Chunk)>),
+    /// With a buffer that stays empty.
+    Count(&'a mut Count, &'a mut Vec<u8>),
+}
+
+impl<'a> Sink<'a> {
+    fn new(account: &'a AccountName, settings: &'a Settings, work: Work<'a>) -> Self {
+        Self { account: account.as_str(), hidden: &settings.hidden, limit: Limit::default(), work }
+    }
+
+    fn within(mut self, limit: Limit) -> Self {
+        self.limit = limit;
+        self
+    }
+
     /// Writes one family; without a line it does not appear at all.
     pub(super) fn family(&mut self, family: &'static Family, write: impl FnOnce(&mut Lines<'_>)) {
-        self.scratch.clear();
-        write(&mut Lines::new(self.scratch, family, self.account));
-        if !self.scratch.is_empty() {
-            self.chunks.push((family, self.squeezer.squeeze(self.scratch)));
+        if self.hidden.has(family.name) {
+            return;
+        }
+        match &mut self.work {
+            Work::Write(text, squeezer, chunks) => {
+                text.clear();
+                write(&mut Lines::new(text, family, self.account).within(self.limit));
+                if !text.is_empty() {
+                    chunks.push((family, squeezer.squeeze(text)));
+                }
+            }
+            Work::Count(count, unused) => {
+                write(&mut Lines::new(unused, family, self.account).counting(count));
+            }
         }
     }
 }

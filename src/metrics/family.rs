@@ -55,6 +55,11 @@ impl Family {
         help
     }
 
+    /// Has series of single resources, whose id is the first label after `account`.
+    pub(super) fn is_of_resources(&self) -> bool {
+        matches!(self.labels.get(1), Some(&("vm" | "container" | "site" | "ip" | "order")))
+    }
+
     /// The two lines that open the family in a page.
     pub fn header(&self) -> String {
         format!("# HELP {0} {1}\n# TYPE {0} {2}\n", self.name, self.help(), self.kind.as_str())
@@ -104,6 +109,9 @@ Ids are labels everywhere; names and other descriptions are in the `_info` famil
 by `* on (account, vm) group_left (name) hosting_vm_info`. `_state` families are 1 on the current state
 and 0 on the other known ones (with `state_series = \"current\"`: only the current one); a state that
 the provider's documentation does not list adds a series of its own.
+
+`[metrics]` of the configuration can leave families out (`families`, `allow`, `deny`) and cap the series
+of a collector (`max_series_per_collector`); `hostwatch_series_dropped` tells what the cap left out.
 ";
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ pub mod settings;
 mod table;
 
 mod billing;
+mod cap;
 mod container;
 mod inventory;
 mod parts;
@@ -22,5 +23,5 @@ pub use encoder::Encoder;
 pub use family::{Family, Type, reference};
 pub use own::Own;
 pub use page::{Identity, Page};
-pub use settings::{Settings, StateSeries};
+pub use settings::{Hidden, Settings, StateSeries};
 pub use table::FAMILIES;

@@ -5,13 +5,14 @@
 //! are there only after [`Own::with_process`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use prometheus::core::{Collector as _, MetricVec, MetricVecBuilder};
 use prometheus::{CounterVec, GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry};
 
+use super::Hidden;
 use super::family::Family;
 use super::openmetrics;
 use super::table;
@@ -57,6 +58,7 @@ pub struct Own {
     registry: Registry,
     /// Held while several series change together, and while a page is made: no half an update.
     whole: Mutex<()>,
+    hidden: RwLock<Hidden>,
     collector_success: GaugeVec,
     collector_complete: GaugeVec,
     collector_duration: GaugeVec,
@@ -65,6 +67,8 @@ pub struct Own {
     api_requests: IntCounterVec,
     api_duration: HistogramVec,
     api_throttled: CounterVec,
+    reports_inconsistent: IntCounterVec,
+    series_dropped: GaugeVec,
     records_rejected: IntCounterVec,
     unknown_values: IntCounterVec,
     incidents: GaugeVec,
@@ -81,6 +85,7 @@ impl Own {
         let own = Self {
             registry: Registry::new(),
             whole: Mutex::default(),
+            hidden: RwLock::default(),
             collector_success: gauges(&table::COLLECTOR_SUCCESS),
             collector_complete: gauges(&table::COLLECTOR_COMPLETE),
             collector_duration: gauges(&table::COLLECTOR_DURATION),
@@ -89,6 +94,8 @@ impl Own {
             api_requests: counters(&table::API_REQUESTS),
             api_duration: histograms(&table::API_DURATION),
             api_throttled: made(CounterVec::new(opts(&table::API_THROTTLED), table::API_THROTTLED.labels)),
+            reports_inconsistent: counters(&table::REPORTS_INCONSISTENT),
+            series_dropped: gauges(&table::SERIES_DROPPED),
             records_rejected: counters(&table::RECORDS_REJECTED),
             unknown_values: counters(&table::UNKNOWN_VALUES),
             incidents: gauges(&table::INCIDENTS),
@@ -103,7 +110,7 @@ impl Own {
         for result in Notification::ALL {
             own.notifications.with_label_values(&[result.as_str()]);
         }
-        let all: [Box<dyn prometheus::core::Collector>; 17] = [
+        let all: [Box<dyn prometheus::core::Collector>; 19] = [
             Box::new(build_info),
             Box::new(own.collector_success.clone()),
             Box::new(own.collector_complete.clone()),
@@ -113,6 +120,8 @@ impl Own {
             Box::new(own.api_requests.clone()),
             Box::new(own.api_duration.clone()),
             Box::new(own.api_throttled.clone()),
+            Box::new(own.reports_inconsistent.clone()),
+            Box::new(own.series_dropped.clone()),
             Box::new(own.records_rejected.clone()),
             Box::new(own.unknown_values.clone()),
             Box::new(own.incidents.clone()),
@@ -146,6 +155,10 @@ impl Own {
                 self.collector_polls.with_label_values(&[account, collector, result]);
             }
             self.records_rejected.with_label_values(&[account, collector]);
+            self.series_dropped.with_label_values(&[account, collector]);
+        }
+        if collectors.contains(&Collector::ExpectedBalance) {
+            self.reports_inconsistent.with_label_values(&[account]);
         }
         let groups: BTreeSet<Group> = collectors.iter().map(|collector| collector.group()).collect();
         for group in groups.into_iter().map(Group::as_str) {
@@ -164,13 +177,18 @@ impl Own {
             &self.collector_complete,
             &self.collector_duration,
             &self.collector_last_success,
+            &self.series_dropped,
             &self.incidents,
         ] {
             forget(gauges, account);
         }
-        for counters in
-            [&self.collector_polls, &self.api_requests, &self.records_rejected, &self.unknown_values]
-        {
+        for counters in [
+            &self.collector_polls,
+            &self.api_requests,
+            &self.records_rejected,
+            &self.unknown_values,
+            &self.reports_inconsistent,
+        ] {
             forget(counters, account);
         }
         forget(&self.api_duration, account);
@@ -193,6 +211,22 @@ impl Own {
     /// So many records could not be decoded.
     pub fn rejected(&self, account: &AccountName, collector: Collector, records: u64) {
         self.records_rejected.with_label_values(&[account.as_str(), collector.as_str()]).inc_by(records);
+    }
+
+    /// A report did not add up.
+    pub fn inconsistent(&self, account: &AccountName) {
+        self.reports_inconsistent.with_label_values(&[account.as_str()]).inc();
+    }
+
+    /// So many series the cap leaves out of the page.
+    pub fn dropped(&self, account: &AccountName, collector: Collector, series: u64) {
+        let labels = [account.as_str(), collector.as_str()];
+        self.series_dropped.with_label_values(&labels).set(series as f64);
+    }
+
+    /// Replaces which families are left out of the page.
+    pub fn hide(&self, hidden: Hidden) {
+        *self.hidden.write().unwrap_or_else(PoisonError::into_inner) = hidden;
     }
 
     /// A field held a value that the interface does not list, or of another type.
@@ -261,10 +295,11 @@ impl Own {
             let _whole = self.lock();
             self.registry.gather()
         };
+        let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);
         let mut text = String::with_capacity(16 * 1024);
         for family in families {
             // The crate's encoder refuses all for one family without a sample.
-            if family.get_metric().is_empty() {
+            if family.get_metric().is_empty() || hidden.has(family.name()) {
                 continue;
             }
             prometheus::TextEncoder::new()

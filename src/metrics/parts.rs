@@ -29,6 +29,24 @@ pub(super) enum Part {
     Charges,
 }
 
+impl Part {
+    /// Whose readings it shows; none for what is configured.
+    pub(super) const fn collector(self) -> Option<Collector> {
+        Some(match self {
+            Self::Account => return None,
+            Self::Vms => Collector::Vms,
+            Self::Containers => Collector::Containers,
+            Self::Sites(_) | Self::SiteCounts => Collector::Sites,
+            Self::Databases(_) => Collector::Databases,
+            Self::CronJobs(_) => Collector::CronJobs,
+            Self::Ips => Collector::Ips,
+            Self::SshKeys => Collector::SshKeys,
+            Self::Balance | Self::Disconnect => Collector::ExpectedBalance,
+            Self::Charges => Collector::Charges,
+        })
+    }
+}
+
 /// How many shards; more make changes cheaper and the page larger.
 const SHARDS: u64 = 16;
 
@@ -127,12 +145,15 @@ pub(super) fn sources(
                 sources.push((Part::SshKeys, source));
             }
             Collector::ExpectedBalance => {
-                let Some(report) = &state.billing.report else { continue };
+                // Without a report, what was made of one before the collector was switched off goes.
+                let start = || match &state.billing.report {
+                    Some(report) => start().on(report),
+                    None => start(),
+                };
                 // The forecast counts its days from when the report was read.
                 let read_at = state.billing.read_at;
-                let source = start().on(report).and((fresh(collector, read_at), read_at));
-                sources.push((Part::Balance, source));
-                sources.push((Part::Disconnect, start().on(report)));
+                sources.push((Part::Balance, start().and((fresh(collector, read_at), read_at))));
+                sources.push((Part::Disconnect, start()));
             }
             Collector::Charges => {
                 let read_at = state.charges.read_at;

@@ -113,6 +113,8 @@ families! {
         "Whether the account is or will be cut off for non-payment before the end of the report (0 or 1), absent where the report does not tell.";
     BILLING_DISCONNECT = "hosting_billing_disconnect_timestamp_seconds", Gauge, ["account"], BALANCE,
         "When the account is expected to be cut off for non-payment, in seconds since the Unix epoch, absent when none is expected.";
+    BILLING_DISCONNECT_COMPUTED = "hosting_billing_disconnect_computed_timestamp_seconds", Gauge, ["account"], BALANCE,
+        "When by its charges the balance is used up, in seconds since the Unix epoch, absent when it is not; the report's own date may differ.";
     BILLING_FORECAST = "hosting_billing_forecast_balance", Gauge, ["account", "days"], BALANCE,
         "Balance after the last charge within so many days, in the account's currency.";
     BILLING_TOP_UP = "hosting_billing_top_up_required", Gauge, ["account", "days"], BALANCE,
@@ -148,6 +150,10 @@ families! {
         "How long requests to the provider took, in seconds.";
     API_THROTTLED = "hostwatch_api_throttled_seconds_total", Counter, ["account", "group"], OWN,
         "Time that requests waited for the call budget, in seconds.";
+    REPORTS_INCONSISTENT = "hostwatch_reports_inconsistent_total", Counter, ["account"], OWN,
+        "Expected-balance reports whose charges and balances do not add up; they are shown as reported.";
+    SERIES_DROPPED = "hostwatch_series_dropped", Gauge, ["account", "collector"], OWN,
+        "Series of the collector that max_series_per_collector leaves out, whole resources at a time, highest ids first.";
     RECORDS_REJECTED = "hostwatch_records_rejected_total", Counter, ["account", "collector"], OWN,
         "Records of the provider that could not be decoded.";
     UNKNOWN_VALUES = "hostwatch_unknown_values_total", Counter, ["account", "field"], OWN,

@@ -4,6 +4,7 @@
 
 use std::io::Write as _;
 
+use super::cap::{Count, Limit};
 use super::family::Family;
 use crate::model::Money;
 
@@ -56,6 +57,9 @@ pub(super) struct Lines<'a> {
     family: &'static Family,
     /// `name{account="…"`, the same on every line.
     start: Vec<u8>,
+    limit: Limit,
+    /// Where series are only counted.
+    count: Option<&'a mut Count>,
 }
 
 impl<'a> Lines<'a> {
@@ -66,12 +70,35 @@ impl<'a> Lines<'a> {
         start.extend_from_slice(b"{account=\"");
         escape(&mut start, account);
         start.push(b'"');
-        Self { out, family, start }
+        Self { out, family, start, limit: Limit::default(), count: None }
+    }
+
+    /// Leaves out the resources that the limit leaves out.
+    pub(super) fn within(mut self, limit: Limit) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Counts series and writes nothing.
+    pub(super) fn counting(mut self, count: &'a mut Count) -> Self {
+        self.count = Some(count);
+        self
     }
 
     /// One sample; `labels` are those after `account`, in the order of the table.
     pub(super) fn put(&mut self, labels: &[Label<'_>], value: impl Value) {
         debug_assert_eq!(labels.len() + 1, self.family.labels.len(), "{}", self.family.name);
+        let resource = match labels.first() {
+            Some(&Label::Id(id)) if self.family.is_of_resources() => Some(id),
+            Some(_) | None => None,
+        };
+        if let Some(count) = &mut self.count {
+            count.add(resource);
+            return;
+        }
+        if resource.is_some_and(|id| !self.limit.lets(id)) {
+            return;
+        }
         self.out.extend_from_slice(&self.start);
         for (name, label) in self.family.labels[1..].iter().zip(labels) {
             self.out.push(b',');

@@ -1,7 +1,7 @@
 //! How one listing changes what is known of an account. Pure: a listing and a time in, a new state and
 //! what was observed out.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -50,12 +50,11 @@ impl Shown {
     }
 }
 
-/// Applies readings to one account. Keeps beside the state where each site lives, so that a site that
-/// moved is never shown twice.
+/// Applies readings to one account. Keeps track of where each site lives, so that a site that moved is
+/// never shown twice.
 #[derive(Debug)]
 pub struct AccountBook {
     state: AccountState,
-    homes: HashMap<SiteId, ContainerId>,
 }
 
 impl AccountBook {
@@ -74,8 +73,9 @@ impl AccountBook {
             billing: Billing::default(),
             charges: Charges::default(),
             collectors,
+            homes: Arc::default(),
         };
-        Self { state, homes: HashMap::new() }
+        Self { state }
     }
 
     /// Goes on with a changed configuration; what collectors that are off knew is forgotten.
@@ -92,7 +92,7 @@ impl AccountBook {
                 Collector::Containers => self.state.containers = Listing::default(),
                 Collector::Sites => {
                     self.state.sites = BTreeMap::new();
-                    self.homes = HashMap::new();
+                    self.state.homes = Arc::default();
                 }
                 Collector::ExpectedBalance => self.state.billing = Billing::default(),
                 Collector::Charges => self.state.charges = Charges::default(),
@@ -188,10 +188,12 @@ impl AccountBook {
 
     fn apply_sites(&mut self, container: ContainerId, rows: Rows<Site>, at: DateTime<Utc>) -> Vec<Observed> {
         for site in &rows.rows {
-            if let Some(old) = self.homes.insert(site.id, container)
-                && old != container
-                && let Some(listing) = self.state.sites.get_mut(&old)
-            {
+            let old = self.state.homes.get(&site.id).copied();
+            if old == Some(container) {
+                continue;
+            }
+            Arc::make_mut(&mut self.state.homes).insert(site.id, container);
+            if let Some(listing) = old.and_then(|old| self.state.sites.get_mut(&old)) {
                 Arc::make_mut(&mut listing.rows).retain(|row| row.id != site.id);
             }
         }
@@ -204,7 +206,7 @@ impl AccountBook {
     }
 
     fn forget_site(&mut self, site: SiteId) {
-        self.homes.remove(&site);
+        Arc::make_mut(&mut self.state.homes).remove(&site);
         self.state.databases.remove(&site);
         self.state.cron_jobs.remove(&site);
     }
@@ -248,7 +250,7 @@ mod tests {
     use crate::model::ids::VmId;
     use crate::model::resources::Vm;
     use crate::model::snapshot::{Failure, FailureKind};
-    use crate::model::states::{SiteState, VmState};
+    use crate::model::states::{ContainerState, SiteState, VmState};
 
     fn book() -> AccountBook {
         AccountBook::new(Arc::new(Profile {
@@ -289,6 +291,22 @@ mod tests {
             certificate_id: None,
             created: None,
             updated: None,
+        }
+    }
+
+    fn home(id: u64) -> Container {
+        Container {
+            id: ContainerId::new(id),
+            state: ContainerState::Enabled,
+            login: None,
+            name: None,
+            server: None,
+            server_ip: None,
+            memory_limit_mb: None,
+            disk_quota_mb: None,
+            created: None,
+            updated: None,
+            in_transfer: None,
         }
     }
 
@@ -342,6 +360,32 @@ mod tests {
         let Observed::Sites(_, seen) = &seen[0] else { panic!("{seen:?}") };
         assert!(seen.removed.is_empty());
         assert!(book.state().site(SiteId::new(11)).is_some());
+    }
+
+    proptest::proptest! {
+        /// Whatever is read in whatever order, a site is found exactly where a listing shows it, and once.
+        #[test]
+        fn a_site_is_found_where_it_is_listed(
+            reads in proptest::collection::vec((0..4_u64, proptest::collection::vec(0..8_u64, 0..5), proptest::bool::ANY), 1..20)
+        ) {
+            let mut book = book();
+            for (container, ids, complete) in reads {
+                if container == 0 {
+                    // The containers of the account are now those with these ids.
+                    let rows = ids.into_iter().filter(|id| (1..4).contains(id)).map(home).collect();
+                    book.apply(Read::Containers(Rows { rows, complete }), at());
+                } else {
+                    let rows = ids.into_iter().map(|id| site(id, container)).collect();
+                    book.apply(Read::Sites(ContainerId::new(container), Rows { rows, complete }), at());
+                }
+                let listed: Vec<_> = book.state().all_sites().map(|site| (site.id, site.container)).collect();
+                for id in (0..8).map(SiteId::new) {
+                    let homes: Vec<_> = listed.iter().filter(|(site, _)| *site == id).map(|&(_, home)| home).collect();
+                    proptest::prop_assert!(homes.len() <= 1, "{id} is in {homes:?}");
+                    proptest::prop_assert_eq!(book.state().site(id).map(|site| site.container), homes.first().copied());
+                }
+            }
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod forecast;
 pub mod home;
 pub mod ids;
 pub mod money;
+pub mod pattern;
 pub mod pay_by;
 pub mod resources;
 pub mod snapshot;

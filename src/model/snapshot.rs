@@ -1,6 +1,6 @@
 //! What is known of every account at one moment. How a listing changes it is in `book`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -128,6 +128,8 @@ pub struct AccountState {
     pub billing: Billing,
     pub charges: Charges,
     pub collectors: BTreeMap<Collector, CollectorStatus>,
+    /// Where each site lives; kept by the book, so that nobody searches a thousand listings for one.
+    pub(super) homes: Arc<HashMap<SiteId, ContainerId>>,
 }
 
 /// Rows of one listing in the order of their ids.
@@ -245,7 +247,7 @@ pub struct PollEnd {
 impl AccountState {
     /// A site by its id, wherever it lives.
     pub fn site(&self, id: SiteId) -> Option<&Site> {
-        self.sites.values().find_map(|listing| listing.get(id))
+        self.sites.get(self.homes.get(&id)?)?.get(id)
     }
 
     /// Every site, container by container.

@@ -14,6 +14,8 @@ pub struct Loaded {
     pub started: bool,
     /// When the daemon last looked; `None` for a store that has never been used.
     pub watched_until: Option<DateTime<Utc>>,
+    /// Until when digests were decided on.
+    pub digested_until: Option<DateTime<Utc>>,
 }
 
 /// Why something was done or not done.
@@ -38,7 +40,8 @@ impl Store {
         }
         let watched_until = meta(&self.connection, "watched_until")?.map(|text| moment(&text)).transpose()?;
         let started = meta(&self.connection, "started")?.is_some();
-        Ok(Loaded { incidents, started, watched_until })
+        let digested = meta(&self.connection, "digested_until")?.map(|text| moment(&text)).transpose()?;
+        Ok(Loaded { incidents, started, watched_until, digested_until: digested })
     }
 
     /// The reasons kept about one incident, oldest first; at most the last `most`.

@@ -3,9 +3,14 @@
 //! One writer: the daemon, which holds `PATH.lock`. Commands beside it read and write rows without that
 //! lock. Decides nothing; incidents and mails come in together and commit together.
 
+mod attention;
+mod held;
 mod incidents;
 mod outbox;
+mod overlays;
+mod refuge;
 mod schema;
+mod tally;
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -14,12 +19,16 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
+pub use attention::Which;
+pub use held::Held;
 pub use incidents::{Decision, Loaded};
 pub use outbox::{
     Claim, Envelope, EnvelopeState, GIVE_UP_AFTER, Lane, Outgoing, Result as SendResult, Summary, retry_delay,
 };
+pub use tally::{Polls, Week};
 
 use crate::alert::{Incident, Key};
+use crate::failpoint;
 
 /// The store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +43,8 @@ pub enum StoreError {
     Newer { path: PathBuf, found: i64, known: i64 },
     #[error("the store {path} is damaged: {detail}")]
     Damaged { path: PathBuf, detail: String },
+    #[error("cannot set the damaged store {path} aside: {source}; move it away by hand")]
+    Aside { path: PathBuf, source: std::io::Error },
     #[error("the store: {0}")]
     Sql(#[from] rusqlite::Error),
     #[error("the store holds something that cannot be read: {0}")]
@@ -42,6 +53,15 @@ pub enum StoreError {
     #[error("a mail to be withdrawn is being sent")]
     Conflict,
 }
+
+impl From<Store> for Opened {
+    fn from(store: Store) -> Self {
+        Self { store, aside: None, refuge: None }
+    }
+}
+
+/// How long a write waits for a command beside the daemon.
+const BUSY: Duration = Duration::from_secs(5);
 
 /// Everything one decision changes; committed whole or not at all.
 #[derive(Debug, Default)]
@@ -55,6 +75,12 @@ pub struct Batch {
     pub reported: Vec<i64>,
     /// The first-start mail is among `mails`, or was never due.
     pub started: bool,
+    /// Notices that the hourly cap keeps back.
+    pub held: Vec<Held>,
+    /// What was held is among `mails` now, up to this row.
+    pub released: Option<i64>,
+    /// Until when digests were decided on.
+    pub digested_until: Option<DateTime<Utc>>,
 }
 
 /// The open store.
@@ -64,19 +90,71 @@ pub struct Store {
     path: Option<PathBuf>,
     /// Held while the daemon runs.
     _lock: Option<File>,
+    /// It runs in memory because its file cannot be used.
+    refuge: bool,
+    /// That file is damaged, and is to be set aside.
+    damaged: bool,
+}
+
+/// How a store was opened.
+#[derive(Debug)]
+pub struct Opened {
+    pub store: Store,
+    /// Where the damaged store was put, in place of which this one is new.
+    pub aside: Option<PathBuf>,
+    /// Why it runs in memory for now.
+    pub refuge: Option<StoreError>,
 }
 
 impl Store {
     /// Opens or creates the daemon's store and locks it against a second daemon. Claims left open by a
-    /// crash are void: those mails are due at once.
-    pub fn open(path: &Path, now: DateTime<Utc>) -> Result<Self, StoreError> {
+    /// crash are void: those mails are due at once. A damaged file is set aside and a new one begun; one
+    /// that is there but cannot be written is copied into memory, and written home when it can be.
+    ///
+    /// # Errors
+    /// When another daemon holds it, a newer release wrote it, or it can neither be opened nor read.
+    pub fn open(path: &Path, now: DateTime<Utc>) -> Result<Opened, StoreError> {
         let lock = lock(path)?;
-        let mut store = Self::connect(path, OpenFlags::default())?;
+        let existed = path.exists();
+        let (mut store, aside, refuge) = match Self::open_file(path, now) {
+            Ok(store) => (store, None, None),
+            Err(error) if error.is_damage() => {
+                let aside = refuge::set_aside(path, now)?;
+                (Self::open_file(path, now)?, Some(aside), None)
+            }
+            Err(error @ (StoreError::Sql(_) | StoreError::Open { .. })) if existed => {
+                let Ok(connection) = refuge::copy_into_memory(path) else { return Err(error) };
+                let path = Some(path.to_owned());
+                let mut store = Self { connection, path, _lock: None, refuge: true, damaged: false };
+                store.void_claims(now)?;
+                (store, None, Some(error))
+            }
+            Err(error) => return Err(error),
+        };
         store._lock = Some(lock);
+        Ok(Opened { store, aside, refuge })
+    }
+
+    fn open_file(path: &Path, now: DateTime<Utc>) -> Result<Self, StoreError> {
+        let mut store = Self::connect(path, OpenFlags::default())?;
         store.check()?;
         schema::migrate(&mut store.connection, path)?;
+        // What cannot be read back is damage too, however sound the file.
+        store.load()?;
         store.void_claims(now)?;
         Ok(store)
+    }
+
+    /// Does a daemon hold the store at `path`? Neither creates nor changes anything.
+    ///
+    /// # Errors
+    /// Where the lock file is there and cannot be opened.
+    pub fn is_held(path: &Path) -> std::io::Result<bool> {
+        match File::open(lock_path(path)) {
+            Ok(file) => Ok(matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Opens an existing store beside a running daemon.
@@ -91,7 +169,7 @@ impl Store {
     pub fn in_memory() -> Result<Self, StoreError> {
         let mut connection = Connection::open_in_memory()?;
         schema::migrate(&mut connection, Path::new(":memory:"))?;
-        Ok(Self { connection, path: None, _lock: None })
+        Ok(Self { connection, path: None, _lock: None, refuge: false, damaged: false })
     }
 
     /// Commits a decision: incidents, reasons, rendered mails, in one transaction.
@@ -105,25 +183,38 @@ impl Store {
         for id in &batch.reported {
             transaction.execute("UPDATE envelopes SET reported = 1 WHERE id = ?1", [id])?;
         }
+        held::write(&transaction, &batch.held, batch.released)?;
         if batch.started {
             set_meta(&transaction, "started", &now.to_rfc3339())?;
         }
+        if let Some(until) = batch.digested_until {
+            set_meta(&transaction, "digested_until", &until.to_rfc3339())?;
+        }
         set_meta(&transaction, "watched_until", &now.to_rfc3339())?;
+        failpoint::reach("committing");
         transaction.commit()?;
         Ok(())
     }
 
-    /// Notes that the daemon watched until now.
-    pub fn still_watching(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
-        set_meta(&self.connection, "watched_until", &now.to_rfc3339())?;
+    /// Notes that the daemon watched until now, and how its polls went since the last call.
+    pub fn still_watching(&mut self, polls: &[Polls], now: DateTime<Utc>) -> Result<(), StoreError> {
+        let transaction = self.connection.transaction()?;
+        tally::add(&transaction, polls, now)?;
+        set_meta(&transaction, "watched_until", &now.to_rfc3339())?;
+        // Digests count from the first start on.
+        transaction.execute(
+            "INSERT OR IGNORE INTO meta (key, value) VALUES ('digested_until', ?1)",
+            [now.to_rfc3339()],
+        )?;
+        transaction.commit()?;
         Ok(())
     }
 
     fn connect(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
         let open = |source| StoreError::Open { path: path.to_owned(), source };
         let connection = Connection::open_with_flags(path, flags).map_err(open)?;
-        connection.busy_timeout(Duration::from_secs(5)).map_err(open)?;
-        Ok(Self { connection, path: Some(path.to_owned()), _lock: None })
+        connection.busy_timeout(BUSY).map_err(open)?;
+        Ok(Self { connection, path: Some(path.to_owned()), _lock: None, refuge: false, damaged: false })
     }
 
     fn check(&self) -> Result<(), StoreError> {
@@ -150,10 +241,14 @@ impl Store {
     }
 }
 
-fn lock(path: &Path) -> Result<File, StoreError> {
+fn lock_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
-    let lock_path = PathBuf::from(name);
+    name.into()
+}
+
+fn lock(path: &Path) -> Result<File, StoreError> {
+    let lock_path = lock_path(path);
     let failed = |source| StoreError::Lock { path: lock_path.clone(), source };
     let file = File::options().create(true).truncate(false).write(true).open(&lock_path).map_err(failed)?;
     match file.try_lock() {

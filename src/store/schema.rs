@@ -31,6 +31,25 @@ CREATE INDEX envelopes_by_message ON envelopes (message_id);
 CREATE TABLE told (
   event_key TEXT NOT NULL, recipient TEXT NOT NULL, message_id TEXT NOT NULL, PRIMARY KEY (event_key, recipient)
 ) STRICT;
+", "
+-- Written by commands beside the daemon; the daemon only reads them.
+CREATE TABLE acks (
+  key TEXT PRIMARY KEY, episode INTEGER NOT NULL, created_at TEXT NOT NULL, comment TEXT NOT NULL
+) STRICT;
+CREATE TABLE silences (
+  id INTEGER PRIMARY KEY, pattern TEXT NOT NULL, created_at TEXT NOT NULL, until TEXT NOT NULL,
+  comment TEXT NOT NULL
+) STRICT;
+-- What the hourly cap keeps back; `items` as JSON.
+CREATE TABLE held (
+  id INTEGER PRIMARY KEY, held_at TEXT NOT NULL, recipients TEXT NOT NULL, items TEXT NOT NULL
+) STRICT;
+CREATE TABLE tallies (
+  day TEXT NOT NULL, account TEXT NOT NULL, polls INTEGER NOT NULL, failed INTEGER NOT NULL,
+  PRIMARY KEY (day, account)
+) STRICT;
+-- Set where somebody asked for another attempt: five days count from there.
+ALTER TABLE envelopes ADD COLUMN revived_at TEXT;
 "];
 
 /// Brings the store to the newest version, in one transaction a version.
@@ -40,11 +59,26 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), St
     if found > known {
         return Err(StoreError::Newer { path: path.to_owned(), found, known });
     }
+    if found > 0 && found < known {
+        keep_copy(connection, path, found)?;
+    }
     for (version, sql) in (0i64..).zip(MIGRATIONS).skip_while(|(version, _)| *version < found) {
         let transaction = connection.transaction()?;
         transaction.execute_batch(sql)?;
         transaction.pragma_update(None, "user_version", version + 1)?;
         transaction.commit()?;
     }
+    Ok(())
+}
+
+/// Whoever has to go back to the older release finds the store as it was, beside the new one.
+fn keep_copy(connection: &Connection, path: &Path, version: i64) -> Result<(), StoreError> {
+    let mut copy = path.as_os_str().to_owned();
+    copy.push(format!(".v{version}"));
+    let copy = Path::new(&copy);
+    if copy.exists() {
+        return Ok(());
+    }
+    connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()])?;
     Ok(())
 }

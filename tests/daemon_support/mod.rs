@@ -1,13 +1,16 @@
 //! The real binary against the simulated provider and a scripted mail server.
 #![allow(dead_code, clippy::unwrap_used)] // each test uses its part
 
+pub mod ledger;
 #[path = "../support/smtp.rs"]
 pub mod smtp;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::process::{Child, Command as Process, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
@@ -107,8 +110,10 @@ impl Provider {
 
     /// Waits until everything was asked for so many more times.
     pub fn all_polled(&self, times: usize) {
-        for path in ["/api/cvds/v1/vms/", "/api/v1/hosting/containers/", "/api/v1/expected_balance/"] {
-            self.polled(path, times);
+        let paths = ["/api/cvds/v1/vms/", "/api/v1/hosting/containers/", "/api/v1/expected_balance/"];
+        let enough = paths.map(|path| (path, self.polls(path) + times));
+        for (path, count) in enough {
+            until(&format!("{times} polls of {path}"), || self.polls(path) >= count);
         }
     }
 }
@@ -127,6 +132,27 @@ pub fn until(what: &str, mut so: impl FnMut() -> bool) {
         assert!(Instant::now() < end, "not within {PATIENCE:?}: {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// Runs every case, some at a time, and fails with the names of those that panicked.
+pub fn each<C: Sync>(cases: &[C], name: impl Fn(&C) -> String + Sync, test: impl Fn(&C) + Sync) {
+    /// Most of the time they wait.
+    const AT_ONCE: usize = 6;
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if std::panic::catch_unwind(AssertUnwindSafe(|| test(case))).is_err() {
+                        eprintln!("failed: {}", name(case));
+                        failed.lock().unwrap().push(name(case));
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().unwrap();
+    assert!(failed.is_empty(), "{} of {} cases failed: {failed:#?}", failed.len(), cases.len());
 }
 
 /// The log of a process, line by line.
@@ -169,6 +195,8 @@ pub struct Daemon {
     pub directory: TempDir,
     pub log: Log,
     pub address: SocketAddr,
+    /// Its whole environment.
+    pub environment: Vec<(&'static str, String)>,
     child: Option<Child>,
 }
 
@@ -179,6 +207,13 @@ impl Daemon {
     }
 
     pub fn start_with(provider: &Provider, smtp: SocketAddr, extra: &str) -> Self {
+        let mut daemon = Self::prepare(provider, smtp, extra);
+        daemon.run();
+        daemon
+    }
+
+    /// Its files alone: it runs when told to.
+    pub fn prepare(provider: &Provider, smtp: SocketAddr, extra: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let config = format!(
             r#"
@@ -218,10 +253,15 @@ path = "{1}/hostwatch.db"
             directory.path().display()
         );
         std::fs::write(directory.path().join("hostwatch.toml"), config).unwrap();
-        let mut daemon =
-            Self { directory, log: Log::default(), address: ([127, 0, 0, 1], 0).into(), child: None };
-        daemon.run();
-        daemon
+        let address = ([127, 0, 0, 1], 0).into();
+        Self { directory, log: Log::default(), address, environment: Vec::new(), child: None }
+    }
+
+    /// Changes its configuration file.
+    pub fn configure(&self, from: &str, to: &str) {
+        let config = std::fs::read_to_string(self.config()).unwrap();
+        assert!(config.contains(from), "{from:?} is not in {config}");
+        std::fs::write(self.config(), config.replace(from, to)).unwrap();
     }
 
     pub fn config(&self) -> PathBuf {
@@ -234,6 +274,7 @@ path = "{1}/hostwatch.db"
             .args(["run", "--web.listen-address=127.0.0.1:0", "--web.enable-lifecycle", "--config.file"])
             .arg(self.config())
             .env_clear()
+            .envs(self.environment.iter().cloned())
             .current_dir(self.directory.path())
             .stderr(Stdio::piped())
             .spawn()
@@ -299,6 +340,39 @@ path = "{1}/hostwatch.db"
         let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
         let body = answer.split_once("\r\n\r\n").unwrap().1.to_owned();
         (status, body)
+    }
+
+    /// Stops it for ever at this step, once it comes there; see src/failpoint.rs. To be called before it starts, or
+    /// after it was armed once.
+    pub fn arm(&mut self, point: &str) {
+        let file = self.failpoint_file();
+        if self.environment.iter().all(|(name, _)| *name != "HOSTWATCH_FAILPOINT_FILE") {
+            self.environment.push(("HOSTWATCH_FAILPOINT_FILE", file.to_str().unwrap().to_owned()));
+        }
+        // Whole at once: it is read at every step.
+        let draft = file.with_extension("draft");
+        std::fs::write(&draft, point).unwrap();
+        std::fs::rename(draft, file).unwrap();
+    }
+
+    /// Waits until it has stopped at this step.
+    pub fn has_reached(&self, point: &str) {
+        let word = format!("reached {point}");
+        until(&word, || std::fs::read_to_string(self.failpoint_file()).is_ok_and(|text| text == word));
+    }
+
+    fn failpoint_file(&self) -> PathBuf {
+        self.directory.path().join("failpoint")
+    }
+
+    /// Waits until nothing is left to be sent, and so many envelopes were.
+    pub fn has_sent(&self, count: usize) {
+        let wanted = [("queued", 0), ("sending", 0), ("sent", count)]
+            .map(|(state, count)| format!("hostwatch_outbox_messages{{state=\"{state}\"}} {count}"));
+        until(&wanted[2].clone(), || {
+            let page = self.page();
+            wanted.iter().all(|line| page.lines().any(|one| one == line))
+        });
     }
 
     /// Waits until the metrics have a line.

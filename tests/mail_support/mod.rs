@@ -14,6 +14,8 @@ use mail_parser::{Message, MessageParser, MimeHeaders as _};
 
 use crate::account::t;
 
+pub mod catalogue;
+
 /// 15:00 in Moscow, a Sunday.
 pub fn now() -> DateTime<Utc> {
     t("2026-03-01T12:00:00")
@@ -40,6 +42,8 @@ pub fn item(kind: Kind, resource: impl std::fmt::Display, subject: &str, event: 
         unwatched: None,
         threads: BTreeMap::new(),
         ladder: None,
+        ended: None,
+        overlay: None,
     }
 }
 
@@ -70,7 +74,7 @@ pub fn mail(notice: &Notice, snapshot: &Snapshot) -> Rendered {
 
 pub fn context<'a>(from: &'a Mailbox, snapshot: &'a Snapshot) -> Context<'a> {
     let lead_days = snapshot.accounts.keys().map(|name| (name.clone(), 3)).collect();
-    Context { from, snapshot, now: now(), lead_days, notes: &[] }
+    Context { lead_days, ..Context::new(from, snapshot, now()) }
 }
 
 pub fn parse(rendered: &Rendered) -> Message<'_> {
@@ -92,11 +96,20 @@ pub fn headers(rendered: &Rendered, name: &str) -> Vec<String> {
     raw.map(|(_, value)| value.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
 
-/// Subject and text, as a reader without HTML sees them. Leaves the HTML part as a page under the
-/// build directory, to be looked at in a browser.
+/// All that a golden file holds of a mail: its headers, its text, its HTML without styles. Leaves the HTML
+/// part as a page under the build directory, to be looked at in a browser (`docs/screenshots/mails.sh`).
 pub fn golden(name: &str, rendered: &Rendered) -> String {
     let message = parse(rendered);
     let mut page = html(rendered);
+    let (_, body) = page.split_once("<body").unwrap();
+    let raw = std::str::from_utf8(&rendered.raw).unwrap();
+    let head = raw.split("\r\n\r\n").next().unwrap().replace("\r\n", "\n");
+    let golden = format!(
+        "{head}\n\n== subject\n{}\n\n== text\n{}\n== html\n<body{}",
+        rendered.subject,
+        text(rendered),
+        without_styles(body)
+    );
     for chart in message.attachments() {
         let data = base64::engine::general_purpose::STANDARD.encode(chart.contents());
         let id = chart.content_id().unwrap();
@@ -105,5 +118,38 @@ pub fn golden(name: &str, rendered: &Rendered) -> String {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mails");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join(format!("{name}.html")), page).unwrap();
-    format!("Subject: {}\n\n{}", rendered.subject, text(rendered))
+    golden
+}
+
+/// Markup without its `style` attributes.
+fn without_styles(html: &str) -> String {
+    let mut out = String::new();
+    let mut rest = html;
+    while let Some((before, after)) = rest.split_once(" style=\"") {
+        out.push_str(before);
+        rest = after.split_once('"').map_or("", |(_, rest)| rest);
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The words of markup: no tags, nothing that is not displayed, entities read.
+pub fn words_of(html: &str) -> Vec<String> {
+    let (_, mut rest) = html.split_once("<body").unwrap();
+    let mut plain = String::new();
+    while let Some((before, after)) = rest.split_once('<') {
+        plain.push_str(before.rsplit_once('>').map_or(before, |(_, text)| text));
+        let block = ["td", "th", "/td", "/tr", "p", "li", "h2", "span class=\"label"];
+        if block.iter().any(|tag| after.starts_with(tag)) {
+            plain.push(' ');
+        }
+        rest = match after.strip_prefix("span class=\"label") {
+            Some(label) => label.split_once("</span>").map_or("", |(_, rest)| rest),
+            None => after,
+        };
+    }
+    for (entity, text) in [("&#60;", "<"), ("&#62;", ">"), ("&#34;", "\""), ("&#39;", "'"), ("&#38;", "&")] {
+        plain = plain.replace(entity, text);
+    }
+    plain.split_whitespace().map(str::to_owned).collect()
 }

@@ -229,6 +229,48 @@ async fn replies_in_any_character_set_count() {
     send(&plain(&server)).await.unwrap();
 }
 
+/// Replies that are no RFC's and yet leave no doubt: each is taken for what it says, at its stage.
+#[tokio::test]
+async fn replies_in_odd_forms_count() {
+    let refusals = [
+        ("571 5.7.1 not from there\r\n", "571 5.7.1 not from there", true),
+        ("463\r\n", "463", false),
+        ("599-no\r\n599\r\n", "599 no", true),
+        ("550\r\n", "550", true),
+        ("550-5.7.1 no,\r\n because of that\r\n550 5.7.1 at all\n", "550 5.7.1 no,", true),
+        ("550-no\r\n554\r\n", "554 no", true),
+    ];
+    for (stage, want) in [
+        (Stage::Mail, "sender"),
+        (Stage::Rcpt, "recipient"),
+        (Stage::Data, "message"),
+        (Stage::Dot, "message"),
+    ] {
+        for (reply, said, permanent) in refusals {
+            let server = SmtpServer::plain();
+            server.on(stage, Act::Reply(reply.as_bytes().to_vec()));
+            let error = send(&plain(&server)).await.unwrap_err();
+            assert_eq!(kind(&error), want, "{stage:?} {reply:?}: {error}");
+            assert_eq!(error.permanent(), permanent, "{stage:?} {reply:?}: {error}");
+            assert!(error.to_string().contains(said), "{reply:?}: {error}");
+            assert!(!error.maybe_accepted());
+        }
+    }
+    let server = SmtpServer::plain();
+    for (stage, reply) in [
+        (Stage::Greeting, "220\r\n"),
+        (Stage::Ehlo, "250-scripted\n250-8BITMIME\n250\n"),
+        (Stage::Mail, "250\r\n"),
+        (Stage::Rcpt, "250-\r\n250\r\n"),
+        (Stage::Data, "354\n"),
+        (Stage::Dot, "250-taken\r\nas number 7\r\n250\r\n"),
+    ] {
+        server.on(stage, Act::Reply(reply.as_bytes().to_vec()));
+    }
+    send(&plain(&server)).await.unwrap();
+    assert_eq!(server.seen().accepted().len(), 1);
+}
+
 #[tokio::test]
 async fn each_recipient_has_a_mail_and_a_fate_of_its_own() {
     let server = SmtpServer::plain();

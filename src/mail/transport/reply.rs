@@ -11,6 +11,7 @@ use tokio::time::{Duration, Instant, timeout_at};
 
 use super::Timing;
 use super::error::SendError;
+use super::lines::as_sent;
 
 /// Longest text kept of what a server said.
 const MOST_CHARS: usize = 400;
@@ -62,7 +63,7 @@ impl Failure {
         let cause = error.source().map_or_else(|| error.to_string(), ToString::to_string);
         if let Some(code) = error.status() {
             return Self::Refused {
-                reason: tidy(&format!("{code} {cause}")),
+                reason: tidy(&as_sent(&code.to_string(), &cause)),
                 permanent: error.is_permanent(),
             };
         }
@@ -142,7 +143,8 @@ pub(super) fn of_kind(response: Response, what: &str, wanted: Severity) -> Resul
         return Ok(response);
     }
     let text = response.message().collect::<Vec<_>>().join(" ");
-    Err(Failure::Broken(tidy(&format!("{} {text} is no reply to {what}", response.code()))))
+    let said = as_sent(&response.code().to_string(), &text);
+    Err(Failure::Broken(tidy(&format!("{said} is no reply to {what}"))))
 }
 
 /// One line without control characters, of bounded length.

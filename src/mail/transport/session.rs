@@ -20,6 +20,7 @@ use super::connect::{Connected, Route, connect};
 use super::error::SendError;
 use super::reply::{Failure, Limits, of_kind};
 use super::{Capabilities, Timing};
+use crate::failpoint;
 
 /// A user at the server.
 pub(super) struct Login {
@@ -89,11 +90,13 @@ impl Session {
             .ask(chat, "MAIL FROM", mail, PositiveCompletion)
             .await
             .map_err(|f| f.at(sender, interrupted))?;
+        failpoint::reach("sender-taken");
         let rcpt = Rcpt::new(to, Vec::new());
         limits
             .ask(chat, "RCPT TO", rcpt, PositiveCompletion)
             .await
             .map_err(|f| f.at(recipient, interrupted))?;
+        failpoint::reach("recipient-taken");
         limits.ask(chat, "DATA", Data, PositiveIntermediate).await.map_err(|f| f.at(message, interrupted))?;
         self.content(&lines(raw)).await
     }
@@ -103,6 +106,7 @@ impl Session {
         // on, the server may have the whole mail.
         let dot = AtomicBool::new(false);
         let parts = iter::once(lines).chain(iter::from_fn(|| {
+            failpoint::reach("before-dot");
             dot.store(true, Ordering::Relaxed);
             None
         }));

@@ -1,5 +1,5 @@
-//! The stream under an SMTP conversation, made safe for its reader: `lettre` reads ahead and takes only UTF-8.
-//! Knows nothing of commands and replies.
+//! The stream under an SMTP conversation, made safe for its reader: `lettre` reads ahead, takes only UTF-8, and
+//! replies of one form only. Knows nothing of commands.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,6 +9,9 @@ use std::task::{Context, Poll, ready};
 use lettre::transport::smtp::client::AsyncTokioStream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use super::lines::Replies;
+use crate::failpoint;
+
 /// Longest line taken. RFC 5321, section 4.5.3.1.5, allows 512 octets.
 const MOST_LINE: usize = 4096;
 
@@ -17,19 +20,18 @@ const MOST_LINE: usize = 4096;
 pub(super) struct Wire<S> {
     stream: S,
     peer: SocketAddr,
-    /// Read before anything from the stream.
-    greeting: &'static [u8],
+    replies: Replies,
     /// Never more than one octet at a read.
     octetwise: bool,
     /// Octets since the last line end. The reader bounds a line when it has it, so an endless one would be kept.
     in_line: usize,
-    too_long: bool,
+    over: bool,
 }
 
 impl<S> Wire<S> {
     /// A conversation from its greeting to its end.
     pub fn new(stream: S, peer: SocketAddr) -> Self {
-        Self { stream, peer, greeting: b"", octetwise: false, in_line: 0, too_long: false }
+        Self { stream, peer, replies: Replies::default(), octetwise: false, in_line: 0, over: false }
     }
 
     /// The open part of a conversation, up to STARTTLS. Read octet by octet, so that nothing past the reply to
@@ -42,7 +44,24 @@ impl<S> Wire<S> {
     /// The encrypted part after STARTTLS. There the server waits for EHLO without a greeting of its own
     /// (RFC 3207, section 4.2), while the client reads one first.
     pub fn after_starttls(stream: S, peer: SocketAddr) -> Self {
-        Self { greeting: b"220 encrypted\r\n", ..Self::new(stream, peer) }
+        let mut wire = Self::new(stream, peer);
+        wire.replies.ready().extend_from_slice(b"220 encrypted\r\n");
+        wire
+    }
+
+    /// Octets just read, in any character set: the code counts, so the text must not make it unreadable.
+    fn take_in(&mut self, octets: &mut [u8]) -> io::Result<()> {
+        let too_long = |what| Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        for octet in octets.iter_mut() {
+            if !octet.is_ascii() {
+                *octet = b'?';
+            }
+            self.in_line = if *octet == b'\n' { 0 } else { self.in_line + 1 };
+            if self.in_line > MOST_LINE {
+                return too_long("a line over 4096 octets");
+            }
+        }
+        if self.replies.take_in(octets) { Ok(()) } else { too_long("a reply over 64 KiB") }
     }
 }
 
@@ -53,41 +72,33 @@ impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        if !this.greeting.is_empty() {
-            let (now, later) = this.greeting.split_at(this.greeting.len().min(buf.remaining()));
-            buf.put_slice(now);
-            this.greeting = later;
-            return Poll::Ready(Ok(()));
-        }
-        let before = buf.filled().len();
-        if this.octetwise {
-            let mut octet = [0];
-            let mut one = ReadBuf::new(&mut octet);
-            ready!(Pin::new(&mut this.stream).poll_read(cx, &mut one))?;
-            buf.put_slice(one.filled());
-        } else {
-            ready!(Pin::new(&mut this.stream).poll_read(cx, buf))?;
-        }
-        for octet in &mut buf.filled_mut()[before..] {
-            // Servers reply in any character set; the code counts, so the text must not make it unreadable.
-            if !octet.is_ascii() {
-                *octet = b'?';
+        while this.replies.ready().is_empty() && !this.over {
+            let mut octets = [0; 4096];
+            let most = if this.octetwise { 1 } else { octets.len() };
+            let mut read = ReadBuf::new(&mut octets[..most]);
+            ready!(Pin::new(&mut this.stream).poll_read(cx, &mut read))?;
+            if read.filled().is_empty() {
+                this.over = true;
+                this.replies.end();
+            } else {
+                this.take_in(read.filled_mut())?;
             }
-            this.in_line = if *octet == b'\n' { 0 } else { this.in_line + 1 };
-            this.too_long |= this.in_line > MOST_LINE;
         }
-        if this.too_long {
-            // An error must come with an empty hand.
-            buf.set_filled(before);
-            return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, "a line over 4096 octets")));
-        }
+        let ready = this.replies.ready();
+        let now = ready.len().min(buf.remaining());
+        buf.put_slice(&ready[..now]);
+        ready.drain(..now);
         Poll::Ready(Ok(()))
     }
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, data)
+        let written = Pin::new(&mut self.stream).poll_write(cx, data);
+        if data == b"\r\n.\r\n" && written.is_ready() {
+            failpoint::reach("dot-written");
+        }
+        written
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -129,16 +140,14 @@ mod tests {
     async fn before_tls_nothing_is_read_ahead() {
         let mut wire = Wire::before_tls(&b"220 go\r\n250 slipped in\r\n"[..], peer());
         let mut buffer = [0; 64];
-        for expected in b"220 go\r\n" {
-            assert_eq!(wire.read(&mut buffer).await.unwrap(), 1);
-            assert_eq!(buffer[0], *expected);
-        }
+        assert_eq!(wire.read(&mut buffer).await.unwrap(), 8);
+        assert_eq!(&buffer[..8], b"220 go\r\n");
         assert_eq!(wire.stream, b"250 slipped in\r\n");
     }
 
     #[tokio::test]
     async fn a_line_without_end_is_an_error() {
-        let fine = [&[b'2'; MOST_LINE][..], b"\n"].concat().repeat(3);
+        let fine = [&[b'2'; MOST_LINE - 1][..], b"\r\n"].concat().repeat(3);
         let mut read = Vec::new();
         Wire::new(&fine[..], peer()).read_to_end(&mut read).await.unwrap();
         assert_eq!(read, fine);

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Pictures of every sort of mail, as a mail program shows its HTML part: 640 and 390 pixels wide, light and dark.
+#
+#   docs/screenshots/mails.sh [NAME...]        # all, or those whose name has one of the words
+#
+# The pages are left by the golden tests under target/tmp/mails; the pictures go to target/screenshots/mails.
+# Needs Chromium (CHROMIUM names another binary) and no network.
+set -euo pipefail
+
+cd "$(dirname "$0")/../.."
+chromium=${CHROMIUM:-chromium}
+out=target/screenshots/mails
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+command -v "$chromium" >/dev/null || {
+  echo "$chromium is not installed; set CHROMIUM to a Chromium or Chrome" >&2
+  exit 1
+}
+cargo test --quiet --test mail_golden >/dev/null
+mkdir -p "$out"
+
+browse() {
+  timeout 60 "$chromium" --headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run \
+    --hide-scrollbars --user-data-dir="$scratch/profile" "$@" 2>/dev/null
+}
+
+# A frame of the width wanted: windows of a browser have a least width that telephones do not have.
+frame() {
+  local page=$1 width=$2 height=$3
+  printf '<!doctype html><meta name="color-scheme" content="light dark"><style>body{margin:0}</style>'
+  printf '<iframe src="%s" width="%s" height="%s" style="border:0;display:block"></iframe>' "$page" "$width" "$height"
+  printf '<script>onload=()=>{const d=document.querySelector("iframe").contentDocument;'
+  printf 'document.title=`${d.documentElement.scrollHeight} ${d.documentElement.scrollWidth}`}</script>'
+}
+
+wanted() {
+  local name=$1 word
+  shift
+  [ $# -eq 0 ] && return 0
+  for word in "$@"; do case $name in *"$word"*) return 0 ;; esac; done
+  return 1
+}
+
+for page in target/tmp/mails/*.html; do
+  name=$(basename "$page" .html)
+  wanted "$name" "$@" || continue
+  cp "$page" "$scratch/page.html"
+  for width in 640 390; do
+    frame page.html "$width" 100 >"$scratch/frame.html"
+    title=$(browse --allow-file-access-from-files --dump-dom "file://$scratch/frame.html" |
+      sed -n 's:.*<title>\([0-9]* [0-9]*\)</title>.*:\1:p')
+    height=${title% *}
+    if [ "${title#* }" -gt "$width" ]; then echo "$name: ${title#* } pixels wide at $width" >&2; fi
+    frame page.html "$width" "$height" >"$scratch/frame.html"
+    for scheme in light dark; do
+      blink=$([ "$scheme" = dark ] && echo 0 || echo 1)
+      browse --blink-settings=preferredColorScheme="$blink" --window-size="$width,$height" \
+        --screenshot="$out/$name-$width-$scheme.png" "file://$scratch/frame.html"
+    done
+  done
+  echo "$out/$name-{640,390}-{light,dark}.png"
+done

@@ -1,0 +1,146 @@
+//! What people decided about incidents: acknowledged, silenced. Neither changes what is wrong; they
+//! change what is mailed. Pure.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+
+use super::incident::Incident;
+use super::kind::{Key, Kind};
+use crate::model::pattern::matches_pattern;
+
+/// Everything people decided.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overlays {
+    pub acks: BTreeMap<Key, Ack>,
+    pub silences: Vec<Silence>,
+}
+
+/// Somebody looks after this episode: it is not reminded of, its end is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ack {
+    pub episode: u32,
+    pub at: DateTime<Utc>,
+    pub comment: String,
+}
+
+/// No mail about what matches, until then; what is still wrong at its end is mailed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Silence {
+    pub id: i64,
+    /// With a slash: a pattern of keys. Without: of names, or a resource's id.
+    pub pattern: String,
+    pub at: DateTime<Utc>,
+    pub until: DateTime<Utc>,
+    pub comment: String,
+}
+
+impl Silence {
+    /// Does it speak of this incident? Of a disconnect only where the pattern names that kind: a
+    /// silence of everything during maintenance must not hide the date.
+    pub fn covers(&self, key: &Key, name: &str) -> bool {
+        if key.kind == Kind::Disconnect && self.pattern.split('/').nth(1) != Some(Kind::Disconnect.as_str()) {
+            return false;
+        }
+        if self.pattern.contains('/') {
+            return matches_pattern(&self.pattern, &key.to_string());
+        }
+        matches_pattern(&self.pattern, name) || matches_pattern(&self.pattern, &key.resource)
+    }
+
+    /// Is it still on?
+    pub fn is_on(&self, now: DateTime<Utc>) -> bool {
+        now < self.until
+    }
+
+    fn words(&self) -> String {
+        let until = self.until.format("%Y-%m-%d %H:%M UTC");
+        if self.comment.is_empty() {
+            format!("silenced until {until}")
+        } else {
+            format!("silenced until {until} ({})", self.comment)
+        }
+    }
+}
+
+impl Overlays {
+    /// The silence that covers an incident now; of several the one that lasts longest.
+    pub fn silence(&self, incident: &Incident, now: DateTime<Utc>) -> Option<&Silence> {
+        let on = self.silences.iter().filter(|silence| silence.is_on(now));
+        on.filter(|silence| silence.covers(&incident.key, incident.name()))
+            .max_by_key(|silence| silence.until)
+    }
+
+    /// Does somebody look after this episode?
+    pub fn is_acknowledged(&self, incident: &Incident) -> bool {
+        self.ack(incident).is_some()
+    }
+
+    /// One line of what was decided about an incident, for people.
+    pub fn words(&self, incident: &Incident, now: DateTime<Utc>) -> Option<String> {
+        let ack = self.ack(incident).map(|ack| match ack.comment.as_str() {
+            "" => "acknowledged".to_owned(),
+            comment => format!("acknowledged ({comment})"),
+        });
+        let parts: Vec<String> =
+            ack.into_iter().chain(self.silence(incident, now).map(Silence::words)).collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
+    fn ack(&self, incident: &Incident) -> Option<&Ack> {
+        self.acks.get(&incident.key).filter(|ack| ack.episode == incident.episode)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::alert::Severity;
+
+    fn silence(pattern: &str) -> Silence {
+        let at = DateTime::UNIX_EPOCH;
+        let until = at + chrono::Duration::hours(2);
+        Silence { id: 1, pattern: pattern.to_owned(), at, until, comment: String::new() }
+    }
+
+    #[test]
+    fn what_a_pattern_covers() {
+        let table = [
+            ("*", "vm_error", true),
+            ("*/*/*", "vm_error", true),
+            ("main/vm_*/7", "vm_error", true),
+            ("other/*", "vm_error", false),
+            ("db-?", "vm_error", true),
+            ("7", "vm_error", true),
+            ("8", "vm_error", false),
+            ("*", "disconnect", false),
+            ("main/*", "disconnect", false),
+            ("main/disconnect/*", "disconnect", true),
+            ("*/disconnect/*", "disconnect", true),
+        ];
+        for (pattern, kind, want) in table {
+            let kind: Kind = kind.parse().unwrap();
+            let key = Key::new(&"main".parse().unwrap(), kind, 7);
+            assert_eq!(silence(pattern).covers(&key, "db-1"), want, "{pattern} {kind}");
+        }
+    }
+
+    #[test]
+    fn an_ack_is_of_one_episode_and_a_silence_of_its_time() {
+        let now = DateTime::UNIX_EPOCH;
+        let key = Key::new(&"main".parse().unwrap(), Kind::VmError, 7);
+        let mut incident = Incident::new(key.clone(), Severity::Critical, now);
+        incident.subject = "VM db-1".to_owned();
+        incident.episode = 2;
+        let ack = Ack { episode: 2, at: now, comment: "Ann is on it".to_owned() };
+        let overlays = Overlays { acks: BTreeMap::from([(key, ack)]), silences: vec![silence("db-1")] };
+        assert!(overlays.is_acknowledged(&incident));
+        assert_eq!(
+            overlays.words(&incident, now).unwrap(),
+            "acknowledged (Ann is on it); silenced until 1970-01-01 02:00 UTC"
+        );
+        incident.episode = 3;
+        assert!(!overlays.is_acknowledged(&incident));
+        assert_eq!(overlays.words(&incident, now + chrono::Duration::hours(2)), None);
+    }
+}

@@ -1,0 +1,47 @@
+//! Named points between an observation and "sent", for tests that kill the daemon at each of them. Without the
+//! feature `failpoints`, which only tests switch on, nothing of this is in the binary.
+
+#[cfg(feature = "failpoints")]
+pub use armed::{haste, reach};
+
+/// Marks a step. While the file that `HOSTWATCH_FAILPOINT_FILE` names holds this point's name, the thread that
+/// comes here writes `reached NAME` into it and stops for ever.
+#[cfg(not(feature = "failpoints"))]
+#[inline(always)]
+pub fn reach(_point: &str) {}
+
+/// What the outbox's delays are divided by.
+#[cfg(not(feature = "failpoints"))]
+#[inline(always)]
+pub fn haste() -> u32 {
+    1
+}
+
+#[cfg(feature = "failpoints")]
+mod armed {
+    use std::path::PathBuf;
+    use std::sync::OnceLock;
+
+    /// As without the feature, and does it.
+    pub fn reach(point: &str) {
+        static FILE: OnceLock<Option<PathBuf>> = OnceLock::new();
+        let file = FILE.get_or_init(|| std::env::var_os("HOSTWATCH_FAILPOINT_FILE").map(PathBuf::from));
+        let Some(file) = file else { return };
+        if std::fs::read_to_string(file).is_ok_and(|armed| armed == point) {
+            // A test that does not find the word fails by itself.
+            let _ = std::fs::write(file, format!("reached {point}"));
+            loop {
+                std::thread::park();
+            }
+        }
+    }
+
+    /// As without the feature, and `HOSTWATCH_HASTE` says by how much.
+    pub fn haste() -> u32 {
+        static HASTE: OnceLock<u32> = OnceLock::new();
+        *HASTE.get_or_init(|| {
+            let told = std::env::var("HOSTWATCH_HASTE").ok().and_then(|text| text.parse().ok());
+            told.unwrap_or(1).max(1)
+        })
+    }
+}

@@ -1,0 +1,197 @@
+//! What a digest knows of one account: money and dates, and what could not be read. Pure.
+
+use chrono::{DateTime, Days, NaiveDate, Utc};
+use chrono_tz::Tz;
+
+use crate::alert::{Item, Kind};
+use crate::mail::payby::PayBy;
+use crate::mail::render::Context;
+use crate::mail::words;
+use crate::model::forecast::{self, Disconnect};
+use crate::model::{AccountName, AccountState, Collector, Money, Report};
+
+/// For how long the amounts to pay are to last.
+pub(super) const PAY_DAYS: u32 = 30;
+
+/// One account as the digest sees it.
+pub(super) struct Account<'a> {
+    pub name: &'a AccountName,
+    pub state: Option<&'a AccountState>,
+    pub zone: Tz,
+    pub currency: &'a str,
+    /// The last report and when it was read.
+    pub report: Option<(&'a Report, DateTime<Utc>)>,
+    pub cut_off: CutOff,
+    pub by: Option<PayBy>,
+    /// A disconnect incident is open.
+    pub on_ladder: bool,
+    now: DateTime<Utc>,
+}
+
+/// When the account goes dark, as far as is known; the soonest first, what nobody watches last.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum CutOff {
+    Now,
+    At(DateTime<Utc>),
+    NotKnown,
+    /// Not before this date, the end of the report.
+    Beyond(DateTime<Utc>),
+    NotWatched,
+}
+
+impl<'a> Account<'a> {
+    pub(super) fn of(name: &'a AccountName, items: &'a [Item], context: &'a Context<'_>) -> Self {
+        let state = context.account(name);
+        let zone = context.zone(name);
+        let report = state.and_then(|state| state.billing.report.as_deref().zip(state.billing.read_at));
+        let disconnect = items.iter().find(|item| {
+            item.key.kind == Kind::Disconnect && &item.key.account == name && item.ended.is_none()
+        });
+        let cut_off = cut_off(state, report.map(|(report, _)| report), disconnect);
+        let by = match cut_off {
+            CutOff::Now => Some(PayBy::Now),
+            CutOff::At(edd) => PayBy::before(edd, context.lead(name), context.now, zone),
+            CutOff::NotKnown | CutOff::Beyond(_) | CutOff::NotWatched => None,
+        };
+        let currency = state.map_or("", |state| state.profile.currency.as_str());
+        let on_ladder = disconnect.is_some();
+        Self { name, state, zone, currency, report, cut_off, by, on_ladder, now: context.now }
+    }
+
+    /// Overdue, and no incident says so: its rule is off, or it came up just now.
+    pub(super) fn is_untold(&self) -> bool {
+        !self.on_ladder && self.by == Some(PayBy::Now)
+    }
+
+    pub(super) fn watches_billing(&self) -> bool {
+        self.cut_off != CutOff::NotWatched
+    }
+
+    /// What keeps it online for [`PAY_DAYS`]; `None` where that is not known.
+    pub(super) fn to_pay(&self) -> Option<Money> {
+        let (report, read_at) = self.report?;
+        forecast::top_up_required(report, read_at, PAY_DAYS).map(Money::ceil_units)
+    }
+
+    pub(super) fn balance(&self) -> Option<Money> {
+        forecast::balance_now(self.report?.0)
+    }
+
+    pub(super) fn cost_per_day(&self) -> Option<Money> {
+        let (report, read_at) = self.report?;
+        forecast::cost_per_day(report, read_at)
+    }
+
+    pub(super) fn balance_in(&self, days: u32) -> Option<Money> {
+        let (report, read_at) = self.report?;
+        forecast::balance_in(report, read_at, days)
+    }
+
+    /// What was charged in the last days, today among them; `None` where charges were never read or those
+    /// kept do not reach so far.
+    pub(super) fn spent(&self, days: u64) -> Option<Money> {
+        let state = self.state?;
+        let read_at = state.charges.read_at?;
+        let today = self.local_day(read_at);
+        let before = today.checked_sub_days(Days::new(days))?;
+        let within = state.charges.rows.iter().map(|charge| (charge.event_date, charge.total));
+        let within = within.filter(|(date, _)| *date > before && *date <= today);
+        Some(within.map(|(_, total)| total).sum())
+    }
+
+    /// When it was last read, where the collector's last poll failed: what is shown is of then.
+    pub(super) fn as_of(&self, collector: Collector) -> Option<DateTime<Utc>> {
+        let status = self.state?.collectors.get(&collector)?;
+        status.last_success.filter(|_| !status.success)
+    }
+
+    /// Collectors that see states or the balance and have nothing recent: `sites: why`.
+    pub(super) fn unread(&self) -> Vec<String> {
+        let Some(state) = self.state else { return vec!["nothing was read yet".to_owned()] };
+        let seeing = [Collector::Vms, Collector::Containers, Collector::Sites, Collector::ExpectedBalance];
+        let seeing = seeing.into_iter().filter(|collector| state.profile.collectors.contains(collector));
+        let unread = seeing.filter_map(|collector| {
+            let status = state.collectors.get(&collector);
+            let last = status.and_then(|status| status.last_success);
+            let stale_after = state.profile.stale_after.get(&collector);
+            let stale_after = stale_after.and_then(|span| chrono::Duration::from_std(*span).ok());
+            if last.is_some_and(|last| stale_after.is_none_or(|span| self.now - last <= span)) {
+                return None;
+            }
+            let failure = status.and_then(|status| status.failure.as_ref());
+            let why = failure.map_or_else(|| "not read yet".to_owned(), |f| words::one_line(&f.message, 200));
+            let last =
+                last.map_or_else(String::new, |at| format!("; last read {}", words::moment(at, self.zone)));
+            Some(format!("{}: {why}{last}", collector.as_str()))
+        });
+        unread.collect()
+    }
+
+    pub(super) fn local_day(&self, at: DateTime<Utc>) -> NaiveDate {
+        at.with_timezone(&self.zone).date_naive()
+    }
+
+    pub(super) fn money(&self, money: Option<Money>) -> String {
+        money.map_or_else(|| "not known".to_owned(), |money| words::amount(money, self.currency))
+    }
+}
+
+fn cut_off(state: Option<&AccountState>, report: Option<&Report>, incident: Option<&Item>) -> CutOff {
+    let watched = state.is_none_or(|state| state.profile.collectors.contains(&Collector::ExpectedBalance));
+    if !watched && report.is_none() {
+        return CutOff::NotWatched;
+    }
+    let ladder = incident.and_then(|item| item.ladder.as_ref());
+    if report.and_then(forecast::balance_now).is_some_and(|balance| !balance.is_positive()) {
+        return CutOff::Now;
+    }
+    match report.map(forecast::disconnect) {
+        Some(Disconnect::At { at, .. }) => CutOff::At(at),
+        Some(Disconnect::Now) => CutOff::Now,
+        // Until the incident is over, its date stands.
+        Some(Disconnect::NotExpected | Disconnect::Unknown) | None if ladder.is_some() => {
+            let used_up = ladder.is_some_and(|ladder| ladder.used_up);
+            let edd = ladder.and_then(|ladder| ladder.edd).map(CutOff::At);
+            if used_up { CutOff::Now } else { edd.unwrap_or(CutOff::NotKnown) }
+        }
+        Some(Disconnect::NotExpected) => {
+            report.and_then(|report| report.date).map_or(CutOff::NotKnown, CutOff::Beyond)
+        }
+        Some(Disconnect::Unknown) | None => CutOff::NotKnown,
+    }
+}
+
+/// Amounts by currency, in the order of their first: one total each.
+#[derive(Default)]
+pub(super) struct Totals(Vec<(String, Money, usize)>);
+
+impl Totals {
+    pub(super) fn add(&mut self, currency: &str, amount: Money) {
+        match self.0.iter_mut().find(|(known, _, _)| known == currency) {
+            Some((_, sum, count)) => {
+                *sum += amount;
+                *count += 1;
+            }
+            None => self.0.push((currency.to_owned(), amount, 1)),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many amounts went into all of them.
+    pub(super) fn count(&self) -> usize {
+        self.0.iter().map(|(_, _, count)| count).sum()
+    }
+
+    /// `275 RUB and 12 EUR`, written as `write` does.
+    pub(super) fn words(&self, write: impl Fn(Money, &str) -> String) -> String {
+        let sums: Vec<String> = self.0.iter().map(|(currency, sum, _)| write(*sum, currency)).collect();
+        match sums.split_last() {
+            Some((last, [])) => last.clone(),
+            Some((last, others)) => format!("{} and {last}", others.join(", ")),
+            None => "nothing".to_owned(),
+        }
+    }
+}

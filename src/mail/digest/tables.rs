@@ -1,0 +1,316 @@
+//! The tables of a digest: to pay, states, money to come, polls. Each has at most so many rows; what is
+//! added up is added up over all accounts. Pure.
+
+use super::accounts::{Account, CutOff, PAY_DAYS, Totals};
+use super::{MOST_ROWS, Week};
+use crate::mail::body::{Figure, Section, Table};
+use crate::mail::chart::Chart;
+use crate::mail::words;
+use crate::model::forecast::SPANS_DAYS;
+use crate::model::{Collector, ContainerState, SiteState, VmState};
+
+const MONTH_DAYS: u32 = 30;
+const NOT_READ: &str = "not read yet";
+const NOT_KNOWN: &str = "not known";
+const NONE: &str = "–";
+
+impl Week<'_> {
+    /// By when to pay how much, the soonest first.
+    pub(super) fn to_pay(&self) -> Option<Section> {
+        let billed: Vec<&Account<'_>> = self.billed();
+        if billed.is_empty() {
+            return None;
+        }
+        let mut section = Section::new("To pay, the soonest first");
+        let month = format!("For {PAY_DAYS} days");
+        let head = ["Account", "Pay by", &month, "Disconnect", "Balance", "A day", "A month"];
+        section.table = table(&head, &billed, pay_row);
+        section.lines.extend(more(billed.len()));
+        let totals = self.total_to_pay();
+        if !totals.is_empty() {
+            let sum = totals.words(words::to_pay);
+            section.lines.push(match totals.count() {
+                1 => format!("To pay for {PAY_DAYS} days: {sum}."),
+                several => format!("To pay for {PAY_DAYS} days in all: {sum}, for {several} accounts."),
+            });
+        } else if billed.iter().all(|account| account.to_pay().is_some()) {
+            section.lines.push(format!("Nothing is to be paid for the next {PAY_DAYS} days."));
+        }
+        section.lines.extend(not_known(&billed, "How much to pay is not known", |a| a.to_pay().is_none()));
+        section.lines.extend(ends(&billed));
+        section.figure = match self.accounts.as_slice() {
+            [one] => self.figure(one),
+            _ => None,
+        };
+        Some(section)
+    }
+
+    fn figure(&self, account: &Account<'_>) -> Option<Figure> {
+        let (report, from) = account.report?;
+        let disconnect = match account.cut_off {
+            CutOff::At(edd) => Some(edd),
+            CutOff::Now | CutOff::NotKnown | CutOff::Beyond(_) | CutOff::NotWatched => None,
+        };
+        let lead_days = self.context.lead(account.name);
+        let (zone, currency) = (account.zone, account.currency);
+        Chart { report, from, disconnect, lead_days, zone, currency }.figure()
+    }
+
+    /// What was spent, and the balance to come.
+    pub(super) fn money_to_come(&self) -> Option<Section> {
+        let billed = self.billed();
+        if billed.is_empty() {
+            return None;
+        }
+        let mut section = Section::new("Spent, and the balance to come if nothing is paid");
+        let head = ["Account", "Last 7 days", "Last 30 days", "In 7 days", "In 30 days", "In 90 days"];
+        section.table = table(&head, &billed, |account| {
+            let mut row = vec![account.name.to_string()];
+            row.extend([7, 30].map(|days| account.money(account.spent(days))));
+            row.extend(SPANS_DAYS.map(|days| account.money(account.balance_in(days))));
+            row
+        });
+        section.lines.extend(more(billed.len()));
+        if billed.len() > 1 {
+            let mut spent = Totals::default();
+            for account in &billed {
+                if let Some(sum) = account.spent(30) {
+                    spent.add(account.currency, sum);
+                }
+            }
+            if !spent.is_empty() {
+                let of = words::count(spent.count(), "account", "accounts");
+                let sum = spent.words(words::amount);
+                section.lines.push(format!("In all spent in the last 30 days: {sum}, by {of}."));
+            }
+        }
+        section.lines.extend(not_known(&billed, "What was spent is not known", |a| a.spent(30).is_none()));
+        section.lines.extend(stale(&billed, "Charges", Collector::Charges));
+        Some(section)
+    }
+
+    /// How many of what are in which state.
+    pub(super) fn states(&self) -> Section {
+        let accounts: Vec<&Account<'_>> = self.accounts.iter().collect();
+        let mut section = Section::new("The state of everything");
+        section.table = table(&["Account", "VMs", "Containers", "Sites"], &accounts, |account| {
+            vec![account.name.to_string(), vms(account), containers(account), sites(account)]
+        });
+        section.lines.extend(more(accounts.len()));
+        for (what, collector) in
+            [("VMs", Collector::Vms), ("Containers", Collector::Containers), ("Sites", Collector::Sites)]
+        {
+            section.lines.extend(stale(&accounts, what, collector));
+        }
+        section
+    }
+
+    /// That it was watched: mails and polls of the week.
+    pub(super) fn proof(&self) -> Section {
+        let facts = self.facts;
+        let zone = self.accounts.first().map_or(chrono_tz::Tz::UTC, |account| account.zone);
+        let mut section = Section::new("How well this was watched");
+        let (from, to) = (words::moment(facts.from, zone), words::moment(facts.to, zone));
+        section.row("Time", format!("{from} to {to}"));
+        let mut mails = vec![format!("{} sent", facts.mails_sent)];
+        mails.push(match facts.mails_dead {
+            0 => "none given up".to_owned(),
+            dead => format!("{dead} given up: `hostwatch outbox` says which"),
+        });
+        mails.push(match facts.mails_queued {
+            0 => "none waiting".to_owned(),
+            queued => format!("{queued} waiting"),
+        });
+        section.row("Mails", mails.join(", "));
+        let polls: u64 = facts.accounts.iter().map(|account| account.polls).sum();
+        let failed: u64 = facts.accounts.iter().map(|account| account.polls_failed).sum();
+        section.row("Polls", polled(polls, failed));
+        if facts.accounts.len() > 1 {
+            // Who failed most, first: beyond the rows shown there is only better.
+            let mut accounts: Vec<_> = facts.accounts.iter().collect();
+            accounts.sort_by(|a, b| {
+                let worse = (b.polls == 0, b.polls_failed).cmp(&(a.polls == 0, a.polls_failed));
+                worse.then_with(|| a.name.cmp(&b.name))
+            });
+            let head = ["Account", "Polls", "Failed"].map(str::to_owned);
+            let rows = accounts.iter().take(MOST_ROWS);
+            let rows = rows.map(|account| {
+                let polls = if account.polls == 0 { "none".to_owned() } else { account.polls.to_string() };
+                vec![account.name.to_string(), polls, share(account.polls, account.polls_failed)]
+            });
+            section.table = Some(Table { head: head.into(), rows: rows.collect() });
+            section.lines.extend(more(accounts.len()));
+        }
+        section.lines.push(
+            "A week without this mail means that hostwatch, its machine or its mail is down.".to_owned(),
+        );
+        section
+    }
+
+    fn billed(&self) -> Vec<&Account<'_>> {
+        self.accounts.iter().filter(|account| account.watches_billing()).collect()
+    }
+}
+
+fn table(
+    head: &[&str],
+    accounts: &[&Account<'_>],
+    row: impl Fn(&Account<'_>) -> Vec<String>,
+) -> Option<Table> {
+    let head = head.iter().map(|&cell| cell.to_owned()).collect();
+    let rows = accounts.iter().take(MOST_ROWS).map(|account| row(account)).collect();
+    Some(Table { head, rows })
+}
+
+fn pay_row(account: &Account<'_>) -> Vec<String> {
+    let by = match (account.cut_off, account.by) {
+        (_, Some(by)) => by.in_column(),
+        (CutOff::NotKnown, None) => NOT_KNOWN.to_owned(),
+        (_, None) => NONE.to_owned(),
+    };
+    let to_pay = match account.to_pay() {
+        Some(amount) if amount.is_positive() => words::to_pay(amount, account.currency),
+        Some(_) => "nothing".to_owned(),
+        None => NOT_KNOWN.to_owned(),
+    };
+    let disconnect = match account.cut_off {
+        CutOff::Now => "now".to_owned(),
+        CutOff::At(edd) => words::day(edd, account.zone),
+        CutOff::Beyond(_) => "none ahead".to_owned(),
+        CutOff::NotKnown | CutOff::NotWatched => NOT_KNOWN.to_owned(),
+    };
+    let mut balance = account.money(account.balance());
+    if let Some(at) = account.as_of(Collector::ExpectedBalance) {
+        balance.push_str(&format!(" as of {}", words::day(at, account.zone)));
+    }
+    let per_day = account.cost_per_day();
+    let per_month = per_day.map(|cost| cost.times(MONTH_DAYS.into()));
+    let name = account.name.to_string();
+    vec![name, by, to_pay, disconnect, balance, account.money(per_day), account.money(per_month)]
+}
+
+/// To where the reports see no disconnect.
+fn ends(accounts: &[&Account<'_>]) -> Option<String> {
+    let beyond = accounts.iter().filter_map(|account| match account.cut_off {
+        CutOff::Beyond(end) => Some(account.local_day(end)),
+        CutOff::Now | CutOff::At(_) | CutOff::NotKnown | CutOff::NotWatched => None,
+    });
+    let soonest = beyond.min()?;
+    Some(format!("\"None ahead\" means none before {soonest}, where a report ends."))
+}
+
+/// `How much to pay is not known for 2 accounts: a, b.`
+fn not_known(accounts: &[&Account<'_>], what: &str, is: impl Fn(&Account<'_>) -> bool) -> Option<String> {
+    let names: Vec<&str> =
+        accounts.iter().filter(|account| is(account)).map(|account| account.name.as_str()).collect();
+    (!names.is_empty()).then(|| format!("{what} for {}.", named(&names)))
+}
+
+/// `VMs of 2 accounts are as last read: a, b.`
+fn stale(accounts: &[&Account<'_>], what: &str, collector: Collector) -> Option<String> {
+    let stale = accounts.iter().filter_map(|account| {
+        let at = account.as_of(collector)?;
+        Some(format!("{} {}", account.name, words::moment(at, account.zone)))
+    });
+    let stale: Vec<String> = stale.collect();
+    let names: Vec<&str> = stale.iter().map(String::as_str).collect();
+    (!names.is_empty()).then(|| format!("{what} as last read, the last poll failed: {}.", few(&names)))
+}
+
+fn named(names: &[&str]) -> String {
+    format!("{}: {}", words::count(names.len(), "account", "accounts"), few(names))
+}
+
+fn few(names: &[&str]) -> String {
+    const MOST: usize = 10;
+    let shown = names[..names.len().min(MOST)].join(", ");
+    match names.len().saturating_sub(MOST) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+fn more(rows: usize) -> Option<String> {
+    let more = rows.checked_sub(MOST_ROWS).filter(|&more| more > 0)?;
+    Some(format!("and {} more", words::count(more, "more account", "more accounts")))
+}
+
+fn vms(account: &Account<'_>) -> String {
+    let read = account.state.filter(|state| state.vms.read_at.is_some());
+    let states = read.map(|state| state.vms.rows.iter().map(|vm| vm.state.as_str()).collect::<Vec<_>>());
+    counted(account, Collector::Vms, states, VmState::KNOWN.iter().map(VmState::as_str))
+}
+
+fn containers(account: &Account<'_>) -> String {
+    let read = account.state.filter(|state| state.containers.read_at.is_some());
+    let states = read.map(|state| state.containers.rows.iter().map(|row| row.state.as_str()).collect());
+    counted(account, Collector::Containers, states, ContainerState::KNOWN.iter().map(ContainerState::as_str))
+}
+
+fn sites(account: &Account<'_>) -> String {
+    let read = account.state.filter(|state| state.containers.read_at.is_some());
+    let states = read.map(|state| state.all_sites().map(|site| site.state.as_str()).collect());
+    let text = counted(account, Collector::Sites, states, SiteState::KNOWN.iter().map(SiteState::as_str));
+    let unread = read.map_or(0, |state| {
+        let read = |id| state.sites.get(id).is_some_and(|listing| listing.read_at.is_some());
+        state.containers.rows.iter().filter(|container| !read(&container.id)).count()
+    });
+    match unread {
+        _ if text == NONE => text,
+        0 => text,
+        unread => format!("{text}; of {} not read yet", words::count(unread, "container", "containers")),
+    }
+}
+
+/// `40 (38 active, 1 error, 1 paused)`, known states in the interface's order, then the others.
+fn counted<'k>(
+    account: &Account<'_>,
+    collector: Collector,
+    states: Option<Vec<&str>>,
+    known: impl Iterator<Item = &'k str>,
+) -> String {
+    if !account.state.is_some_and(|state| state.profile.collectors.contains(&collector)) {
+        return if account.state.is_some() { NONE.to_owned() } else { NOT_READ.to_owned() };
+    }
+    let Some(states) = states else { return NOT_READ.to_owned() };
+    let known: Vec<&str> = known.collect();
+    let mut others: Vec<&str> = states.iter().copied().filter(|state| !known.contains(state)).collect();
+    others.sort_unstable();
+    others.dedup();
+    const MOST_OTHERS: usize = 5;
+    let named = known.into_iter().chain(others.iter().copied().take(MOST_OTHERS));
+    let parts = named.filter_map(|name| {
+        let count = states.iter().filter(|&&state| state == name).count();
+        (count > 0).then(|| format!("{count} {}", words::one_line(name, 30)))
+    });
+    let mut parts: Vec<String> = parts.collect();
+    if others.len() > MOST_OTHERS {
+        parts.push("others in other states".to_owned());
+    }
+    match parts.as_slice() {
+        [] => "none".to_owned(),
+        [one] => one.clone(),
+        several => format!("{} ({})", states.len(), several.join(", ")),
+    }
+}
+
+fn polled(polls: u64, failed: u64) -> String {
+    if polls == 0 {
+        "none made: nothing was watched".to_owned()
+    } else {
+        format!("{polls} made, {} failed", share(polls, failed))
+    }
+}
+
+/// `12 (0.4 %)`.
+fn share(polls: u64, failed: u64) -> String {
+    if failed == 0 {
+        return if polls == 0 { NONE.to_owned() } else { "none".to_owned() };
+    }
+    let tenths = (u128::from(failed) * 1000 + u128::from(polls) / 2) / u128::from(polls.max(1));
+    if tenths == 0 {
+        format!("{failed} (less than 0.1 %)")
+    } else {
+        format!("{failed} ({}.{} %)", tenths / 10, tenths % 10)
+    }
+}
