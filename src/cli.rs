@@ -51,6 +51,8 @@ pub enum Command {
     Forecast(Forecast),
     /// Show the mails to come if nobody pays, as the real rules would send them; sends nothing. Exit 0, 1 nobody would be told of a cut-off, 3 not known
     Rehearse(Rehearse),
+    /// Try everything the daemon needs, live: provider, mail server, store; exit 0, or 1 if anything needed fails. Sends nothing
+    Doctor(Doctor),
     /// Check the configuration; exit 0, or 1 with every error, its file, key and remedy
     CheckConfig(CheckConfig),
     /// Print the reference of every metric: name, type, help, labels
@@ -133,6 +135,15 @@ pub struct Rehearse {
     /// Suppose that the money of every account lasts so many days
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=700))]
     pub days: Option<u32>,
+    #[command(flatten)]
+    pub screen: Screen,
+    #[command(flatten)]
+    pub config: Config,
+}
+
+/// `doctor`
+#[derive(Debug, Args)]
+pub struct Doctor {
     #[command(flatten)]
     pub screen: Screen,
     #[command(flatten)]

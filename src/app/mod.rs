@@ -6,6 +6,7 @@ mod commands;
 mod control;
 mod daemon;
 mod demo;
+mod doctor;
 mod forecast;
 mod listen;
 mod mailroom;
@@ -43,6 +44,10 @@ pub fn main(cli: Cli) -> ExitCode {
         Command::Status(status) => return answered(in_quiet_runtime(status::run(status))),
         Command::Rehearse(rehearse) => return answered(in_quiet_runtime(rehearse::run(rehearse))),
         Command::Forecast(forecast) => return answered(in_quiet_runtime(forecast::run(forecast))),
+        Command::Doctor(doctor) => match in_quiet_runtime(doctor::run(doctor)) {
+            Ok(answer) => return ExitCode::from(answer.code()),
+            Err(error) => Err(error),
+        },
         Command::CheckConfig(check) => {
             commands::check_config(&check.config.file, check.web_config_file.as_deref())
         }
