@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use url::Url;
 
 use crate::telemetry;
 
@@ -44,8 +45,12 @@ pub enum Command {
     Demo(Demo),
     /// Simulate the provider alone, for tests and dry runs
     Simulate(Box<Simulate>),
+    /// Show the state of everything, as the running daemon knows it; exit 0 fine, 1 something needs you, 3 not known
+    Status(Status),
+    /// Show what the provider's reports say of the balance to come; exit 0 fine, 1 a cut-off is near, 3 not known
+    Forecast(Forecast),
     /// Check the configuration; exit 0, or 1 with every error, its file, key and remedy
-    CheckConfig(Config),
+    CheckConfig(CheckConfig),
     /// Print the reference of every metric: name, type, help, labels
     Metrics,
     /// Send one sample alert through the configured SMTP server
@@ -89,6 +94,45 @@ pub struct Simulate {
     pub provider: crate::sim::Args,
     #[command(flatten)]
     pub log: Log,
+}
+
+/// `check-config`
+#[derive(Debug, Args)]
+pub struct CheckConfig {
+    #[command(flatten)]
+    pub config: Config,
+    /// Check this web configuration too
+    #[arg(long = "web.config.file", value_name = "FILE")]
+    pub web_config_file: Option<PathBuf>,
+}
+
+/// `status`
+#[derive(Debug, Args)]
+pub struct Status {
+    /// Address of the daemon's pages; without it the socket beside its store is asked, else this machine's port 10245
+    #[arg(long, value_name = "URL", value_parser = web_address)]
+    pub url: Option<Url>,
+    /// Print the answer of the daemon's /api/v1/status as it is
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub screen: Screen,
+    #[command(flatten)]
+    pub config: Config,
+}
+
+/// `forecast`
+#[derive(Debug, Args)]
+pub struct Forecast {
+    /// Only this account
+    pub account: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub screen: Screen,
+    #[command(flatten)]
+    pub config: Config,
 }
 
 /// `why`
@@ -194,12 +238,37 @@ pub struct Config {
     pub file: PathBuf,
 }
 
+/// How text is shown.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Screen {
+    /// Colours: auto is on a terminal, and not where NO_COLOR is set
+    #[arg(long = "color", value_name = "WHEN", default_value = "auto")]
+    pub colour: Colour,
+}
+
+/// When text has colours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Colour {
+    Auto,
+    Always,
+    Never,
+}
+
 /// The HTTP side, with the names of the Prometheus exporter toolkit.
 #[derive(Debug, Args)]
 pub struct Web {
     /// Address to listen on, HOST:PORT, [IPV6]:PORT, or :PORT for every address; may be repeated
     #[arg(long = "web.listen-address", value_name = "ADDRESS", default_value = LISTEN_ADDRESS)]
     pub listen_addresses: Vec<ListenAddress>,
+    /// Listen on the sockets that systemd passes, instead of addresses
+    #[arg(long = "web.systemd-socket", conflicts_with = "listen_addresses")]
+    pub systemd_socket: bool,
+    /// TLS, passwords and response headers, in the exporter toolkit's format (YAML); read anew when it changes
+    #[arg(long = "web.config.file", value_name = "FILE")]
+    pub config_file: Option<PathBuf>,
+    /// Scrapes served at one time, more are turned away (503); 0 for any number
+    #[arg(long = "web.max-requests", value_name = "N", default_value_t = 40)]
+    pub max_requests: usize,
     /// Path of the metrics
     #[arg(long = "web.telemetry-path", value_name = "PATH", default_value = "/metrics", value_parser = telemetry_path)]
     pub telemetry_path: String,
@@ -268,6 +337,12 @@ fn telemetry_path(text: &str) -> Result<String, &'static str> {
     Err("expected a path of letters, digits and '/-._~', such as /metrics")
 }
 
+fn web_address(text: &str) -> Result<Url, &'static str> {
+    let url =
+        text.parse::<Url>().ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    url.ok_or("expected an address such as http://127.0.0.1:10245")
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -289,7 +364,8 @@ mod tests {
         let addresses: Vec<String> = run.web.listen_addresses.iter().map(ToString::to_string).collect();
         assert_eq!(addresses, ["127.0.0.1:10245"]);
         assert_eq!(run.web.telemetry_path, "/metrics");
-        assert!(!run.web.enable_lifecycle);
+        assert!(!run.web.enable_lifecycle && !run.web.systemd_socket);
+        assert_eq!((run.web.config_file, run.web.max_requests), (None, 40));
         assert_eq!((run.log.level, run.log.format), (telemetry::Level::Info, telemetry::Format::Logfmt));
         assert_eq!(run.config.file, PathBuf::from(CONFIG_FILE));
     }
@@ -304,6 +380,8 @@ mod tests {
             ":9001",
             "--web.telemetry-path=/probe/metrics",
             "--web.enable-lifecycle",
+            "--web.config.file=web.yml",
+            "--web.max-requests=0",
             "--log.level=debug",
             "--log.format=json",
         ])
@@ -316,6 +394,7 @@ mod tests {
         assert_eq!(addresses, ["[::1]:9000", ":9001"]);
         assert_eq!((run.config.file, run.web.telemetry_path), ("x.toml".into(), "/probe/metrics".to_owned()));
         assert!(run.web.enable_lifecycle);
+        assert_eq!((run.web.config_file, run.web.max_requests), (Some("web.yml".into()), 0));
         assert_eq!((run.log.level, run.log.format), (telemetry::Level::Debug, telemetry::Format::Json));
     }
 
@@ -343,14 +422,18 @@ mod tests {
 
     #[test]
     fn usage_errors_exit_with_2() {
-        let table: [&[&str]; 14] = [
+        let table: [&[&str]; 18] = [
             &[],
+            &["status", "--url=ftp://x"],
+            &["status", "--color=loud"],
             &["fly"],
             &["run", "extra"],
             &["run", "--no-such-flag"],
             &["run", "--log.level=loud"],
             &["run", "--web.listen-address=nonsense"],
             &["run", "--web.telemetry-path=metrics"],
+            &["run", "--web.max-requests=-1"],
+            &["run", "--web.systemd-socket", "--web.listen-address=:1"],
             &["run", "--web.telemetry-path=/a\r\nb"],
             &["why"],
             &["silence", "*"],

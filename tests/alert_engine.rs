@@ -149,7 +149,7 @@ fn only_reports_that_prove_it_are_an_all_clear() {
         }),
         ("one moment that is not positive", {
             let mut report = rich();
-            report.moments[40].positive = Some(false);
+            report.moments.edit(|moments| moments[40].positive = Some(false));
             report
         }),
         ("a report that ends before the known date", {

@@ -17,6 +17,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("schedule", &[]),
     ("telemetry", &[]),
     ("addresses", &[]),
+    ("control", &[]),
     // A misnamed field shared with the client would pass both ends.
     ("sim", &[]),
     ("api", &["model", "clock"]),
@@ -24,6 +25,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("alert", &["model"]),
     ("state", &["model"]),
     ("chart", &["model"]),
+    ("terminal", &["model"]),
+    ("heartbeat", &[]),
     ("mail", &["alert", "model", "chart", "clock", "failpoint"]),
     ("store", &["alert", "model", "failpoint"]),
     ("collect", &["api", "state", "model", "schedule", "clock"]),
@@ -36,7 +39,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 
 /// Foreign crates and parts of std that stay behind one door, and the modules that are it.
 const DOORS: &[(&str, &[&str])] = &[
-    ("reqwest", &["api"]),
+    ("reqwest", &["api", "control", "heartbeat"]),
     ("rusqlite", &["store"]),
     ("figment", &["config"]),
     ("prometheus", &["metrics"]),
@@ -50,11 +53,17 @@ const DOORS: &[(&str, &[&str])] = &[
     ("hyper_util", &["http", "sim"]),
     ("sd_notify", &["app"]),
     ("if_addrs", &["addresses"]),
+    ("listenfd", &["app"]),
+    ("bcrypt", &["http"]),
+    ("serde_saphyr", &["http"]),
+    ("x509_parser", &["http"]),
+    ("terminal_size", &["app"]),
+    ("unicode_width", &["terminal"]),
     ("anyhow", &["app", "cli", "main"]),
 ];
 
 /// No I/O, no waiting, no clock: the time is an argument.
-const PURE: &[&str] = &["model", "metrics", "alert", "schedule", "chart"];
+const PURE: &[&str] = &["model", "metrics", "alert", "schedule", "chart", "terminal"];
 const IMPURE: &[&str] = &["tokio", "std::fs", "std::net", "std::process", "std::env", "std::thread"];
 
 const MOST_LINES: usize = 500;

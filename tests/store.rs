@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Duration, Utc};
 use hostwatch::alert::{Event, Incident, Key, Kind, Severity};
-use hostwatch::store::{Batch, Lane, Outgoing, SendResult, Store, StoreError};
+use hostwatch::store::{Batch, Lane, Outgoing, Polls, SendResult, Store, StoreError, Which};
 
 fn now() -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000, 0).unwrap()
@@ -95,14 +95,162 @@ fn a_mail_being_sent_cannot_be_withdrawn_and_nothing_of_that_batch_is_kept() {
 }
 
 #[test]
-fn a_store_that_is_newer_or_damaged_is_refused_by_name() {
+fn a_newer_store_is_refused_by_name() {
     let directory = tempfile::tempdir().unwrap();
-    let damaged = directory.path().join("damaged.db");
-    std::fs::write(&damaged, b"this is no database, and long enough to be sure of it".repeat(100)).unwrap();
-    let error = Store::open(&damaged, now()).unwrap_err();
-    assert!(error.to_string().contains("damaged.db"), "{error}");
     let newer = directory.path().join("newer.db");
     drop(Store::open(&newer, now()).unwrap());
     rusqlite::Connection::open(&newer).unwrap().pragma_update(None, "user_version", 99).unwrap();
-    assert!(matches!(Store::open(&newer, now()), Err(StoreError::Newer { found: 99, .. })));
+    let error = Store::open(&newer, now()).unwrap_err();
+    assert!(matches!(error, StoreError::Newer { found: 99, .. }), "{error}");
+    assert!(error.to_string().contains("newer.db"), "{error}");
+}
+
+#[test]
+fn a_damaged_store_is_set_aside_and_a_new_one_begun() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hw.db");
+    let garbage = b"this is no database, and long enough to be sure of it".repeat(100);
+    std::fs::write(&path, &garbage).unwrap();
+    let opened = Store::open(&path, now()).unwrap();
+    let aside = opened.aside.unwrap();
+    assert_eq!(aside.file_name().unwrap().to_str().unwrap(), "hw.db.damaged-20270115T080000Z");
+    assert_eq!(std::fs::read(&aside).unwrap(), garbage);
+    let loaded = opened.store.load().unwrap();
+    assert!(loaded.incidents.is_empty() && !loaded.started);
+
+    // An incident that cannot be read back is damage too.
+    let mut store = opened.store;
+    store.commit(&batch(Vec::new()), now()).unwrap();
+    drop(store);
+    let raw = rusqlite::Connection::open(&path).unwrap();
+    raw.execute("UPDATE incidents SET body = '{'", []).unwrap();
+    drop(raw);
+    let later = now() + Duration::seconds(1);
+    assert!(Store::open(&path, later).unwrap().aside.is_some());
+}
+
+#[test]
+fn a_store_of_the_first_release_is_brought_up_and_a_copy_of_it_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hw.db");
+    let raw = rusqlite::Connection::open(&path).unwrap();
+    raw.execute_batch(include_str!("fixtures/store/v1.sql")).unwrap();
+    drop(raw);
+    let opened = Store::open(&path, now()).unwrap();
+    assert!(opened.aside.is_none() && opened.refuge.is_none());
+    let mut store = opened.store;
+    let loaded = store.load().unwrap();
+    assert!(loaded.started);
+    let keys: Vec<String> = loaded.incidents.iter().map(|incident| incident.key.to_string()).collect();
+    assert_eq!(keys, ["main/balance_drop/account", "main/disconnect/account", "main/vm_error/10001"]);
+    let claim = store.claim(now()).unwrap().unwrap();
+    assert!(String::from_utf8_lossy(&claim.raw).contains("X-Hostwatch-Event: rung:7"), "disconnect first");
+    assert!(store.overlays(now()).unwrap().silences.is_empty());
+    let copy = rusqlite::Connection::open(directory.path().join("hw.db.v1")).unwrap();
+    let version: i64 = copy.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+    let mails: i64 = copy.query_row("SELECT count(*) FROM messages", [], |row| row.get(0)).unwrap();
+    assert_eq!((version, mails), (1, 3));
+}
+
+#[test]
+fn without_its_file_the_store_goes_on_in_memory_and_comes_home() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hw.db");
+    let mut store = Store::open(&path, now()).unwrap().store;
+    store.commit(&batch(vec![mail("before", Lane::Normal)]), now()).unwrap();
+    let claimed = store.claim(now()).unwrap().unwrap();
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    store.take_refuge(&[], true, now()).unwrap();
+    assert!(store.is_in_refuge());
+    store.finish(&claimed, &SendResult::Sent, now()).unwrap();
+    store.commit(&batch(vec![mail("meanwhile", Lane::Normal)]), now()).unwrap();
+    assert!(store.return_home(now()).is_err(), "it is still locked");
+    assert!(store.is_in_refuge());
+    other.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(store.return_home(now()).unwrap(), None);
+    assert!(!store.is_in_refuge());
+    drop(store);
+    let reader = Store::open_beside(&path).unwrap();
+    let summary = reader.outbox_summary().unwrap();
+    assert_eq!((summary.by_state["sent"], summary.by_state["queued"]), (1, 3));
+}
+
+#[test]
+fn a_file_damaged_while_running_is_set_aside_and_the_incidents_go_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hw.db");
+    let mut store = Store::open(&path, now()).unwrap().store;
+    store.commit(&batch(Vec::new()), now()).unwrap();
+    let known = store.load().unwrap().incidents;
+    for end in ["", "-wal"] {
+        let file = directory.path().join(format!("hw.db{end}"));
+        let size = std::fs::metadata(&file).unwrap().len() as usize;
+        std::fs::write(&file, vec![b'x'; size]).unwrap();
+    }
+    store.take_refuge(&known, true, now()).unwrap();
+    assert_eq!(store.load().unwrap().incidents, known);
+    let aside = store.return_home(now()).unwrap().unwrap();
+    assert!(aside.exists());
+    drop(store);
+    let opened = Store::open(&path, now()).unwrap();
+    let loaded = opened.store.load().unwrap();
+    assert_eq!((opened.aside, loaded.incidents, loaded.started), (None, known, true));
+}
+
+#[test]
+fn mails_are_tried_again_or_dropped_by_hand() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hw.db");
+    let mut store = Store::open(&path, now()).unwrap().store;
+    store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
+    let (a, b) = (store.claim(now()).unwrap().unwrap(), store.claim(now()).unwrap().unwrap());
+    store.finish(&a, &SendResult::Dead { error: "550 no".into() }, now()).unwrap();
+    let due_at = now() + Duration::minutes(30);
+    store.finish(&b, &SendResult::Retry { due_at, error: "451 later".into() }, now()).unwrap();
+    let version = store.data_version().unwrap();
+
+    let mut beside = Store::open_beside(&path).unwrap();
+    let later = now() + Duration::days(6);
+    assert_eq!(beside.retry(Which::One(a.envelope), later).unwrap(), 1);
+    assert_eq!(beside.retry(Which::One(99), later).unwrap(), 0);
+    assert_ne!(store.data_version().unwrap(), version, "the daemon notices");
+    assert!(store.retry_asked().unwrap().is_some());
+    assert_eq!(
+        store.expire(later - hostwatch::store::GIVE_UP_AFTER, later).unwrap(),
+        1,
+        "but not the revived"
+    );
+    assert_eq!(store.claim(later).unwrap().unwrap().envelope, a.envelope);
+    assert_eq!(beside.drop_mails(Which::All, later).unwrap(), 1, "not the one that is being sent");
+    assert_eq!(store.outbox_summary().unwrap().by_state["withdrawn"], 1);
+}
+
+#[test]
+fn what_people_decide_is_read_back() {
+    let mut store = Store::in_memory().unwrap();
+    store.acknowledge(&key(), 3, "Ann", now()).unwrap();
+    let id = store.silence("main/*", now() + Duration::hours(2), "moving", now()).unwrap();
+    let overlays = store.overlays(now()).unwrap();
+    assert_eq!((overlays.acks[&key()].episode, overlays.acks[&key()].comment.as_str()), (3, "Ann"));
+    assert_eq!((overlays.silences[0].id, overlays.silences[0].pattern.as_str()), (id, "main/*"));
+    assert!(store.overlays(now() + Duration::hours(2)).unwrap().silences.is_empty());
+    assert!(store.end_silence(id, now()).unwrap() && !store.end_silence(id, now()).unwrap());
+    assert!(store.take_back_ack(&key()).unwrap() && !store.take_back_ack(&key()).unwrap());
+    assert_eq!(store.overlays(now()).unwrap(), Default::default());
+}
+
+#[test]
+fn a_week_counts_polls_and_mails() {
+    let mut store = Store::in_memory().unwrap();
+    let polls = |polls, failed| Polls { account: "main".parse().unwrap(), polls, failed };
+    store.still_watching(&[polls(100, 9)], now() - Duration::days(9)).unwrap();
+    store.still_watching(&[polls(10, 1)], now() - Duration::days(2)).unwrap();
+    store.still_watching(&[polls(5, 0)], now()).unwrap();
+    store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
+    let claim = store.claim(now()).unwrap().unwrap();
+    store.finish(&claim, &SendResult::Sent, now()).unwrap();
+    let week = store.week(now() - Duration::days(7)).unwrap();
+    assert_eq!(week.polls["main"], (15, 1));
+    assert_eq!((week.mails_sent, week.mails_dead), (1, 0));
 }

@@ -11,7 +11,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
-use crate::model::{ChargeMoment, Edd, Money, Order, OrderId, Report};
+use crate::model::{ChargeMoment, Edd, Moments, Money, Order, OrderId, Report};
 
 use super::client::Client;
 use super::endpoint::Endpoint;
@@ -113,7 +113,7 @@ struct Parts<'a> {
     error: Option<Box<str>>,
     expected_balance: Option<Box<RawValue>>,
     has_moments: bool,
-    moments: Vec<ChargeMoment>,
+    moments: Moments,
     rejected: u64,
     orders: Vec<Arc<Order>>,
     places: HashMap<OrderId, u32>,
@@ -131,7 +131,7 @@ impl<'a> Parts<'a> {
             error: None,
             expected_balance: None,
             has_moments: false,
-            moments: Vec::new(),
+            moments: Moments::default(),
             rejected: 0,
             orders: Vec::new(),
             places: HashMap::new(),
@@ -160,8 +160,7 @@ impl<'a> Parts<'a> {
             edd(end, &mut reader)
         };
         // Stable: charges of one moment keep the provider's order, in which the balances add up.
-        self.moments.sort_by_key(|moment| moment.at);
-        self.moments.shrink_to_fit();
+        self.moments.sort();
         let orders = by_id(self.orders, &mut self.moments);
         Ok(Report {
             date,
@@ -221,16 +220,14 @@ impl<'a> Parts<'a> {
 }
 
 /// Sorts the orders by their ids; the moments point to them as before.
-fn by_id(orders: Vec<Arc<Order>>, moments: &mut [ChargeMoment]) -> Vec<Arc<Order>> {
+fn by_id(orders: Vec<Arc<Order>>, moments: &mut Moments) -> Vec<Arc<Order>> {
     let mut sorted: Vec<(usize, Arc<Order>)> = orders.into_iter().enumerate().collect();
     sorted.sort_by_key(|(_, order)| order.id);
     let mut new_places = vec![0; sorted.len()];
     for (new, (old, _)) in (0u32..).zip(&sorted) {
         new_places[*old] = new;
     }
-    for moment in moments {
-        moment.order = moment.order.map(|old| new_places[old as usize]);
-    }
+    moments.move_orders(&new_places);
     sorted.into_iter().map(|(_, order)| order).collect()
 }
 
@@ -249,7 +246,7 @@ impl<'de> Visitor<'de> for &mut Parts<'_> {
                 "edd" => self.edd = map.next_value()?,
                 "error" => self.error = error_text(&map.next_value::<Box<RawValue>>()?),
                 "expected_balance" => self.expected_balance = map.next_value()?,
-                "charge_moments" => map.next_value_seed(Moments(self))?,
+                "charge_moments" => map.next_value_seed(MomentList(self))?,
                 _ => {
                     map.next_value::<IgnoredAny>()?;
                 }
@@ -260,9 +257,9 @@ impl<'de> Visitor<'de> for &mut Parts<'_> {
 }
 
 /// The list of charge moments.
-struct Moments<'p, 'a>(&'p mut Parts<'a>);
+struct MomentList<'p, 'a>(&'p mut Parts<'a>);
 
-impl<'de> DeserializeSeed<'de> for Moments<'_, '_> {
+impl<'de> DeserializeSeed<'de> for MomentList<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -270,7 +267,7 @@ impl<'de> DeserializeSeed<'de> for Moments<'_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for Moments<'_, '_> {
+impl<'de> Visitor<'de> for MomentList<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

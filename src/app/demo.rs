@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::daemon::{self, Start};
+use super::listen::Front;
 use crate::cli::{self, Demo};
 use crate::config::{self, Environment};
 use crate::sim::mailbox::Mailbox;
@@ -31,7 +32,7 @@ const TIMETABLE: &[(&str, &str)] = &[
 pub(super) async fn run(demo: Demo) -> Result<()> {
     let stop = CancellationToken::new();
     daemon::stop_at_signal(&stop)?;
-    let listeners = listen(&demo.web.listen_addresses).await?;
+    let front = open(&demo.web).await?;
     let provider = TcpListener::bind("127.0.0.1:0").await.context("listening for the simulated provider")?;
     let smtp = TcpListener::bind("127.0.0.1:0").await.context("listening for mail")?;
     let inbox = TcpListener::bind("127.0.0.1:0").await.context("listening for the caught mails")?;
@@ -41,9 +42,7 @@ pub(super) async fn run(demo: Demo) -> Result<()> {
     let simulator = Arc::new(Simulator::from_scenario(&args, SCENARIO, Arc::new(clock::now))?);
     let mailbox = Mailbox::new();
     let settings = settings(&args, provider_at, smtp_at)?;
-    let addresses: Vec<SocketAddr> =
-        listeners.iter().map(TcpListener::local_addr).collect::<Result<_, _>>()?;
-    introduce(&addresses, &demo.web.telemetry_path, inbox_at)?;
+    introduce(&front.urls().collect::<Vec<_>>(), &demo.web.telemetry_path, inbox_at)?;
 
     // What the daemon talks to must outlive it, or its last words would be errors.
     let backstage = CancellationToken::new();
@@ -53,7 +52,7 @@ pub(super) async fn run(demo: Demo) -> Result<()> {
     let announcing = tokio::spawn(announce(Arc::clone(&mailbox), inbox_at));
     let start = Start {
         settings,
-        listeners,
+        listeners: front.into_listeners(),
         store: Store::in_memory()?.into(),
         telemetry_path: demo.web.telemetry_path,
         lifecycle: false,
@@ -70,12 +69,11 @@ pub(super) async fn run(demo: Demo) -> Result<()> {
 }
 
 /// The wanted addresses; the default one may be taken, then any port will do.
-async fn listen(wanted: &[cli::ListenAddress]) -> Result<Vec<TcpListener>> {
-    let by_default = wanted.iter().map(ToString::to_string).eq([cli::LISTEN_ADDRESS.to_owned()]);
-    match daemon::listen(wanted).await {
-        Err(_) if by_default => {
-            Ok(vec![TcpListener::bind("127.0.0.1:0").await.context("listening on any free port")?])
-        }
+async fn open(web: &cli::Web) -> Result<Front> {
+    let wanted = web.listen_addresses.iter().map(ToString::to_string);
+    let by_default = !web.systemd_socket && wanted.eq([cli::LISTEN_ADDRESS.to_owned()]);
+    match Front::open(web).await {
+        Err(_) if by_default => Front::open_anywhere(web).await,
         result => result,
     }
 }
@@ -108,15 +106,19 @@ fn settings(args: &Args, provider: SocketAddr, smtp: SocketAddr) -> Result<Setti
     Ok(config::load(None, &pairs.into_iter().collect::<Environment>())?)
 }
 
-fn introduce(addresses: &[SocketAddr], metrics: &str, inbox: SocketAddr) -> Result<()> {
+fn introduce(urls: &[(&str, SocketAddr)], metrics: &str, inbox: SocketAddr) -> Result<()> {
     let mut text = String::from("hostwatch demo: a simulated provider, the daemon, and a mail catcher\n\n");
-    for address in addresses {
+    for (scheme, address) in urls {
         text.push_str(&format!(
-            "  status page  http://{address}/\n  metrics      http://{address}{metrics}\n"
+            "  status page  {scheme}://{address}/\n  metrics      {scheme}://{address}{metrics}\n"
         ));
     }
     text.push_str(&format!("  mails        http://{inbox}/\n\n"));
-    let ports = addresses.iter().chain([&inbox]).map(|at| format!(" -L {0}:{1}", at.port(), loopback(*at)));
+    let ports = urls
+        .iter()
+        .map(|(_, address)| address)
+        .chain([&inbox])
+        .map(|at| format!(" -L {0}:{1}", at.port(), loopback(*at)));
     let ports: String = ports.collect();
     text.push_str(&format!("over ssh, forward the ports first:  ssh{ports} THIS_HOST\n\nwhat happens:\n"));
     for (when, what) in TIMETABLE {

@@ -3,13 +3,22 @@
 mod board;
 mod care;
 mod commands;
+mod control;
 mod daemon;
 mod demo;
+mod forecast;
+mod listen;
 mod mailroom;
 mod observer;
 mod pipeline;
+mod provider;
+mod pulse;
+mod reload;
+mod screen;
 mod sender;
 mod simulate;
+mod status;
+mod vigil;
 mod wake;
 
 use std::path::Path;
@@ -22,15 +31,23 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::{Cli, Command, Log, Run};
 use crate::config::{self, Environment, Settings};
 use crate::telemetry;
-use daemon::{ReadSettings, Start};
+use crate::terminal::Answer;
+use daemon::Start;
+use listen::Front;
+use reload::ReadSettings;
 
-/// Runs a command; 0 when all went well, 1 after telling what did not.
+/// Runs a command; 0 when all went well, 1 after telling what did not. Commands that answer a question have
+/// exit statuses of their own ([`Answer`]).
 pub fn main(cli: Cli) -> ExitCode {
     let result = match cli.command {
         Command::Run(run) => in_runtime(&run.log.clone(), self::run(run)),
         Command::Demo(demo) => in_runtime(&demo.log.clone(), demo::run(demo)),
         Command::Simulate(simulate) => in_runtime(&simulate.log.clone(), simulate::run(*simulate)),
-        Command::CheckConfig(config) => commands::check_config(&config.file),
+        Command::CheckConfig(check) => {
+            commands::check_config(&check.config.file, check.web_config_file.as_deref())
+        }
+        Command::Status(status) => return answered(in_quiet_runtime(status::run(status))),
+        Command::Forecast(forecast) => return answered(in_quiet_runtime(forecast::run(forecast))),
         Command::Metrics => commands::metrics(),
         Command::TestEmail(config) => in_quiet_runtime(commands::test_email(config.file)),
         Command::Incidents(config) => commands::incidents(&config.file),
@@ -48,12 +65,21 @@ pub fn main(cli: Cli) -> ExitCode {
     }
 }
 
+/// Without an answer nothing is known.
+fn answered(result: Result<Answer>) -> ExitCode {
+    let answer = result.unwrap_or_else(|error| {
+        commands::complain(&error);
+        Answer::Unknown
+    });
+    ExitCode::from(answer.code())
+}
+
 fn in_runtime(log: &Log, work: impl Future<Output = Result<()>>) -> Result<()> {
     telemetry::init(log.level, log.format)?;
     in_quiet_runtime(work)
 }
 
-fn in_quiet_runtime(work: impl Future<Output = Result<()>>) -> Result<()> {
+fn in_quiet_runtime<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("starting the runtime")?;
     let result = runtime.block_on(work);
@@ -68,23 +94,18 @@ async fn run(run: Run) -> Result<()> {
     for warning in &settings.warnings {
         tracing::warn!("{warning}");
     }
-    if settings.heartbeat_url.is_some() {
-        tracing::warn!("heartbeat.url is set, but this release does not ping it yet");
-    }
     let stop = CancellationToken::new();
     daemon::stop_at_signal(&stop)?;
-    let listeners = daemon::listen(&run.web.listen_addresses).await?;
+    let front = Front::open(&run.web).await?;
     let store = daemon::open_store(&settings)?;
-    for listener in &listeners {
-        let address = listener.local_addr().context("asking for the address listened on")?;
-        tracing::info!(%address, path = run.web.telemetry_path, "serving metrics and the status page");
-        if address.ip().is_loopback() {
-            tracing::info!(
-                "only this machine can open it; --web.listen-address=:{} opens it wider",
-                address.port()
-            );
-        }
-    }
+    front.announce(&run.web.telemetry_path);
+    let mut listeners = front.into_listeners();
+    // Held to the end, and then removed.
+    let control = settings.email.as_ref().and_then(|_| control::open(&settings.store_path));
+    let _control = control.map(|(control, listener)| {
+        listeners.push(listener);
+        control
+    });
     let read_settings: ReadSettings = Arc::new(move || load(&file).map_err(|error| error.to_string()));
     let start = Start {
         settings,

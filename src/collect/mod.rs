@@ -2,6 +2,7 @@
 //! schedule; keeps no state of the account and judges nothing.
 
 mod polls;
+mod report;
 mod runner;
 mod sweep;
 
@@ -10,6 +11,7 @@ use chrono::{DateTime, Utc};
 use crate::model::snapshot::PollEnd;
 use crate::model::{AccountName, Collector, Read};
 
+pub use report::read_report;
 pub use runner::{Plan, run};
 
 /// What a collector has to say: listings as they come, and how the poll ended.

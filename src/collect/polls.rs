@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use chrono::{Days, Months};
+use chrono::Days;
 use tokio::time::{Instant, timeout};
 
 use super::runner::{Account, Part};
-use super::sweep;
+use super::{report, sweep};
 use crate::api::{ApiError, ChargesRead, Client, Listed};
 use crate::model::resources::Resource;
 use crate::model::snapshot::PollEnd;
@@ -26,8 +26,6 @@ impl Memory {
     }
 }
 
-/// How far ahead a report can be asked for.
-const TWO_YEARS: Months = Months::new(24);
 /// Charges are shown for 30 days; a day more for the zone.
 const KEEP_CHARGES_DAYS: u64 = 31;
 
@@ -182,48 +180,17 @@ fn remember(memory: &mut Memory, listed: &Listed<crate::model::Container>) {
 
 async fn expected_balance(account: &Account, client: &Client, memory: &mut Memory, began: Instant) {
     let collector = Collector::ExpectedBalance;
-    let zone = account.plan.profile.zone();
     let deadline = account.deadline(collector);
-    let mut halved = false;
-    let result = loop {
-        let today = account.now().with_timezone(&zone).date_naive();
-        let ahead = Days::new(u64::from(memory.horizon_days) + 1);
-        let date = today.checked_add_days(ahead).unwrap_or(today);
-        // The interface knows nothing further away (section 4.8).
-        let date = today.checked_add_months(TWO_YEARS).map_or(date, |last| date.min(last));
-        match timeout(deadline, client.expected_balance(date)).await {
-            Ok(Ok(report)) => break Ok(report),
-            // Once a poll: a provider that hangs today is no reason to look ahead less for ever.
-            Ok(Err(error))
-                if error.wants_less() && !halved && memory.horizon_days > account.plan.least_horizon_days =>
-            {
-                halved = true;
-                memory.horizon_days = (memory.horizon_days / 2).max(account.plan.least_horizon_days);
-                tracing::warn!(
-                    account = %account.plan.profile.name, horizon_days = memory.horizon_days,
-                    "the expected-balance report is too large or too slow; asking for half the horizon"
-                );
+    let asked = report::ask(&account.plan, client, deadline, &mut memory.horizon_days).await;
+    match asked.report {
+        Ok(report) => {
+            if !asked.halved {
+                memory.horizon_days = (memory.horizon_days * 2).min(account.plan.horizon_days);
             }
-            Ok(Err(error)) => break Err(error.failure()),
-            Err(_) => break Err(late(deadline)),
+            let rejected = report.moments_rejected;
+            let part = Part { reads: vec![Read::ExpectedBalance(report)], rejected, ..Part::default() };
+            end(account, collector, began, Ok(rejected == 0), part).await;
         }
-    };
-    match result {
-        Ok(report) => match &report.error {
-            Some(text) => {
-                let message = format!("the report carries an error: {text}");
-                let failure = Failure { kind: FailureKind::ReportError, message };
-                end(account, collector, began, Err(failure), Part::default()).await;
-            }
-            None => {
-                if !halved {
-                    memory.horizon_days = (memory.horizon_days * 2).min(account.plan.horizon_days);
-                }
-                let rejected = report.moments_rejected;
-                let part = Part { reads: vec![Read::ExpectedBalance(report)], rejected, ..Part::default() };
-                end(account, collector, began, Ok(rejected == 0), part).await;
-            }
-        },
         Err(failure) => end(account, collector, began, Err(failure), Part::default()).await,
     }
 }

@@ -7,19 +7,41 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::metrics::Identity;
 
 /// What is sent; its length is always known.
 #[derive(Debug)]
-pub(super) enum Body {
+pub(super) struct Body {
+    content: Content,
+    /// A place among the scrapes, given up once all is sent or the client has gone.
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+#[derive(Debug)]
+enum Content {
     Pieces(VecDeque<Bytes>),
     Inflated(Box<Identity>),
 }
 
+impl Body {
+    pub fn pieces(pieces: impl Into<VecDeque<Bytes>>) -> Self {
+        Self { content: Content::Pieces(pieces.into()), _place: None }
+    }
+
+    pub fn inflated(page: Identity) -> Self {
+        Self { content: Content::Inflated(Box::new(page)), _place: None }
+    }
+
+    pub fn keeping(self, place: Option<OwnedSemaphorePermit>) -> Self {
+        Self { _place: place, ..self }
+    }
+}
+
 impl From<String> for Body {
     fn from(text: String) -> Self {
-        Self::Pieces([Bytes::from(text)].into())
+        Self::pieces([Bytes::from(text)])
     }
 }
 
@@ -31,9 +53,9 @@ impl HttpBody for Body {
         self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let piece = match self.get_mut() {
-            Self::Pieces(pieces) => pieces.pop_front(),
-            Self::Inflated(page) => page.next(),
+        let piece = match &mut self.get_mut().content {
+            Content::Pieces(pieces) => pieces.pop_front(),
+            Content::Inflated(page) => page.next(),
         };
         Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
     }
@@ -43,9 +65,9 @@ impl HttpBody for Body {
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(match self {
-            Self::Pieces(pieces) => pieces.iter().map(|piece| piece.len() as u64).sum(),
-            Self::Inflated(page) => page.left(),
+        SizeHint::with_exact(match &self.content {
+            Content::Pieces(pieces) => pieces.iter().map(|piece| piece.len() as u64).sum(),
+            Content::Inflated(page) => page.left(),
         })
     }
 }

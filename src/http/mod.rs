@@ -2,6 +2,9 @@
 //! asks the provider nothing. The endpoints are listed at the top of `routes`.
 
 mod body;
+mod front;
+mod guard;
+mod listener;
 mod negotiate;
 pub mod page;
 mod resources;
@@ -11,6 +14,7 @@ mod slow;
 pub mod status;
 mod verdict;
 pub mod view;
+pub mod web_config;
 mod words;
 
 use std::sync::Arc;
@@ -22,7 +26,10 @@ use crate::metrics;
 use crate::model::Snapshot;
 use crate::state::Shared;
 
-pub use server::serve;
+pub use guard::Guard;
+pub use listener::Listener;
+pub use server::{Limits, serve};
+pub use web_config::WebConfig;
 
 /// Asks for a reload of the configuration; the answer says whether it was taken over, or why not.
 pub type Reload = oneshot::Sender<Result<(), String>>;

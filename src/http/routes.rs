@@ -1,14 +1,15 @@
 //! The endpoints. What they show is made elsewhere.
 
-use std::convert::Infallible;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::body::Body;
+use super::guard::Guard;
 use super::status::{Query, Status};
 use super::{Context, negotiate, page};
 use crate::model::{Collector, Snapshot};
@@ -53,36 +54,24 @@ const PLAIN: &str = "text/plain; charset=utf-8";
 /// For a new configuration to be taken over: it asks nobody outside.
 const RELOAD_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Answers one request. Logs its path, never its headers.
-pub(super) async fn answer<B>(request: &Request<B>, context: &Context) -> Result<Response<Body>, Infallible> {
-    let start = Instant::now();
-    let path = request.uri().path();
-    let mut response = match find(path, context) {
-        None => text(StatusCode::NOT_FOUND, "404: nothing is served here\n"),
-        Some(endpoint) => {
-            let known = endpoint.method();
-            let head = request.method() == Method::HEAD && known == Method::GET;
-            if *request.method() == known || head {
-                respond(endpoint, request, context).await
-            } else {
-                let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "405: not with this method\n");
-                let allow = if known == Method::GET { "GET, HEAD" } else { "POST" };
-                response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
-                response
-            }
-        }
+/// Answers a request that was let in.
+pub(super) async fn answer<B>(
+    request: &Request<B>,
+    context: &Context,
+    guard: Option<&Arc<Guard>>,
+) -> Response<Body> {
+    let Some(endpoint) = find(request.uri().path(), context) else {
+        return text(StatusCode::NOT_FOUND, "404: nothing is served here\n");
     };
-    let headers = response.headers_mut();
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    let status = response.status().as_u16();
-    tracing::debug!(
-        http.method = %request.method(),
-        http.path = path,
-        http.status = status,
-        duration_seconds = start.elapsed().as_secs_f64(),
-        "served"
-    );
-    Ok(response)
+    let known = endpoint.method();
+    let head = request.method() == Method::HEAD && known == Method::GET;
+    if *request.method() == known || head {
+        return respond(endpoint, request, context, guard).await;
+    }
+    let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "405: not with this method\n");
+    let allow = if known == Method::GET { "GET, HEAD" } else { "POST" };
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
+    response
 }
 
 fn find(path: &str, context: &Context) -> Option<Endpoint> {
@@ -92,9 +81,17 @@ fn find(path: &str, context: &Context) -> Option<Endpoint> {
     ROUTES.iter().find(|(known, _)| *known == path).map(|&(_, endpoint)| endpoint)
 }
 
-async fn respond<B>(endpoint: Endpoint, request: &Request<B>, context: &Context) -> Response<Body> {
+async fn respond<B>(
+    endpoint: Endpoint,
+    request: &Request<B>,
+    context: &Context,
+    guard: Option<&Arc<Guard>>,
+) -> Response<Body> {
     match endpoint {
-        Endpoint::Metrics => metrics(request, context),
+        Endpoint::Metrics => match guard.map_or(Ok(None), |guard| guard.scrape()) {
+            Ok(place) => metrics(request, context, place),
+            Err(refusal) => refusal,
+        },
         Endpoint::StatusPage => html(page::render(&status(request, context))),
         Endpoint::StatusJson => json(&status(request, context)),
         Endpoint::Healthy => text(StatusCode::OK, "hostwatch is healthy.\n"),
@@ -108,16 +105,20 @@ async fn respond<B>(endpoint: Endpoint, request: &Request<B>, context: &Context)
 }
 
 /// The provider's facts as they were last encoded, and the daemon's own as they are now.
-fn metrics<B>(request: &Request<B>, context: &Context) -> Response<Body> {
+fn metrics<B>(
+    request: &Request<B>,
+    context: &Context,
+    place: Option<OwnedSemaphorePermit>,
+) -> Response<Body> {
     let format = negotiate::format(request.headers());
     let page = context.page.get();
     let own = context.own.encode(format == negotiate::Format::OpenMetrics);
     let mut response;
     if negotiate::gzip(request.headers()) {
-        response = Response::new(Body::Pieces(page.gzip(&own).into()));
+        response = Response::new(Body::pieces(page.gzip(&own)).keeping(place));
         response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     } else {
-        response = Response::new(Body::Inflated(Box::new(page.identity(own))));
+        response = Response::new(Body::inflated(page.identity(own)).keeping(place));
     }
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(format.content_type()));
@@ -193,8 +194,9 @@ fn style() -> Response<Body> {
     response
 }
 
-fn text(status: StatusCode, text: &'static str) -> Response<Body> {
-    body(status, PLAIN, Body::Pieces([Bytes::from_static(text.as_bytes())].into()))
+/// Plain text.
+pub(super) fn text(status: StatusCode, text: &'static str) -> Response<Body> {
+    body(status, PLAIN, Body::pieces([Bytes::from_static(text.as_bytes())]))
 }
 
 fn body(status: StatusCode, content_type: &'static str, body: Body) -> Response<Body> {

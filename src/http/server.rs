@@ -1,5 +1,6 @@
-//! Connections: accepting, limits, time-outs, the drain at the end. Knows no endpoint.
+//! Connections: accepting, TLS, limits, time-outs, the drain at the end. Knows no endpoint.
 
+use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,44 +8,70 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
+use super::Context;
+use super::front;
+use super::guard::Guard;
+use super::listener::{Listener, Stream};
 use super::slow::WriteTimeout;
-use super::{Context, routes};
 
-/// Connections at one time; more wait to be accepted.
-const MAX_CONNECTIONS: usize = 512;
-/// For a request's head to arrive; also how long an idle connection is kept.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// For a client to take the next piece of a response.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Beside what listeners with a guard may take: the daemon's own commands get in when others have filled it up.
+const MAX_UNGUARDED: usize = 64;
 /// A request's head, in bytes.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
+/// Headers of a request.
+const MAX_HEADERS: usize = 100;
 /// For running requests to end once stopped.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
 /// After accepting failed, as it does when file descriptors run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// How much clients may take of the server.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections at one time; more wait to be accepted.
+    pub connections: usize,
+    /// For a TLS handshake, and for a request's head to arrive; also how long an idle connection is kept.
+    pub head_timeout: Duration,
+    /// For a client to take the next piece of a response.
+    pub write_timeout: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 512,
+            head_timeout: Duration::from_secs(10),
+            write_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
 /// Serves on all listeners until `stop`; then takes no more connections, and returns once running
 /// requests have ended, three seconds later at most.
-pub async fn serve(listeners: Vec<TcpListener>, context: Arc<Context>, stop: CancellationToken) {
-    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+pub async fn serve(listeners: Vec<Listener>, limits: Limits, context: Arc<Context>, stop: CancellationToken) {
+    let guarded = Arc::new(Semaphore::new(limits.connections));
+    let unguarded = Arc::new(Semaphore::new(limits.connections.min(MAX_UNGUARDED)));
     let mut accepting = JoinSet::new();
     for listener in listeners {
-        accepting.spawn(listen(listener, Arc::clone(&slots), Arc::clone(&context), stop.clone()));
+        let slots = if listener.guard().is_some() { &guarded } else { &unguarded };
+        let visit = Visit {
+            guard: listener.guard().cloned(),
+            limits,
+            context: Arc::clone(&context),
+            stop: stop.clone(),
+        };
+        accepting.spawn(listen(listener, Arc::clone(slots), visit));
     }
     while accepting.join_next().await.is_some() {}
 }
 
-async fn listen(
-    listener: TcpListener,
-    slots: Arc<Semaphore>,
-    context: Arc<Context>,
-    stop: CancellationToken,
-) {
+async fn listen(listener: Listener, slots: Arc<Semaphore>, visit: Visit) {
     let mut connections = JoinSet::new();
     loop {
         let accept = async {
@@ -52,15 +79,15 @@ async fn listen(
             (slot, listener.accept().await)
         };
         let (slot, accepted) = tokio::select! {
-            () = stop.cancelled() => break,
+            () = visit.stop.cancelled() => break,
             accepted = accept => accepted,
         };
         while connections.try_join_next().is_some() {}
         match accepted {
-            Ok((stream, _)) => {
-                let (context, stop) = (Arc::clone(&context), stop.clone());
+            Ok(stream) => {
+                let visit = visit.clone();
                 connections.spawn(async move {
-                    connection(stream, context, stop).await;
+                    visit.connection(stream).await;
                     drop(slot);
                 });
             }
@@ -73,31 +100,70 @@ async fn listen(
     // Refuses from here on, rather than let clients wait in the backlog.
     drop(listener);
     let drained = async { while connections.join_next().await.is_some() {} };
-    if tokio::time::timeout(DRAIN_TIMEOUT, drained).await.is_err() {
+    if timeout(DRAIN_TIMEOUT, drained).await.is_err() {
         tracing::warn!(open = connections.len(), "HTTP connections cut off at the end");
     }
 }
 
-async fn connection(stream: TcpStream, context: Arc<Context>, stop: CancellationToken) {
-    // Small responses are not held back to be sent with the next one.
-    let _ = stream.set_nodelay(true);
-    let service = service_fn(move |request| {
-        let context = Arc::clone(&context);
-        async move { routes::answer(&request, &context).await }
-    });
-    let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(MAX_HEAD_BYTES);
-    let stream = TokioIo::new(WriteTimeout::new(stream, WRITE_TIMEOUT));
-    let mut connection = pin!(builder.serve_connection(stream, service));
-    let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        () = stop.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
+/// What a connection through one listener needs.
+#[derive(Clone)]
+struct Visit {
+    guard: Option<Arc<Guard>>,
+    limits: Limits,
+    context: Arc<Context>,
+    stop: CancellationToken,
+}
+
+impl Visit {
+    async fn connection(self, stream: Box<dyn Stream>) {
+        let config = match &self.guard {
+            Some(guard) => guard.config().await,
+            None => None,
+        };
+        let stream = WriteTimeout::new(stream, self.limits.write_timeout);
+        let stream: Box<dyn Stream> = match config.as_ref().and_then(|config| config.tls()) {
+            None => Box::new(stream),
+            Some(tls) => {
+                let handshake = timeout(self.limits.head_timeout, TlsAcceptor::from(tls).accept(stream));
+                let shaken = tokio::select! {
+                    () = self.stop.cancelled() => return,
+                    shaken = handshake => shaken,
+                };
+                match shaken {
+                    Ok(Ok(stream)) => Box::new(stream),
+                    Ok(Err(error)) => return tracing::debug!(%error, "a TLS handshake failed"),
+                    Err(_) => return tracing::debug!("a TLS handshake took too long"),
+                }
+            }
+        };
+        // Whoever came in under another configuration (another CA, say) has to come in anew.
+        let replaced = config.map_or_else(CancellationToken::new, |config| config.replaced.clone());
+        self.requests(stream, replaced).await;
+    }
+
+    async fn requests(self, stream: Box<dyn Stream>, replaced: CancellationToken) {
+        let Self { guard, limits, context, stop } = self;
+        let service = service_fn(move |request| {
+            let (context, guard) = (Arc::clone(&context), guard.clone());
+            async move { Ok::<_, Infallible>(front::answer(&request, &context, guard.as_ref()).await) }
+        });
+        let mut builder = http1::Builder::new();
+        builder
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits.head_timeout)
+            .max_headers(MAX_HEADERS)
+            .max_buf_size(MAX_HEAD_BYTES);
+        let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+        let ended = tokio::select! {
+            ended = connection.as_mut() => ended,
+            () = async { tokio::select! { () = stop.cancelled() => {} () = replaced.cancelled() => {} } } => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = ended {
+            // Clients come and go as they please; nothing here is for an operator to act on.
+            tracing::debug!(%error, "an HTTP connection ended early");
         }
-    };
-    if let Err(error) = ended {
-        // Clients come and go as they please; nothing here is for an operator to act on.
-        tracing::debug!(%error, "an HTTP connection ended early");
     }
 }

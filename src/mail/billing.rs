@@ -58,6 +58,15 @@ struct Facts<'a> {
     currency: &'a str,
 }
 
+/// What the charges of a report say of the date that it names.
+#[derive(Clone, Copy)]
+enum Charges {
+    /// The balance is used up then.
+    UsedUp(DateTime<Utc>),
+    /// It lasts to the report's end at least.
+    LastUntil(DateTime<Utc>),
+}
+
 impl<'a> Facts<'a> {
     fn of(item: &'a Item, context: &'a Context<'_>) -> Self {
         let account = &item.key.account;
@@ -149,11 +158,14 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// ` (computed; as of 2026-03-01 12:00 MSK)`.
+    /// ` (computed; as of 2026-03-01 12:00 MSK)`: what is doubtful about the date.
     fn labels(&self) -> String {
         let mut labels = Vec::new();
         if self.ladder.computed && self.ladder.edd.is_some() {
             labels.push("computed".to_owned());
+        }
+        if let Some(Charges::UsedUp(at)) = self.by_the_charges() {
+            labels.push(format!("by its charges {}", words::moment(at, self.zone)));
         }
         if let Some(at) = self.as_of() {
             labels.push(format!("as of {}", words::moment(at, self.zone)));
@@ -170,26 +182,34 @@ impl<'a> Facts<'a> {
     }
 
     /// Where the report's own date and its charges differ by more than a day: what the charges say.
-    fn by_the_charges(&self) -> Option<String> {
+    fn by_the_charges(&self) -> Option<Charges> {
         let (report, _) = self.report?;
         let Edd::At(edd) = report.edd else { return None };
         let day = Duration::days(1);
-        let Some(computed) = forecast::first_unpaid(report) else {
-            let end = report.date.filter(|&end| !report.moments.is_empty() && end > edd + day)?;
-            let end = words::day(end, self.zone);
-            return Some(format!("By the charges in the report the balance lasts beyond its end, {end}"));
-        };
-        if (edd - computed).abs() <= day {
-            return None;
+        match forecast::first_unpaid(report) {
+            Some(computed) => ((edd - computed).abs() > day).then_some(Charges::UsedUp(computed)),
+            None => {
+                let end = report.date.filter(|&end| !report.moments.is_empty() && end > edd + day)?;
+                Some(Charges::LastUntil(end))
+            }
         }
-        let when = words::moment(computed, self.zone);
-        let mut said = format!("By the charges in the report the balance is used up {when}");
-        if computed < edd
-            && let Some(by) = PayBy::before(computed, self.lead_days, self.now, self.zone)
-        {
-            said.push_str(&format!("; to be safe, pay {}", by.in_sentence()));
+    }
+
+    fn charges_words(&self, charges: Charges) -> String {
+        match charges {
+            Charges::LastUntil(end) => {
+                let end = words::day(end, self.zone);
+                format!("By the charges in the report the balance lasts beyond its end, {end}")
+            }
+            Charges::UsedUp(at) => {
+                let when = words::moment(at, self.zone);
+                let sooner = self.ladder.edd.is_none_or(|edd| at < edd);
+                let by = PayBy::before(at, self.lead_days, self.now, self.zone).filter(|_| sooner);
+                let advice = by.map(|by| format!("; to be safe, pay {}", by.in_sentence()));
+                let advice = advice.unwrap_or_default();
+                format!("By the charges in the report the balance is used up {when}{advice}")
+            }
         }
-        Some(said)
     }
 
     fn pay_by(&self) -> Option<PayBy> {
@@ -222,8 +242,8 @@ impl<'a> Facts<'a> {
             let at = words::moment(at, self.zone);
             section.row("As of", format!("{at}; no newer report confirms it"));
         }
-        if let Some(said) = self.by_the_charges() {
-            section.row("But", said);
+        if let Some(charges) = self.by_the_charges() {
+            section.row("But", self.charges_words(charges));
         }
         if let Some(by) = self.pay_by() {
             section.row("Pay by", by.in_full(self.lead_days, self.now, self.zone));
@@ -363,7 +383,8 @@ impl<'a> Facts<'a> {
             let name = order.map_or_else(|| format!("order {}", cost.order), |order| order_name(order));
             let share = (cost.share * rust_decimal::Decimal::ONE_HUNDRED).round();
             let buys = match (cost.buys_days, self.ladder.edd) {
-                (Some(days), _) => format!("buys {} days", days.max(0)),
+                (Some(days), _) if days <= 0 => "buys less than a day".to_owned(),
+                (Some(days), _) => format!("buys {}", words::count(days as usize, "day", "days")),
                 (None, Some(_)) => "none in this report".to_owned(),
                 (None, None) => "–".to_owned(),
             };

@@ -57,8 +57,18 @@ pub(super) struct Figure {
 }
 
 impl Table {
-    /// Too many columns for a telephone: there each row becomes a block.
+    /// Too much in a row for a telephone: there each row becomes a block.
     pub(super) fn is_wide(&self) -> bool {
+        const MOST_CHARS: usize = 50;
+        let widest = |column: usize| {
+            self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
+        };
+        let chars: usize = (0..self.head.len()).filter_map(widest).sum();
+        self.has_many_columns() || chars > MOST_CHARS
+    }
+
+    /// More columns than letters of the usual size leave room for.
+    pub(super) fn has_many_columns(&self) -> bool {
         self.head.len() > 4
     }
 }

@@ -66,6 +66,7 @@ fn lead(notice: &Notice, context: &Context<'_>) -> String {
         }
         Event::Reminder(_) => format!("Still so: {what} since {since}: {lasted} now ({accounts})."),
         Event::Flapping => format!("Again and again: {what}, last seen {at} ({accounts})."),
+        Event::Opened if first.key.kind == Kind::BalanceDrop => format!("{what}, seen {at} ({accounts})."),
         Event::Started
         | Event::Opened
         | Event::Rung(_)
@@ -256,7 +257,8 @@ fn foot(notice: &Notice) -> Vec<String> {
     let mut foot = Vec::new();
     if let Some(first) = notice.items.first() {
         foot.push(format!("How this was decided: hostwatch why {}", first.key));
-        if matches!(notice.form, Form::Opened | Form::Reminder) && !is_over(first) {
+        let lasts = !is_over(first) && first.key.kind != Kind::BalanceDrop;
+        if lasts && matches!(notice.form, Form::Opened | Form::Reminder) {
             foot.push(format!("Somebody is on it, no reminders: hostwatch ack {}", first.key));
         }
     }

@@ -6,8 +6,10 @@ pub mod changes;
 pub mod forecast;
 pub mod home;
 pub mod ids;
+pub mod moments;
 pub mod money;
 pub mod pattern;
+pub mod pay_by;
 pub mod resources;
 pub mod snapshot;
 pub mod states;
@@ -19,7 +21,9 @@ pub use home::{Home, lives_on};
 pub use ids::{
     AccountName, ContainerId, CronJobId, DatabaseId, IpId, OrderId, SiteId, SshKeyId, TariffId, VmId,
 };
+pub use moments::Moments;
 pub use money::Money;
+pub use pay_by::PayBy;
 pub use resources::{Container, CronJob, Database, Ip, Resource, Site, SshKey, Vm, VmIp};
 pub use snapshot::{
     AccountState, Billing, Charges, Collector, CollectorStatus, Failure, FailureKind, Group, Listing,

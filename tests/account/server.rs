@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hostwatch::http::{BuildInfo, Context, Reload, serve};
+use hostwatch::http::{BuildInfo, Context, Limits, Listener, Reload, serve};
 use hostwatch::metrics::{Encoder, Own, Settings};
 use hostwatch::model::{AccountBook, Collector};
 use hostwatch::state::Shared;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -48,8 +48,19 @@ impl Answer {
 
 impl Server {
     pub async fn start(books: &[&AccountBook], lifecycle: bool) -> Self {
+        Self::start_with(books, lifecycle, Limits::default(), |listener| listener).await
+    }
+
+    /// The same with limits, and a change to its listener.
+    pub async fn start_with(
+        books: &[&AccountBook],
+        lifecycle: bool,
+        limits: Limits,
+        change: impl FnOnce(Listener) -> Listener,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
+        let listeners = vec![change(listener.into())];
         let mut encoder = Encoder::new(Settings::default());
         for book in books {
             encoder.refresh(book.state(), &Collector::ALL, read_at());
@@ -69,24 +80,39 @@ impl Server {
             clock: read_at,
         });
         let stop = CancellationToken::new();
-        let running = tokio::spawn(serve(vec![listener], Arc::clone(&context), stop.clone()));
+        let running = tokio::spawn(serve(listeners, limits, Arc::clone(&context), stop.clone()));
         Self { address, context, stop, running, reloads }
     }
 
     /// One request, to the end of the connection.
     pub async fn ask(&self, method: &str, path: &str, headers: &str) -> Answer {
-        let mut stream = TcpStream::connect(self.address).await.unwrap();
-        let request = format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n");
-        stream.write_all(request.as_bytes()).await.unwrap();
-        let mut all = Vec::new();
-        timeout(LONG, stream.read_to_end(&mut all)).await.expect("an answer in time").unwrap();
-        let end = all.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");
-        let head = String::from_utf8(all[..end].to_vec()).unwrap();
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        Answer { status, head, body: all[end + 4..].to_vec() }
+        ask(TcpStream::connect(self.address).await.unwrap(), method, path, headers).await
     }
 
     pub async fn get(&self, path: &str) -> Answer {
         self.ask("GET", path, "").await
     }
+}
+
+/// One request over a connection, to its end.
+pub async fn ask(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    method: &str,
+    path: &str,
+    headers: &str,
+) -> Answer {
+    let request = format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n");
+    let all = talk(stream, request.as_bytes()).await;
+    let end = all.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");
+    let head = String::from_utf8(all[..end].to_vec()).unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    Answer { status, head, body: all[end + 4..].to_vec() }
+}
+
+/// Sends these bytes and reads until the server closes.
+pub async fn talk(mut stream: impl AsyncRead + AsyncWrite + Unpin, bytes: &[u8]) -> Vec<u8> {
+    stream.write_all(bytes).await.unwrap();
+    let mut all = Vec::new();
+    timeout(LONG, stream.read_to_end(&mut all)).await.expect("an answer in time").unwrap();
+    all
 }

@@ -285,7 +285,7 @@ pub fn report(balance: &str, edd: Edd) -> Report {
         edd,
         error: None,
         expected_balance: Some(left),
-        moments,
+        moments: moments.into(),
         orders: Vec::new(),
         moments_rejected: 0,
     }

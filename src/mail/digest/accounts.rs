@@ -58,6 +58,11 @@ impl<'a> Account<'a> {
         Self { name, state, zone, currency, report, cut_off, by, on_ladder, now: context.now }
     }
 
+    /// Overdue, and no incident says so: its rule is off, or it came up just now.
+    pub(super) fn is_untold(&self) -> bool {
+        !self.on_ladder && self.by == Some(PayBy::Now)
+    }
+
     pub(super) fn watches_billing(&self) -> bool {
         self.cut_off != CutOff::NotWatched
     }
@@ -137,6 +142,9 @@ fn cut_off(state: Option<&AccountState>, report: Option<&Report>, incident: Opti
         return CutOff::NotWatched;
     }
     let ladder = incident.and_then(|item| item.ladder.as_ref());
+    if report.and_then(forecast::balance_now).is_some_and(|balance| !balance.is_positive()) {
+        return CutOff::Now;
+    }
     match report.map(forecast::disconnect) {
         Some(Disconnect::At { at, .. }) => CutOff::At(at),
         Some(Disconnect::Now) => CutOff::Now,

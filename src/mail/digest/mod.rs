@@ -59,6 +59,11 @@ impl<'a> Week<'a> {
         Self { facts, context, accounts, open, ended, unread }
     }
 
+    /// How many things wait for somebody.
+    fn needs_count(&self) -> usize {
+        self.needs().count() + self.accounts.iter().filter(|account| account.is_untold()).count()
+    }
+
     /// What nobody has said to look after.
     fn needs(&self) -> impl Iterator<Item = &'a Item> {
         self.open.iter().copied().filter(|item| item.overlay.is_none())
@@ -66,7 +71,7 @@ impl<'a> Week<'a> {
 
     /// `all well`, or what is not.
     fn summary(&self) -> String {
-        match self.needs().count() {
+        match self.needs_count() {
             0 if !self.unread.is_empty() => "not everything could be read".to_owned(),
             0 if self.open.is_empty() => "all well".to_owned(),
             0 => "nothing new needs you".to_owned(),
@@ -142,6 +147,7 @@ impl<'a> Week<'a> {
     fn tone(&self) -> Tone {
         match self.needs().map(|item| item.severity).max() {
             Some(worst) => worst.into(),
+            None if self.needs_count() > 0 => Tone::Critical,
             None if self.unread.is_empty() && self.facts.mails_dead == 0 => Tone::Good,
             None => Tone::Warning,
         }
@@ -152,10 +158,11 @@ impl<'a> Week<'a> {
         let zone = self.accounts.first().map_or(chrono_tz::Tz::UTC, |account| account.zone);
         let at = words::long_moment(self.context.now, zone);
         let resources = self.resources();
-        let mut needs = self.needs();
-        let what = match (needs.next(), needs.count()) {
-            (Some(first), 0) => format!(": {}", compose::name(first)),
-            (Some(first), more) => format!(": {} and {more} more", compose::name(first)),
+        let overdue = self.accounts.iter().find(|account| account.is_untold());
+        let overdue = overdue.map(|account| format!("Account {} overdue", account.name));
+        let what = match (self.needs().next().map(compose::name).or(overdue), self.needs_count()) {
+            (Some(first), 0 | 1) => format!(": {first}"),
+            (Some(first), count) => format!(": {first} and {} more", count - 1),
             (None, _) => format!(", {resources}"),
         };
         let summary = words::capital(&self.summary());

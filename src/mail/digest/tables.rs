@@ -28,9 +28,11 @@ impl Week<'_> {
         section.lines.extend(more(billed.len()));
         let totals = self.total_to_pay();
         if !totals.is_empty() {
-            let of = words::count(totals.count(), "account", "accounts");
             let sum = totals.words(words::to_pay);
-            section.lines.push(format!("In all to pay for {PAY_DAYS} days: {sum}, for {of}."));
+            section.lines.push(match totals.count() {
+                1 => format!("To pay for {PAY_DAYS} days: {sum}."),
+                several => format!("To pay for {PAY_DAYS} days in all: {sum}, for {several} accounts."),
+            });
         } else if billed.iter().all(|account| account.to_pay().is_some()) {
             section.lines.push(format!("Nothing is to be paid for the next {PAY_DAYS} days."));
         }
@@ -230,7 +232,7 @@ fn few(names: &[&str]) -> String {
 
 fn more(rows: usize) -> Option<String> {
     let more = rows.checked_sub(MOST_ROWS).filter(|&more| more > 0)?;
-    Some(format!("and {} more", words::count(more, "account", "accounts")))
+    Some(format!("and {} more", words::count(more, "more account", "more accounts")))
 }
 
 fn vms(account: &Account<'_>) -> String {

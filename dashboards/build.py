@@ -1,0 +1,408 @@
+#!/usr/bin/env python3
+"""Writes the dashboards: `dashboards/build.py`, or `--check` to see that they are as this file says.
+
+The panels' parts stand in parts.py. Where recorded series are used (config/prometheus/recording.rules.yml), the
+description says so. Numbers that must not be wrong at night are asked for directly: a rule file that was not loaded
+must not look like an account that is well.
+"""
+
+import json
+import pathlib
+import sys
+
+from parts import (AGE, BROKEN, DAYS, GREEN_TO_ORANGE, GREEN_TO_RED, PLAIN, bars, collapsed, dashboard, link, place,
+                   query, stat, table, text, timeline, timeseries, to_dashboard)
+
+A = 'account=~"$account"'
+STATES = 'collector=~"vms|containers|sites|expected_balance"'
+VM_BAD, BOX_BAD, SITE_BAD = "error|blocked", "DISABLED_BY_.+", "Error|StoppedBy.+"
+VM_KNOWN = "pending|building|active|stopped|blocked|error"
+BOX_KNOWN = "ENABLED|DISABLED_BY_SERVICE|DISABLED_BY_ADMIN|DISABLED_BY_QUOTA"
+SITE_PASSING = "Building|Starting|Stopping|Restarting|Updating|Backuping|Restoring"
+SITE_KNOWN = f"Active|Stopped|{SITE_PASSING}|StoppedByAdmin|StoppedByService|StoppedByQuota|Error"
+# Zero only while a daemon is scraped; else nothing is known.
+OR_ZERO = "or 0 * max(hostwatch_build_info)"
+NEEDS = " From recording.rules.yml; empty without it."
+
+PAGE = "${status_url:raw}/"
+
+
+def one(metric, more=""):
+    """A family of the account as one series where two daemons watch it."""
+    return f"max without (instance, job) ({metric}{{{A}{more}}})"
+
+
+def days_left(by=""):
+    """Days until the cut-off; 100000 where every report says that there will be none."""
+    expected = f"hosting_billing_disconnect_expected{{{A}}}"
+    unknown = f'hostwatch_collector_polls_total{{{A}, collector="expected_balance", result="success"}}'
+    return (f"min{by} ((hosting_billing_disconnect_timestamp_seconds{{{A}}} - time()) / 86400 or 0 * ({expected} == 1)) "
+            f"or (min{by} ({expected} == 0) + 100000 unless group{by} ({unknown} unless on (job, instance, account) {expected}))")
+
+
+def counted(vm, box, site):
+    """How many resources are in states that match."""
+    pairs = (("hosting_vms", vm), ("hosting_containers", box), ("hosting_sites", site))
+    return " + ".join(f'(sum({one(name, f", state{match}")}) or vector(0))' for name, match in pairs if match)
+
+
+def known(expression):
+    """Nothing unless some listing was read completely."""
+    return f"({expression}) and on () count({one('hosting_vms')} or {one('hosting_containers')} or {one('hosting_sites')})"
+
+
+OPEN = ', state=~"firing|recovering"'
+
+
+def incidents(severity):
+    labels = f', severity="{severity}"{OPEN}'
+    return f"sum({one('hostwatch_incidents', labels)}) {OR_ZERO}"
+
+
+BROKEN_NOW = known(counted(f'=~"{VM_BAD}"', f'=~"{BOX_BAD}"', f'=~"{SITE_BAD}"'))
+NOT_READ = (f"count({one('hostwatch_collector_success')} == 0 "
+            f"or time() - {one('hostwatch_collector_last_success_timestamp_seconds', f', {STATES}')} > 3600) {OR_ZERO}")
+
+CUT_OFF = ("From the provider's forecast; red from the last day on which a payment arrives (4), orange from 14, blue "
+           "below 30, as the alerts have it.")
+
+
+def overview():
+    to_billing, to_resources, to_self = (to_dashboard(uid) for uid in ("billing", "resources", "self"))
+    panels = [
+        place(stat("Critical incidents", "Told and not over, of severity critical. Unknown: no daemon is scraped.",
+                   [query(incidents("critical"))], thresholds=GREEN_TO_RED, links=[link("Status page", PAGE + "#incidents")]),
+              0, 0, 4, 4),
+        place(stat("Warnings", "Incidents told and not over, of severity warning. Unknown: no daemon is scraped.",
+                   [query(incidents("warning"))], thresholds=GREEN_TO_ORANGE,
+                   links=[link("Status page", PAGE + "#incidents")]),
+              4, 0, 4, 4),
+        place(stat("Until cut-off", "Days until the first of the accounts is cut off for non-payment. " + CUT_OFF,
+                   [query(days_left())], unit="suffix: days", decimals=1, thresholds=DAYS, links=[to_billing]),
+              8, 0, 4, 4),
+        place(stat("To pay for 30 days", "The least payment that keeps each account up for 30 days, in its currency. "
+                   "Absent: the report is not known or ends before.",
+                   [query(f"max by (account) (hosting_billing_top_up_required{{{A}, days=\"30\"}})", "{{account}}")],
+                   unit="locale", decimals=0, thresholds=[("green", None), ("blue", 0.01)], links=[to_billing]),
+              12, 0, 4, 4),
+        place(stat("Broken resources", "VMs in error or blocked, sites in Error or stopped by somebody else, containers "
+                   "that are disabled (once container_states names the provider's codes).",
+                   [query(BROKEN_NOW)], thresholds=GREEN_TO_RED, links=[to_resources]),
+              16, 0, 4, 4),
+        place(stat("Not read", "Collectors whose last poll failed, or whose reading of states or balance is older than an "
+                   "hour. What they watch may be otherwise than shown.",
+                   [query(NOT_READ)], thresholds=GREEN_TO_ORANGE, links=[to_self]),
+              20, 0, 4, 4),
+        place(table("Accounts", "What to pay, and by when. Amounts are in the currency of the account. An empty date: no "
+                    "cut-off is expected, or none is known.",
+                    [query(f"max by (account) (hosting_billing_balance{{{A}}})"),
+                     query(days_left(" by (account)")),
+                     query(f"min by (account) (hosting_billing_disconnect_timestamp_seconds{{{A}}}) * 1000"),
+                     *[query(f'max by (account) (hosting_billing_top_up_required{{{A}, days="{days}"}})')
+                       for days in (7, 30, 90)],
+                     query(f"min by (account) (hosting_billing_next_charge_timestamp_seconds{{{A}}}) * 1000"),
+                     query(f"max by (account) (hosting_billing_next_charge_amount{{{A}}})"),
+                     query(f"max by (account, currency) (hosting_account_info{{{A}}})")],
+                    {"account": "Account", "Value #A": "Balance", "Value #B": "Days left", "Value #C": "Cut off",
+                     "Value #D": "Pay for 7 days", "Value #E": "30 days", "Value #F": "90 days",
+                     "Value #G": "Next charge", "Value #H": "Amount", "currency": "Currency", "Value #I": None},
+                    fields={"Balance": ("locale", 2, None), "Days left": ("suffix: days", 1, DAYS),
+                            "Cut off": ("dateTimeAsIso", None, None), "Pay for 7 days": ("locale", 0, None),
+                            "30 days": ("locale", 0, None), "90 days": ("locale", 0, None),
+                            "Next charge": ("dateTimeAsIso", None, None), "Amount": ("locale", 2, None)},
+                    links={"Account": [link("Status page", PAGE + "?account=${__value.raw}")]}, sort=("Days left", False)),
+              0, 4, 24, 6),
+        place(table("Not well", "Every resource that is broken, changing or in a state that nobody knows." + NEEDS,
+                    [query(f"max by (account, kind, name, id, state) (account_kind_id:hosting_resource_unwell:max{{{A}}})")],
+                    {"kind": "Kind", "name": "Name", "state": "State", "id": "Id", "account": "Account", "Value": None},
+                    colours={"State": BROKEN},
+                    links={"Name": [link("Status page", PAGE + "?kind=${__data.fields.Kind}&q=${__data.fields.Id}#resources")]},
+                    sort=("State", False), filterable=True),
+              0, 10, 14, 9),
+        place(table("Open incidents", "How many of each kind were told and are not over. The link says what a kind means "
+                    "and what to do.",
+                    [query(f"sum by (account, kind, severity) ({one('hostwatch_incidents', OPEN)}) > 0")],
+                    {"severity": "Severity", "kind": "Kind", "Value": "Open", "account": "Account"},
+                    colours={"Severity": [("critical", "red"), ("warning", "orange"), ("info", "blue")]},
+                    links={"Kind": [link("What to do", "https://github.com/hostwatch/hostwatch/blob/main/docs/alerts.md#${__value.raw}")]},
+                    sort=("Severity", False)),
+              14, 10, 10, 9),
+        place(timeseries("Broken resources", "How many are broken, by kind." + NEEDS,
+                         [query(f"max by (account, kind) (account_kind:hosting_resources_broken:sum{{{A}}})",
+                                "{{account}} {{kind}}")], steps=True, decimals=0),
+              0, 19, 8, 8),
+        place(timeseries("Until cut-off", "Days until each account is cut off. " + CUT_OFF + NEEDS,
+                         [query(f"min by (account) (account:hosting_billing_disconnect_days:min{{{A}}})", "{{account}}")],
+                         unit="suffix: days", thresholds=DAYS, floor=None),
+              8, 19, 8, 8),
+        place(bars("Age of readings", "How old what is shown is, of all that sees states and balance. Red past an hour, as "
+                   "HostwatchReadingsOld.",
+                   [query(f"time() - {one('hostwatch_collector_last_success_timestamp_seconds', f', {STATES}')}",
+                          "{{account}} {{collector}}")], unit="s", thresholds=AGE),
+              16, 19, 8, 8),
+    ]
+    return dashboard("overview", "overview", "Am I all right? What is broken, when the account is cut off and what to pay, "
+                     "how fresh all that is.", panels, "now-24h")
+
+
+def billing():
+    costs = (f"max without (instance, job) (hosting_billing_order_charges_amount{{{A}}} * on (job, instance, account, order) "
+             "group_left (comment, tariff, generic_type, state) hosting_billing_order_info)")
+    days = f"((max by (account) (hosting_billing_horizon_timestamp_seconds{{{A}}}) - time()) / 86400)"
+    panels = [
+        place(stat("Balance", "The balance now, in the currency of the account.",
+                   [query(f"max by (account) (hosting_billing_balance{{{A}}})", "{{account}}")], unit="locale", decimals=2,
+                   thresholds=[("red", None), ("text", 0.01)]), 0, 0, 4, 4),
+        place(stat("Until cut-off", "Days until each account is cut off for non-payment. " + CUT_OFF,
+                   [query(days_left(" by (account)"), "{{account}}")], unit="suffix: days", decimals=1, thresholds=DAYS),
+              4, 0, 4, 4),
+        *[place(stat(f"To pay for {days} days", f"The least payment that keeps the balance above 0 through every charge "
+                     f"within {days} days. Absent: the report ends before.",
+                     [query(f'max by (account) (hosting_billing_top_up_required{{{A}, days="{days}"}})', "{{account}}")],
+                     unit="locale", decimals=0, thresholds=[("green", None), (colour, 0.01)]), 8 + 4 * index, 0, 4, 4)
+          for index, (days, colour) in enumerate(((7, "orange"), (30, "blue"), (90, "blue")))],
+        place(stat("Charged in 30 days", "What was charged in the last 30 days. From the charges, read once a day.",
+                   [query(f"max by (account) (hosting_billing_charged_amount{{{A}}})", "{{account}}")], unit="locale",
+                   decimals=0), 20, 0, 4, 4),
+        place(timeseries("Balance and forecast", "The balance, and what will be left of it after the last charge within 7, 30 "
+                         "and 90 days and at the end of the report. A forecast below 0 is a payment due before.",
+                         [query(f"max by (account) (hosting_billing_balance{{{A}}})", "{{account}} now"),
+                          query(f"max by (account, days) (hosting_billing_forecast_balance{{{A}}})", "{{account}} in {{days}} days"),
+                          query(f"max by (account) (hosting_billing_expected_balance{{{A}}})", "{{account}} at the end of the report")],
+                         unit="locale", thresholds=[("red", None), ("transparent", 0)], steps=True, floor=None),
+              0, 4, 16, 9),
+        place(table("What comes next", "The next charge, all orders of that moment together, and how far the report looks.",
+                    [query(f"min by (account) (hosting_billing_next_charge_timestamp_seconds{{{A}}}) * 1000"),
+                     query(f"max by (account) (hosting_billing_next_charge_amount{{{A}}})"),
+                     query(f"min by (account) (hosting_billing_disconnect_timestamp_seconds{{{A}}}) * 1000"),
+                     query(f"max by (account) (hosting_billing_horizon_timestamp_seconds{{{A}}}) * 1000"),
+                     query(f"max by (account, currency, time_zone) (hosting_account_info{{{A}}})")],
+                    {"account": "Account", "Value #A": "Next charge", "Value #B": "Amount", "Value #C": "Cut off",
+                     "Value #D": "Report ends", "currency": "Currency", "time_zone": "Time zone", "Value #E": None},
+                    fields={"Next charge": ("dateTimeAsIso", None, None), "Amount": ("locale", 2, None),
+                            "Cut off": ("dateTimeAsIso", None, None), "Report ends": ("dateTimeAsIso", None, None)},
+                    links={"Account": [link("Status page", PAGE + "?account=${__value.raw}#billing")]}),
+              16, 4, 8, 9),
+        place(timeseries("Until cut-off", "Days until each account is cut off; a payment lifts the line. " + CUT_OFF + NEEDS,
+                         [query(f"min by (account) (account:hosting_billing_disconnect_days:min{{{A}}})", "{{account}}")],
+                         unit="suffix: days", thresholds=DAYS, floor=None), 0, 13, 12, 8),
+        place(timeseries("To pay", "The least payment for 7, 30 and 90 days as it was at each time.",
+                         [query(f"max by (account, days) (hosting_billing_top_up_required{{{A}}})", "{{account}} for {{days}} days")],
+                         unit="locale", steps=True), 12, 13, 12, 8),
+        place(table("Orders by cost", "The dearest 50 orders with charges ahead: what they cost a day, and in all until the end "
+                    "of the report.",
+                    [query(f"topk(50, {costs})"), query(f"topk(50, {costs}) / on (account) group_left () {days}")],
+                    {"order": "Order", "comment": "Comment", "tariff": "Tariff", "generic_type": "Type", "state": "State",
+                     "Value #B": "A day", "Value #A": "Until the end", "account": "Account"},
+                    fields={"A day": ("locale", 2, None), "Until the end": ("locale", 2, None)},
+                    colours={"State": [("SUSPENDED", "orange")]}, sort=("Until the end", True), filterable=True),
+              0, 21, 16, 10),
+        place(bars("Cost by type of service", "What all orders of a type cost until the end of the report.",
+                   [query(f"sum by (generic_type) ({costs})", "{{generic_type}}")], unit="locale", decimals=0),
+              16, 21, 8, 5),
+        place(timeseries("Orders by state", "Orders with charges ahead.",
+                         [query(f"sum by (state) ({one('hosting_billing_orders')}) > 0", "{{state}}")], steps=True, decimals=0,
+                         stacked=True), 16, 26, 8, 5),
+    ]
+    return dashboard("billing", "billing", "When the account is cut off for non-payment, what to pay, and what costs most.",
+                     panels, "now-30d")
+
+
+def by_state(title, metric):
+    return timeseries(title, f"{title} by state, once the listing was read completely.",
+                      [query(f"sum by (state) ({one(metric)}) > 0", "{{state}}")], steps=True, decimals=0, stacked=True,
+                      colours=BROKEN)
+
+
+def unwell(title, noun, well, names):
+    """A table of a kind that is in other states than these, with the names of its `_info`."""
+    labels = {"name": "Name", "state": "State", noun: "Id", **{name: name.capitalize() for name in names},
+              "account": "Account", "Value": None}
+    expression = (f"max without (instance, job) ((hosting_{noun}_state{{{A}, state!~\"{well}\"}} == 1) "
+                  f"* on (job, instance, account, {noun}) group_left (name, {', '.join(names)}) hosting_{noun}_info)")
+    return table(title, f"{title}. Those that their owner stopped are left out.", [query(expression)], labels,
+                 colours={"State": BROKEN},
+                 links={"Name": [link("Status page", f"{PAGE}?kind={noun}&q=${{__data.fields.Id}}#resources")]},
+                 sort=("State", False))
+
+
+def inventory(title, description, noun, columns, names, more=()):
+    """A table of all of a kind: description labels, then a column for each family (label: family, unit)."""
+    queries = [query(f"max by (account, {noun}, {', '.join(names)}) (hosting_{noun}_info{{{A}}})")]
+    fields, labels = {}, {"name": "Name", noun: "Id", "account": "Account",
+                          **{name: name.replace("_", " ").capitalize() for name in names if name != "name"}}
+    for index, (column, (family, unit)) in enumerate(columns.items()):
+        times = " * 1000" if unit == "dateTimeAsIso" else ""
+        queries.append(query(f"max by (account, {noun}) ({family}{{{A}}}){times}"))
+        labels[f"Value #{chr(ord('B') + index)}"] = column
+        fields[column] = (unit, None, None)
+    labels["Value #A"] = None
+    return table(title, description, queries, labels, fields=fields, filterable=True, sort=("Name", False), paged=True)
+
+
+def resources():
+    changing = known(counted('=~"pending|building"', "", f'=~"{SITE_PASSING}"'))
+    odd = known(counted(f'!~"{VM_KNOWN}"', f'!~"{BOX_KNOWN}"', f'!~"{SITE_KNOWN}"'))
+    panels = [
+        *[place(stat(title, f"All {title.lower()}, whatever their state.", [query(f"sum({one(metric)})")], graph=True),
+                4 * index, 0, 4, 4)
+          for index, (title, metric) in enumerate((("VMs", "hosting_vms"), ("Containers", "hosting_containers"),
+                                                   ("Sites", "hosting_sites")))],
+        place(stat("Broken", "VMs in error or blocked, sites in Error or stopped by somebody else, disabled containers.",
+                   [query(BROKEN_NOW)], thresholds=GREEN_TO_RED), 12, 0, 4, 4),
+        place(stat("Changing", "VMs and sites on their way to another state. VmStuck and SiteStuck tell after half an hour.",
+                   [query(changing)], thresholds=PLAIN), 16, 0, 4, 4),
+        place(stat("State not known", "Resources in a state that the provider's documentation does not list, or in a code "
+                   "that container_states does not name: nobody judges them.",
+                   [query(odd)], thresholds=[("green", None), ("blue", 1)]), 20, 0, 4, 4),
+        place(by_state("VMs", "hosting_vms"), 0, 4, 8, 8),
+        place(by_state("Containers", "hosting_containers"), 8, 4, 8, 8),
+        place(by_state("Sites", "hosting_sites"), 16, 4, 8, 8),
+        place(timeline("Not well, and when", "Each resource that was broken, changing or in a state that nobody knows, and how "
+                       "long; 40 at most." + NEEDS,
+                       [query(f"topk(40, max by (kind, name, id, state) (account_kind_id:hosting_resource_unwell:max{{{A}}}))",
+                              "{{kind}} {{name}} ({{id}}): {{state}}")], {"1": ("not well", "orange")}), 0, 12, 24, 9),
+        place(unwell("VMs that are not well", "vm", "active|stopped", ["tariff"]), 0, 21, 8, 9),
+        place(unwell("Containers that are not well", "container", "ENABLED", ["server"]), 8, 21, 8, 9),
+        place(unwell("Sites that are not well", "site", "Active|Stopped", ["container"]), 16, 21, 8, 9),
+        collapsed("Inventory", 30, [
+            place(inventory("All VMs", "Every VM with its size. Memory is known once vm_memory_unit is set.", "vm",
+                            {"CPUs": ("hosting_vm_cpus", "none"), "Memory": ("hosting_vm_memory_bytes", "bytes"),
+                             "Disks": ("hosting_vm_disks", "none"), "IPs": ("hosting_vm_ips", "none"),
+                             "Monitored": ("hosting_vm_monitoring_enabled", "bool_yes_no")}, ["name", "vm_id", "tariff"]),
+                  0, 31, 24, 9),
+            place(inventory("All containers", "Every container with its limits. In transfer: to another account.", "container",
+                            {"Memory limit": ("hosting_container_memory_limit_bytes", "bytes"),
+                             "Disk quota": ("hosting_container_disk_quota_bytes", "bytes"),
+                             "In transfer": ("hosting_container_in_transfer", "bool_yes_no"),
+                             "Created": ("hosting_container_created_timestamp_seconds", "dateTimeAsIso"),
+                             "Changed": ("hosting_container_updated_timestamp_seconds", "dateTimeAsIso")},
+                            ["name", "login", "server"]), 0, 40, 24, 9),
+            place(inventory("All sites", "Every site with its engine. HTTPS is effective only with a certificate.", "site",
+                            {"Workers": ("hosting_site_workers", "none"), "HTTPS": ("hosting_site_force_https", "bool_yes_no"),
+                             "Certificate": ("hosting_site_certificate", "bool_yes_no"),
+                             "Databases": ("hosting_databases", "none"), "Cron jobs": ("hosting_cron_jobs", "none"),
+                             "Created": ("hosting_site_created_timestamp_seconds", "dateTimeAsIso"),
+                             "Changed": ("hosting_site_updated_timestamp_seconds", "dateTimeAsIso")},
+                            ["name", "container", "engine", "engine_version"]), 0, 49, 24, 10),
+            place(table("IP addresses", "Every address and the VM that has it.",
+                        [query(f"max without (instance, job, ip) (hosting_ip_info{{{A}}} * on (job, instance, account, vm) "
+                               "group_left (name) hosting_vm_info)")],
+                        {"address": "Address", "name": "VM", "vm": "Id", "account": "Account", "Value": None}, filterable=True,
+                        sort=("Address", False), paged=True), 0, 59, 12, 8),
+            place(bars("Sites by engine", "How many sites run on each engine.",
+                       [query(f"sort_desc(count by (engine, engine_version) ({one('hosting_site_info')}))",
+                              "{{engine}} {{engine_version}}")], decimals=0), 12, 59, 8, 8),
+            place(stat("SSH keys", "Keys of the account. The collector ssh_keys is off unless it is scheduled: the provider calls "
+                       "the interface deprecated.", [query(f"sum({one('hosting_ssh_keys')})")], none="not polled"), 20, 59, 4, 8),
+        ]),
+    ]
+    return dashboard("resources", "resources", "VMs, containers and sites: how they are, how they were, what there is.", panels,
+                     "now-24h")
+
+
+def itself():
+    i = 'instance=~"$instance"'
+    own = f"and on (job, instance) hostwatch_build_info{{{i}}}"
+    ai = f"{A}, {i}"
+    panels = [
+        place(stat("Version", "The version that runs, on each instance.",
+                   [query(f"max by (version, instance) (hostwatch_build_info{{{i}}})", "{{version}}")], name=True), 0, 0, 4, 4),
+        place(stat("Scraped", "Whether Prometheus reaches the daemon. Without it everything else stands still.",
+                   [query(f"min(up and on (job, instance) last_over_time(hostwatch_build_info{{{i}}}[1d]))")],
+                   mappings={"0": ("no", "red"), "1": ("yes", "green")}), 4, 0, 4, 4),
+        place(stat("Running for", "Since its start.", [query(f"min(time() - (process_start_time_seconds {own}))")], unit="s",
+                   decimals=0), 8, 0, 4, 4),
+        place(stat("Configuration", "Whether the last reload was taken over. Refused: the old one stays in force; hostwatch "
+                   "check-config says why.",
+                   [query(f"min(hostwatch_config_last_reload_successful{{{i}}})")],
+                   mappings={"0": ("refused", "orange"), "1": ("in force", "green")}), 12, 0, 4, 4),
+        place(stat("Loaded", "When the configuration in force was loaded.",
+                   [query(f"max(hostwatch_config_last_reload_success_timestamp_seconds{{{i}}}) * 1000")], unit="dateTimeFromNow"),
+              16, 0, 4, 4),
+        place(stat("Collectors failing", "Those whose last poll failed. HostwatchCollectorFailing tells after 20 minutes.",
+                   [query(f"count(hostwatch_collector_success{{{ai}}} == 0) {OR_ZERO}")], thresholds=GREEN_TO_ORANGE), 20, 0, 4, 4),
+        place(timeline("Polls", "Whether each collector's last poll succeeded, and showed every row.",
+                       [query(f"min by (account, collector) (hostwatch_collector_success{{{ai}}} + "
+                              f"hostwatch_collector_complete{{{ai}}})", "{{account}} {{collector}}")],
+                       {"0": ("failed", "red"), "1": ("in part", "orange"), "2": ("fine", "green")}), 0, 4, 12, 9),
+        place(timeseries("Age of readings", "How old what is shown is. HostwatchReadingsOld tells past an hour; collectors that "
+                         "poll daily may be a day old.",
+                         [query(f"time() - max by (account, collector) (hostwatch_collector_last_success_timestamp_seconds{{{ai}}})",
+                                "{{account}} {{collector}}")], unit="s"), 12, 4, 12, 9),
+        place(timeseries("Duration of polls", "How long the last poll of each collector took.",
+                         [query(f"max by (account, collector) (hostwatch_collector_duration_seconds{{{ai}}})",
+                                "{{account}} {{collector}}")], unit="s"), 0, 13, 8, 8),
+        place(timeseries("Polls by result", "Polls a second. Partial: some rows could not be had or decoded.",
+                         [query(f"sum by (result) (rate(hostwatch_collector_polls_total{{{ai}}}[$__rate_interval]))", "{{result}}")],
+                         unit="ops", colours=[("failure", "red"), ("partial", "orange"), ("success", "green")]), 8, 13, 8, 8),
+        place(timeseries("Not understood", "Records without an id or a state, and values that the provider's documentation does "
+                         "not list or that are of another type than it says, by field.",
+                         [query(f"sum by (collector) (increase(hostwatch_records_rejected_total{{{ai}}}[$__rate_interval]))",
+                                "records of {{collector}}"),
+                          query(f"sum by (field) (increase(hostwatch_unknown_values_total{{{ai}}}[$__rate_interval]))",
+                                "values of {{field}}")], decimals=0), 16, 13, 8, 8),
+        place(timeseries("Requests to the provider", "By endpoint group and status code, or what happened in its place.",
+                         [query(f"sum by (group, code) (rate(hostwatch_api_requests_total{{{ai}}}[$__rate_interval]))",
+                                "{{group}} {{code}}")], unit="reqps"), 0, 21, 6, 8),
+        place(timeseries("Requests that fail", "The share of requests that did not bring 200, over 5 minutes." + NEEDS,
+                         [query(f"max by (account, group) (account_group:hostwatch_api_requests_failed:ratio_rate5m{{{A}}})",
+                                "{{account}} {{group}}")], unit="percentunit", top=1), 6, 21, 6, 8),
+        place(timeseries("Answer times", "What 95 % and half of the requests take at most. 30 s is the time out.",
+                         [query("histogram_quantile(0.95, sum by (le, group) (rate(hostwatch_api_request_duration_seconds_bucket"
+                                f"{{{ai}}}[$__rate_interval])))", "{{group}} 95 %"),
+                          query("histogram_quantile(0.5, sum by (le, group) (rate(hostwatch_api_request_duration_seconds_bucket"
+                                f"{{{ai}}}[$__rate_interval])))", "{{group}} half")], unit="s"), 12, 21, 6, 8),
+        place(timeseries("Waiting for the call budget", "Seconds a second that requests wait because of [limits]. Where it stays "
+                         "up, polls take longer than they need to.",
+                         [query(f"sum by (account, group) (rate(hostwatch_api_throttled_seconds_total{{{ai}}}[$__rate_interval]))",
+                                "{{account}} {{group}}")], unit="s"), 18, 21, 6, 8),
+        place(timeseries("Deliveries", "Attempts to deliver a mail to one recipient, by result. Dead: given up.",
+                         [query(f"sum by (result) (increase(hostwatch_notifications_total{{{i}}}[$__rate_interval]))", "{{result}}")],
+                         decimals=0, colours=[("dead", "red"), ("retry", "orange"), ("sent", "green")]), 0, 29, 6, 8),
+        place(timeseries("Outbox", "Mails by state, one a recipient.",
+                         [query(f"sum by (state) (hostwatch_outbox_messages{{{i}}})", "{{state}}")], steps=True, decimals=0,
+                         colours=[("dead", "red"), ("queued", "orange")]), 6, 29, 6, 8),
+        place(timeseries("Oldest mail that waits", "For how long it has waited; nothing while none waits. HostwatchMailsStuck tells "
+                         "past half an hour.",
+                         [query(f"time() - hostwatch_outbox_oldest_timestamp_seconds{{{i}}}", "{{instance}}")], unit="s",
+                         thresholds=[("green", None), ("red", 1800)]), 12, 29, 6, 8),
+        place(timeseries("Incidents", "Those that are not over, by state. Pending and watching ones were not told.",
+                         [query(f"sum by (state) (hostwatch_incidents{{{ai}}})", "{{state}}")], steps=True, decimals=0), 18, 29, 6, 8),
+        place(timeseries("Memory", "Resident, and the address space.",
+                         [query(f"process_resident_memory_bytes {own}", "{{instance}} resident"),
+                          query(f"process_virtual_memory_bytes {own}", "{{instance}} virtual")], unit="bytes"), 0, 37, 6, 8),
+        place(timeseries("CPU", "Seconds a second, user and system.",
+                         [query(f"rate(process_cpu_seconds_total[$__rate_interval]) {own}", "{{instance}}")], unit="percentunit"),
+              6, 37, 6, 8),
+        place(timeseries("File descriptors and threads", "Open descriptors beside their limit, and threads.",
+                         [query(f"process_open_fds {own}", "{{instance}} open"), query(f"process_max_fds {own}", "{{instance}} limit"),
+                          query(f"process_threads {own}", "{{instance}} threads")], decimals=0, log=True), 12, 37, 6, 8),
+        place(text("Where to look", "Where the log, the outbox and the explanations are.",
+                   "- **Collector failing**: *Requests to the provider* shows what it answers; the reason is on the "
+                   f"[status page]({PAGE}#freshness).\n"
+                   "- **Mails waiting**: `hostwatch outbox` shows the mail server's last answer.\n"
+                   "- **Reload refused**: `hostwatch check-config`.\n"
+                   "- What each alert means: "
+                   "[docs/alerts.md](https://github.com/hostwatch/hostwatch/blob/main/docs/alerts.md#from-prometheus-about-hostwatch-itself)."),
+              18, 37, 6, 8),
+    ]
+    return dashboard("self", "hostwatch itself", "Whether what the others show can be trusted: polls, requests, mails, the "
+                     "process.", panels, "now-6h", instance=True)
+
+
+def main():
+    folder = pathlib.Path(__file__).parent
+    stale = []
+    for name, made in (("overview", overview()), ("billing", billing()), ("resources", resources()), ("hostwatch", itself())):
+        path, written = folder / f"{name}.json", json.dumps(made, indent=2, ensure_ascii=False) + "\n"
+        if "--check" not in sys.argv:
+            path.write_text(written)
+        elif not path.exists() or path.read_text() != written:
+            stale.append(path.name)
+    if stale:
+        sys.exit(f"not as dashboards/build.py says, run it: {', '.join(stale)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+//! Every request's way in and out: what no endpoint takes, who may come in, what every response carries, the log.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use hyper::header::{self, HeaderValue};
+use hyper::{Request, Response, StatusCode, Version};
+
+use super::Context;
+use super::body::Body;
+use super::guard::Guard;
+use super::routes::{self, text};
+
+/// Answers one request. Logs its path, never its headers.
+pub(super) async fn answer<B>(
+    request: &Request<B>,
+    context: &Context,
+    guard: Option<&Arc<Guard>>,
+) -> Response<Body> {
+    let start = Instant::now();
+    let config = match guard {
+        Some(guard) => guard.config().await,
+        None => None,
+    };
+    let admitted = match (misframed(request), guard.zip(config.as_deref())) {
+        (Some(refusal), _) => Err(refusal),
+        (None, Some((guard, config))) => guard.admit(config, request.headers()).await,
+        (None, None) => Ok(()),
+    };
+    let mut response = match admitted {
+        Ok(()) => routes::answer(request, context, guard).await,
+        Err(refusal) => refusal,
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    for (name, value) in config.iter().flat_map(|config| &config.headers) {
+        headers.insert(name, value.clone());
+    }
+    tracing::debug!(
+        http.method = %request.method(),
+        http.path = request.uri().path(),
+        http.status = response.status().as_u16(),
+        duration_seconds = start.elapsed().as_secs_f64(),
+        "served"
+    );
+    response
+}
+
+/// Refuses what a proxy in between may read otherwise than this server does, and closes the connection. No endpoint
+/// takes a body, so a chunked one is refused, with a length beside it or without; hyper refuses the rest.
+fn misframed<B>(request: &Request<B>) -> Option<Response<Body>> {
+    let headers = request.headers();
+    let hosts = headers.get_all(header::HOST).iter().count();
+    let mut response = if headers.contains_key(header::TRANSFER_ENCODING) {
+        text(StatusCode::LENGTH_REQUIRED, "411: no chunked body is taken here\n")
+    } else if hosts > 1 || (hosts == 0 && request.version() >= Version::HTTP_11) {
+        text(StatusCode::BAD_REQUEST, "400: not one Host header\n")
+    } else {
+        return None;
+    };
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    Some(response)
+}

@@ -1,0 +1,116 @@
+//! What stands before the endpoints where others reach them: TLS, passwords, the limit of scrapes at one time, the
+//! rate limit. One guard serves all listeners of a daemon.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hyper::header::{self, HeaderValue};
+use hyper::{HeaderMap, Response, StatusCode};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+use super::body::Body;
+use super::routes::text;
+use super::web_config::{Checks, Live, Rate, Verdict, WebConfig};
+
+/// See the module.
+#[derive(Debug)]
+pub struct Guard {
+    config: Option<Live>,
+    checks: Checks,
+    bucket: Mutex<Bucket>,
+    scrapes: Option<Arc<Semaphore>>,
+}
+
+impl Guard {
+    /// `config` and where it was read from; from then on it is read anew when a file of it changes. So many
+    /// scrapes are served at one time (0: any number); one more is turned away.
+    pub fn new(config: Option<(&Path, WebConfig)>, max_requests: usize) -> Self {
+        let scrapes = max_requests.min(Semaphore::MAX_PERMITS);
+        Self {
+            config: config.map(|(path, config)| Live::new(path, config)),
+            checks: Checks::new(),
+            bucket: Mutex::new(Bucket { tokens: f64::INFINITY, at: Instant::now() }),
+            scrapes: (scrapes > 0).then(|| Arc::new(Semaphore::new(scrapes))),
+        }
+    }
+
+    /// The web configuration in force.
+    pub(super) async fn config(&self) -> Option<Arc<WebConfig>> {
+        Some(self.config.as_ref()?.get().await)
+    }
+
+    /// Whether a request may go on; `Err` is what it is answered instead.
+    pub(super) async fn admit(&self, config: &WebConfig, headers: &HeaderMap) -> Result<(), Response<Body>> {
+        let limited = config.rate.is_some_and(|rate| {
+            let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
+            !bucket.take(rate, Instant::now())
+        });
+        if limited {
+            return Err(text(StatusCode::TOO_MANY_REQUESTS, "429: too many requests; try again later\n"));
+        }
+        let authorization = headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
+        match config.users.check(authorization, &self.checks).await {
+            Verdict::Allowed => Ok(()),
+            Verdict::Denied => {
+                let mut response = text(StatusCode::UNAUTHORIZED, "401: name and password, please\n");
+                let challenge = HeaderValue::from_static("Basic realm=\"hostwatch\", charset=\"UTF-8\"");
+                response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+                Err(response)
+            }
+            Verdict::Busy => Err(later("503: too many passwords are being checked; try again later\n")),
+        }
+    }
+
+    /// A place among the scrapes, to be kept until the page is sent; `Err` is the answer where there is none.
+    pub(super) fn scrape(&self) -> Result<Option<OwnedSemaphorePermit>, Response<Body>> {
+        let Some(scrapes) = &self.scrapes else { return Ok(None) };
+        let place = Arc::clone(scrapes).try_acquire_owned();
+        place.map(Some).map_err(|_| later("503: too many scrapes at one time (--web.max-requests)\n"))
+    }
+}
+
+fn later(why: &'static str) -> Response<Body> {
+    let mut response = text(StatusCode::SERVICE_UNAVAILABLE, why);
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+}
+
+/// Requests that may still come at once, as of some moment.
+#[derive(Debug)]
+struct Bucket {
+    tokens: f64,
+    at: Instant,
+}
+
+impl Bucket {
+    fn take(&mut self, rate: Rate, now: Instant) -> bool {
+        let gained = now.duration_since(self.at).as_secs_f64() / rate.interval.as_secs_f64();
+        self.tokens = (self.tokens + gained).min(f64::from(rate.burst));
+        self.at = now;
+        let taken = self.tokens >= 1.0;
+        if taken {
+            self.tokens -= 1.0;
+        }
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_bucket_gives_a_burst_and_then_one_an_interval() {
+        let rate = Rate { interval: Duration::from_millis(100), burst: 3 };
+        let start = Instant::now();
+        let mut bucket = Bucket { tokens: f64::INFINITY, at: start };
+        let at = |millis| start + Duration::from_millis(millis);
+        let asked = [0, 0, 0, 0, 50, 101, 102, 202, 10_000, 10_000, 10_000, 10_000];
+        let taken: Vec<bool> = asked.map(|millis| bucket.take(rate, at(millis))).to_vec();
+        let want = [true, true, true, false, false, true, false, true, true, true, true, false];
+        assert_eq!(taken, want);
+    }
+}

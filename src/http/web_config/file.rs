@@ -1,0 +1,246 @@
+//! The file as it stands: the keys of the Prometheus exporter toolkit's web configuration, read strictly. What the
+//! values mean is decided elsewhere. Messages quote keys, never values: a value may be a secret in the wrong place.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use secrecy::SecretString;
+use serde::Deserialize;
+use serde_saphyr::Error;
+
+/// The whole file; what is left out is `None`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    pub tls_server_config: Option<Tls>,
+    pub http_server_config: Option<Http>,
+    pub basic_auth_users: Option<BTreeMap<String, SecretString>>,
+    pub rate_limit: Option<RateLimit>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Tls {
+    pub cert: Option<String>,
+    pub key: Option<SecretString>,
+    pub client_ca: Option<String>,
+    pub cert_file: Option<String>,
+    pub key_file: Option<String>,
+    pub client_auth_type: Option<String>,
+    pub client_ca_file: Option<String>,
+    pub client_allowed_sans: Option<Vec<String>>,
+    pub min_version: Option<String>,
+    pub max_version: Option<String>,
+    pub cipher_suites: Option<Vec<String>>,
+    pub prefer_server_cipher_suites: Option<bool>,
+    pub curve_preferences: Option<Vec<String>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Http {
+    pub http2: Option<bool>,
+    pub headers: Option<BTreeMap<String, String>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RateLimit {
+    /// As Go writes durations.
+    pub interval: Option<String>,
+    pub burst: Option<u32>,
+}
+
+/// Reads the text; an empty one is a file without keys.
+///
+/// # Errors
+/// The first thing that is wrong, with its line.
+pub(super) fn parse(text: &str) -> Result<File, String> {
+    let options = serde_saphyr::options! { with_snippet: false };
+    let read: Result<Option<File>, Error> = serde_saphyr::from_str_with_options(text, options);
+    read.map(Option::unwrap_or_default).map_err(|error| in_words(&error))
+}
+
+fn in_words(error: &Error) -> String {
+    let place = match error.location() {
+        Some(at) => format!("line {}, column {}: ", at.line(), at.column()),
+        None => String::new(),
+    };
+    let what = if let Error::SerdeUnknownField { field, expected, .. } = error {
+        format!("unknown key '{field}'; did you mean '{}'?", nearest(field, expected))
+    } else if let Error::DuplicateMappingKey { key, .. } = error {
+        format!("the key '{}' is there twice; keep one", key.as_deref().unwrap_or_default())
+    } else if let Error::SerdeInvalidType { expected, .. } | Error::SerdeInvalidValue { expected, .. } = error
+    {
+        format!("expected {expected}")
+    } else {
+        "not what is expected here, or not YAML; see the commented example config/web.yml".to_owned()
+    };
+    format!("{place}{what}")
+}
+
+/// The name most like `name`.
+pub(super) fn nearest<'a>(name: &str, known: &[&'a str]) -> &'a str {
+    let likeness = |known: &str| {
+        strsim::normalized_damerau_levenshtein(&name.to_ascii_lowercase(), &known.to_ascii_lowercase())
+    };
+    let mut best = ("", -1.0);
+    for &candidate in known {
+        let likeness = likeness(candidate);
+        if likeness > best.1 {
+            best = (candidate, likeness);
+        }
+    }
+    best.0
+}
+
+/// A duration as Go writes it: `1s`, `1m30s`, `250ms`, `0`. Not negative.
+pub(super) fn duration(text: &str) -> Option<Duration> {
+    if text == "0" {
+        return Some(Duration::ZERO);
+    }
+    let mut rest = text;
+    let mut sum = Duration::ZERO;
+    while !rest.is_empty() {
+        let unit_at = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let (number, tail) = rest.split_at(unit_at);
+        let end = tail.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(tail.len());
+        let (unit, tail) = tail.split_at(end);
+        let seconds = match unit {
+            "ns" => 1e-9,
+            "us" | "µs" | "μs" => 1e-6,
+            "ms" => 1e-3,
+            "s" => 1.0,
+            "m" => 60.0,
+            "h" => 3600.0,
+            _ => return None,
+        };
+        let amount: f64 = number.parse().ok()?;
+        sum = sum.checked_add(Duration::try_from_secs_f64(amount * seconds).ok()?)?;
+        rest = tail;
+    }
+    (!text.is_empty()).then_some(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use secrecy::ExposeSecret as _;
+
+    use super::*;
+
+    #[test]
+    fn every_key_of_the_toolkit_is_known() {
+        let text = r#"
+tls_server_config:
+  cert: |
+    -----BEGIN CERTIFICATE-----
+  key: k
+  client_ca: ca
+  cert_file: server.crt
+  key_file: server.key
+  client_auth_type: RequireAndVerifyClientCert
+  client_ca_file: ca.crt
+  client_allowed_sans: [prometheus.example.com, 192.0.2.1]
+  min_version: TLS12
+  max_version: TLS13
+  cipher_suites:
+    - TLS_AES_128_GCM_SHA256
+  prefer_server_cipher_suites: true
+  curve_preferences: [X25519]
+http_server_config:
+  http2: false
+  headers:
+    X-XSS-Protection: 0
+    Content-Security-Policy: "default-src 'none'"
+basic_auth_users:
+  alice: $2y$10$mDwo.lAisC94iLAyP81MCesa29IzH37oigHC/42V2pdJlUprsJPze
+  42: "hash"
+rate_limit:
+  interval: "1s"
+  burst: 20
+"#;
+        let file = parse(text).unwrap();
+        let tls = file.tls_server_config.unwrap();
+        assert_eq!(tls.cert.unwrap(), "-----BEGIN CERTIFICATE-----\n");
+        assert_eq!(tls.client_allowed_sans.unwrap(), ["prometheus.example.com", "192.0.2.1"]);
+        assert_eq!(tls.prefer_server_cipher_suites, Some(true));
+        let http = file.http_server_config.unwrap();
+        assert_eq!(http.http2, Some(false));
+        assert_eq!(http.headers.unwrap()["X-XSS-Protection"], "0");
+        let users = file.basic_auth_users.unwrap();
+        assert!(users["alice"].expose_secret().starts_with("$2y$10$mDwo"));
+        assert!(users.contains_key("42"));
+        let rate = file.rate_limit.unwrap();
+        assert_eq!((rate.interval.as_deref(), rate.burst), (Some("1s"), Some(20)));
+    }
+
+    #[test]
+    fn nothing_and_empty_tables_are_fine() {
+        for text in ["", "# nothing\n", "---\n", "tls_server_config:\nbasic_auth_users:\n", "{}"] {
+            let file = parse(text).unwrap();
+            assert!(file.tls_server_config.is_none() && file.basic_auth_users.is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line_and_never_with_a_value() {
+        let table = [
+            (
+                "tls_server_confg:\n  cert_file: x\n",
+                "line 1, column 1: unknown key 'tls_server_confg'; did you mean 'tls_server_config'?",
+            ),
+            (
+                "\ntls_server_config:\n  certfile: s3cret\n",
+                "line 3, column 3: unknown key 'certfile'; did you mean 'cert_file'?",
+            ),
+            (
+                "basic_auth_users:\n  a: s3cret\n  a: s3cret\n",
+                "line 3, column 3: the key 'a' is there twice; keep one",
+            ),
+            ("basic_auth_users: s3cret\n", "line 1, column 19: "),
+            ("basic_auth_users: [s3cret]\n", "line 1, column 19: "),
+            ("rate_limit: {burst: s3cret}\n", "line 1, column 21: "),
+            ("http_server_config: {http2: s3cret}\n", "line 1, column 29: "),
+            ("tls_server_config: {cert_file: [s3cret]}\n", "line 1, column 32: "),
+            ("tls_server_config: {key: {s3cret: s3cret}}\n", "line 1, column 26: "),
+            ("basic_auth_users:\n  a: 's3cret\n", "line "),
+            ("a: b: s3cret\n", "line "),
+            ("- s3cret\n", "line 1"),
+            ("s3cret\n", "line 1"),
+            ("basic_auth_users: {a: *s3cret}\n", "line 1"),
+            ("rate_limit: {}\n---\nbasic_auth_users: {a: s3cret}\n", "line "),
+        ];
+        for (text, want) in table {
+            let error = parse(text).expect_err(text);
+            assert!(error.starts_with(want), "{text}: {error}");
+            assert!(!error.contains("s3cret"), "{text}: {error}");
+            assert_eq!(error.lines().count(), 1, "{error}");
+        }
+    }
+
+    #[test]
+    fn durations_as_go_writes_them() {
+        let table = [
+            ("0", Some(0)),
+            ("0s", Some(0)),
+            ("1s", Some(1000)),
+            ("250ms", Some(250)),
+            ("1m30s", Some(90_000)),
+            (".5s", Some(500)),
+            ("1.5h", Some(5_400_000)),
+            ("1000us", Some(1)),
+            ("1000µs", Some(1)),
+            ("", None),
+            ("1", None),
+            ("s", None),
+            ("1 s", None),
+            ("-1s", None),
+            ("1d", None),
+            ("1.2.3s", None),
+            ("99999999999999999999h", None),
+        ];
+        for (text, millis) in table {
+            assert_eq!(duration(text), millis.map(Duration::from_millis), "{text}");
+        }
+    }
+}

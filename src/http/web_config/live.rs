@@ -1,0 +1,126 @@
+//! A web configuration that is read anew when one of its files changes. Looked at when somebody comes in, at most
+//! once a second; one that is wrong changes nothing.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use super::WebConfig;
+use super::problem::{Problems, Seen};
+use crate::state::Shared;
+
+/// Between two looks at the files.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// The configuration in force.
+#[derive(Debug)]
+pub(in crate::http) struct Live {
+    path: PathBuf,
+    config: Shared<WebConfig>,
+    look: Mutex<Look>,
+}
+
+#[derive(Debug)]
+struct Look {
+    at: Instant,
+    /// Why the last reading failed, so that it is told once; it is tried again at every look.
+    told: Option<String>,
+}
+
+impl Live {
+    /// Takes over a configuration that was read from `path`.
+    pub fn new(path: &Path, config: WebConfig) -> Self {
+        let look = Look { at: Instant::now(), told: None };
+        Self { path: path.to_owned(), config: Shared::new(config), look: Mutex::new(look) }
+    }
+
+    /// The configuration in force, looked after where that is due. While one looks, others take what there is.
+    pub async fn get(&self) -> Arc<WebConfig> {
+        if let Ok(mut look) = self.look.try_lock()
+            && look.at.elapsed() >= LOOK_EVERY
+        {
+            self.renew(&mut look).await;
+            look.at = Instant::now();
+        }
+        self.config.get()
+    }
+
+    async fn renew(&self, look: &mut Look) {
+        let old = self.config.get();
+        let (path, current, again) = (self.path.clone(), Arc::clone(&old), look.told.is_some());
+        let looked = tokio::task::spawn_blocking(move || {
+            (again || current.files.iter().any(Seen::has_changed))
+                .then(|| WebConfig::read(&path).map_err(|problems: Problems| problems.to_string()))
+        });
+        let Ok(Some(read)) = looked.await else { return };
+        // Clients are set up for one or the other; encryption must not be lost by the way.
+        let read = read.and_then(|new| match new.has_tls() == old.has_tls() {
+            true => Ok(new),
+            false => Err("TLS was turned on or off; that takes a restart".to_owned()),
+        });
+        match read {
+            Ok(new) => {
+                tracing::info!(file = %self.path.display(), "web configuration read anew");
+                for note in new.notes() {
+                    tracing::warn!("{}: {note}", self.path.display());
+                }
+                self.config.set(new);
+                old.replaced.cancel();
+                look.told = None;
+            }
+            Err(error) if look.told.as_ref() != Some(&error) => {
+                tracing::error!(error, "web configuration not taken over; the old one stays");
+                look.told = Some(error);
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn headers(config: &WebConfig) -> Vec<&str> {
+        config.headers.iter().map(|(_, value)| value.to_str().unwrap()).collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_change_is_seen_within_a_second_and_a_wrong_one_changes_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("web.yml");
+        let write = |value: &str| {
+            fs::write(&path, format!("http_server_config: {{headers: {{X-XSS-Protection: '{value}'}}}}"))
+                .unwrap();
+        };
+        write("1");
+        let live = Live::new(&path, WebConfig::read(&path).unwrap());
+        let first = live.get().await;
+        write("two");
+        assert_eq!(headers(&*live.get().await), ["1"], "nobody looks again so soon");
+        assert!(!first.replaced.is_cancelled());
+
+        tokio::time::advance(LOOK_EVERY).await;
+        let second = live.get().await;
+        assert_eq!(headers(&second), ["two"]);
+        assert!(first.replaced.is_cancelled() && !second.replaced.is_cancelled());
+
+        tokio::time::advance(LOOK_EVERY).await;
+        assert!(Arc::ptr_eq(&live.get().await, &second), "nothing changed");
+
+        fs::write(&path, "nonsense: true").unwrap();
+        tokio::time::advance(LOOK_EVERY).await;
+        assert!(Arc::ptr_eq(&live.get().await, &second), "the old one stays");
+        fs::remove_file(&path).unwrap();
+        tokio::time::advance(LOOK_EVERY).await;
+        assert!(Arc::ptr_eq(&live.get().await, &second), "the old one stays");
+        write("three");
+        tokio::time::advance(LOOK_EVERY).await;
+        assert_eq!(headers(&*live.get().await), ["three"]);
+    }
+}

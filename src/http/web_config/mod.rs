@@ -1,0 +1,257 @@
+//! `--web.config.file`: TLS, client certificates, passwords, headers and rate limit, in the file format of the
+//! Prometheus exporter toolkit. Read whole and checked whole; what is wrong is told with file, key and remedy.
+
+mod clients;
+mod file;
+mod live;
+mod names;
+mod problem;
+mod tls;
+mod users;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::header::{self, HeaderName, HeaderValue};
+use rustls::ServerConfig;
+use tokio_util::sync::CancellationToken;
+
+pub(super) use live::Live;
+pub use problem::{Problem, Problems};
+pub(super) use users::{Checks, Verdict};
+
+use file::File;
+use problem::{Findings, Seen};
+use users::Users;
+
+/// The headers that may be set, as in the toolkit, with the values that they are held to.
+const HEADERS: &[(&str, HeaderName, &[&str])] = &[
+    ("Content-Security-Policy", header::CONTENT_SECURITY_POLICY, &[]),
+    ("Strict-Transport-Security", header::STRICT_TRANSPORT_SECURITY, &[]),
+    ("X-Content-Type-Options", header::X_CONTENT_TYPE_OPTIONS, &["nosniff"]),
+    ("X-Frame-Options", header::X_FRAME_OPTIONS, &["deny", "sameorigin"]),
+    ("X-XSS-Protection", header::X_XSS_PROTECTION, &[]),
+];
+
+/// A web configuration, valid in itself.
+pub struct WebConfig {
+    tls: Option<Arc<ServerConfig>>,
+    pub(super) users: Users,
+    /// Set on every response.
+    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
+    pub(super) rate: Option<Rate>,
+    /// What is allowed and yet should be looked at; a line each.
+    notes: Vec<String>,
+    /// Every file that was read.
+    files: Vec<Seen>,
+    /// Cancelled once another configuration is in force: connections made under this one come to an end.
+    pub(super) replaced: CancellationToken,
+}
+
+/// A token bucket: one more request each interval, `burst` of them kept.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Rate {
+    pub interval: Duration,
+    pub burst: u32,
+}
+
+impl WebConfig {
+    /// Reads and checks the file and all files that it names. Blocks for some milliseconds.
+    ///
+    /// # Errors
+    /// Everything that is wrong.
+    pub fn read(path: &Path) -> Result<Self, Problems> {
+        let mut findings = Findings::new(path);
+        let text = findings.text(path, "");
+        let parsed = text.map(|text| file::parse(&text));
+        let file = match parsed {
+            Some(Ok(file)) => file,
+            Some(Err(message)) => {
+                findings.error("", message);
+                File::default()
+            }
+            None => File::default(),
+        };
+        let tls = file.tls_server_config.as_ref().and_then(|tls| tls::read(tls, &mut findings));
+        let http = file.http_server_config.unwrap_or_default();
+        if http.http2 == Some(true) {
+            findings
+                .note("http_server_config.http2: HTTP/1.1 is all that is spoken; clients fall back to it");
+        }
+        let headers = http.headers.unwrap_or_default();
+        let headers = headers.iter().filter_map(|(name, value)| header(name, value, &mut findings)).collect();
+        let rate = file.rate_limit.and_then(|rate| rate_limit(&rate, &mut findings));
+        let users = Users::read(file.basic_auth_users.unwrap_or_default(), &mut findings);
+        let (notes, files) = findings.finish()?;
+        Ok(Self { tls, users, headers, rate, notes, files, replaced: CancellationToken::new() })
+    }
+
+    /// For handshakes; `None` where connections are plain.
+    pub(super) fn tls(&self) -> Option<Arc<ServerConfig>> {
+        self.tls.clone()
+    }
+
+    /// Connections are encrypted.
+    pub fn has_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Requests need a name and a password.
+    pub fn has_users(&self) -> bool {
+        !self.users.is_empty()
+    }
+
+    /// What is allowed and yet should be looked at; a line each.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+}
+
+/// Without keys and hashes.
+impl fmt::Debug for WebConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WebConfig")
+            .field("tls", &self.has_tls())
+            .field("users", &self.users)
+            .field("rate", &self.rate)
+            .field("files", &self.files)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A header to be set; `None` where the value is blank, or wrong.
+fn header(name: &str, value: &str, findings: &mut Findings) -> Option<(HeaderName, HeaderValue)> {
+    let key = format!("http_server_config.headers.{name}");
+    let Some((_, header, allowed)) = HEADERS.iter().find(|(known, ..)| *known == name) else {
+        let known = HEADERS.iter().map(|(known, ..)| *known).collect::<Vec<_>>();
+        let near = file::nearest(name, &known);
+        findings.error(&key, format!("this header cannot be set; did you mean '{near}'?"));
+        return None;
+    };
+    if value.is_empty() {
+        return None;
+    }
+    if !allowed.is_empty() && !allowed.contains(&value) {
+        findings.error(&key, format!("allowed are {}", allowed.join(" and ")));
+        return None;
+    }
+    let Ok(value) = HeaderValue::from_str(value) else {
+        findings.error(&key, "holds characters that no header may hold, such as a line break; remove them");
+        return None;
+    };
+    Some((header.clone(), value))
+}
+
+fn rate_limit(rate: &file::RateLimit, findings: &mut Findings) -> Option<Rate> {
+    let interval = match rate.interval.as_deref().map(file::duration) {
+        Some(None) => {
+            findings.error("rate_limit.interval", "is no duration; write one such as 1s, 250ms or 1m30s");
+            return None;
+        }
+        Some(Some(interval)) if !interval.is_zero() => interval,
+        // As in the toolkit: 0, or none, is no limit.
+        Some(Some(_)) | None => return None,
+    };
+    let burst = rate.burst.unwrap_or(0);
+    if burst == 0 {
+        findings.error("rate_limit.burst", "must be 1 or more, or every request would be refused");
+        return None;
+    }
+    Some(Rate { interval, burst })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<WebConfig, String> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("web.yml");
+        std::fs::write(&path, text).unwrap();
+        let shown = path.display().to_string();
+        WebConfig::read(&path).map_err(|problems| problems.to_string().replace(&shown, "web.yml"))
+    }
+
+    #[test]
+    fn an_empty_file_asks_for_nothing() {
+        let config = read("").unwrap();
+        assert!(!config.has_tls() && !config.has_users() && config.headers.is_empty());
+        assert_eq!((config.rate, config.notes().len()), (None, 0));
+    }
+
+    #[test]
+    fn headers_are_those_of_the_toolkit() {
+        let config = read(
+            "http_server_config:\n  headers:\n    Strict-Transport-Security: max-age=31536000\n    \
+             X-Frame-Options: deny\n    X-Content-Type-Options: nosniff\n    X-XSS-Protection: 0\n    \
+             Content-Security-Policy: ''\n",
+        );
+        let headers = config.unwrap().headers;
+        let headers: Vec<_> =
+            headers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap())).collect();
+        let want = [
+            ("strict-transport-security", "max-age=31536000"),
+            ("x-content-type-options", "nosniff"),
+            ("x-frame-options", "deny"),
+            ("x-xss-protection", "0"),
+        ];
+        assert_eq!(headers, want);
+    }
+
+    #[test]
+    fn everything_wrong_is_told_at_once() {
+        let text = r#"
+tls_server_config:
+  min_version: TLS14
+http_server_config:
+  headers:
+    X-Frame-Options: ALLOW
+    Server: nginx
+    X-XSS-Protection: "1\n2"
+rate_limit:
+  interval: 1
+  burst: 3
+basic_auth_users:
+  alice: hunter2
+"#;
+        let wrong = read(text).unwrap_err();
+        let want = [
+            "web.yml: tls_server_config.min_version: no such version; did you mean TLS13?",
+            "web.yml: tls_server_config: names no certificate; add cert_file and key_file",
+            "web.yml: http_server_config.headers.Server: this header cannot be set",
+            "web.yml: http_server_config.headers.X-Frame-Options: allowed are deny and sameorigin",
+            "web.yml: http_server_config.headers.X-XSS-Protection: holds characters",
+            "web.yml: rate_limit.interval: is no duration",
+            "web.yml: basic_auth_users.alice: is not a bcrypt hash",
+        ];
+        for want in want {
+            assert!(wrong.contains(want), "{want}\nis not in\n{wrong}");
+        }
+        assert_eq!(wrong.split("; web.yml: ").count(), want.len(), "{wrong}");
+        assert!(!wrong.contains("hunter2"));
+    }
+
+    #[test]
+    fn a_rate_needs_both_its_numbers() {
+        let rate = |text: &str| read(&format!("rate_limit: {text}")).map(|config| config.rate);
+        let want = Rate { interval: Duration::from_millis(500), burst: 3 };
+        assert_eq!(rate("{interval: 500ms, burst: 3}"), Ok(Some(want)));
+        assert_eq!(rate("{interval: 0, burst: 3}"), Ok(None));
+        assert_eq!(rate("{burst: 3}"), Ok(None));
+        assert!(rate("{interval: 1s}").unwrap_err().contains("rate_limit.burst: must be 1 or more"));
+    }
+
+    #[test]
+    fn what_http2_asks_for_is_answered_by_a_note() {
+        assert_eq!(read("http_server_config: {http2: false}").unwrap().notes().len(), 0);
+        assert_eq!(read("http_server_config: {http2: true}").unwrap().notes().len(), 1);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_says_so() {
+        let problems = WebConfig::read(Path::new("/no/such/web.yml")).unwrap_err().to_string();
+        assert!(problems.starts_with("/no/such/web.yml: cannot be read: No such file"), "{problems}");
+    }
+}

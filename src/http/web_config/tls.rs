@@ -1,0 +1,250 @@
+//! `tls_server_config` to a rustls configuration: certificate, versions, cipher suites, client certificates.
+
+use std::sync::Arc;
+
+use rustls::crypto::{CryptoProvider, SupportedKxGroup, aws_lc_rs};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::version::{TLS12, TLS13};
+use rustls::{RootCertStore, ServerConfig, SupportedCipherSuite, SupportedProtocolVersion};
+use secrecy::ExposeSecret as _;
+
+use super::clients::Clients;
+use super::file;
+use super::names::{self, Suite, Version};
+use super::problem::Findings;
+
+/// The configuration of handshakes; `None` where nothing is asked for, or something is wrong.
+pub(super) fn read(tls: &file::Tls, findings: &mut Findings) -> Option<Arc<ServerConfig>> {
+    let versions = versions(tls, findings);
+    let provider = provider(tls, &versions, findings);
+    let clients = clients(tls, &provider, findings);
+    let pair = pair(tls, findings);
+    let (chain, key) = pair?;
+    let failed = |error: rustls::Error, findings: &mut Findings| {
+        findings.error("tls_server_config", format!("cannot be used: {error}"));
+    };
+    let builder = ServerConfig::builder_with_provider(Arc::new(provider)).with_protocol_versions(&versions);
+    let builder = builder.map_err(|error| failed(error, findings)).ok()?;
+    let config = match clients? {
+        Some(verifier) => builder.with_client_cert_verifier(verifier),
+        None => builder.with_no_client_auth(),
+    };
+    let config = config.with_single_cert(chain, key);
+    let mut config = config.map_err(|error| failed(error, findings)).ok()?;
+    config.ignore_client_order = tls.prefer_server_cipher_suites.unwrap_or(true);
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Some(Arc::new(config))
+}
+
+/// The certificates and the key to the first of them.
+fn pair(
+    tls: &file::Tls,
+    findings: &mut Findings,
+) -> Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
+    let inline_key = tls.key.as_ref().map(|key| key.expose_secret());
+    if [&tls.cert, &tls.cert_file].into_iter().flatten().all(String::is_empty)
+        && inline_key.unwrap_or_default().is_empty()
+        && tls.key_file.as_deref().unwrap_or_default().is_empty()
+    {
+        // In the toolkit this is a server without TLS: not what anybody means who writes the table.
+        findings.error("tls_server_config", "names no certificate; add cert_file and key_file");
+        return None;
+    }
+    let chain = pem("cert", tls.cert.as_deref(), tls.cert_file.as_deref(), findings);
+    let key = pem("key", inline_key, tls.key_file.as_deref(), findings);
+    let chain = chain.and_then(|pem| certificates(&pem, "cert", findings));
+    let key = key?;
+    let Ok(key) = PrivateKeyDer::from_pem_slice(&key) else {
+        findings.error("tls_server_config.key_file", "holds no private key in PEM that is not encrypted");
+        return None;
+    };
+    Some((chain?, key))
+}
+
+/// What a key or the file beside it holds; one of the two must be there.
+fn pem(name: &str, inline: Option<&str>, path: Option<&str>, findings: &mut Findings) -> Option<Vec<u8>> {
+    let key = format!("tls_server_config.{name}_file");
+    match (inline.filter(|text| !text.is_empty()), path.filter(|path| !path.is_empty())) {
+        (Some(_), Some(_)) => {
+            findings.error(&key, format!("is there beside {name}; keep one of the two"));
+            None
+        }
+        (Some(text), None) => Some(text.as_bytes().to_vec()),
+        (None, Some(path)) => {
+            let path = findings.beside(path);
+            findings.bytes(&path, &key)
+        }
+        (None, None) => {
+            findings.error(&key, "is missing; name a PEM file");
+            None
+        }
+    }
+}
+
+fn certificates(pem: &[u8], name: &str, findings: &mut Findings) -> Option<Vec<CertificateDer<'static>>> {
+    let read = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
+    match read {
+        Ok(certificates) if !certificates.is_empty() => Some(certificates),
+        Ok(_) | Err(_) => {
+            findings.error(&format!("tls_server_config.{name}_file"), "holds no certificate in PEM");
+            None
+        }
+    }
+}
+
+/// The newest first; TLS 1.2 and 1.3 where something is wrong.
+fn versions(tls: &file::Tls, findings: &mut Findings) -> Vec<&'static SupportedProtocolVersion> {
+    let mut read = |key: &str, name: Option<&str>, default: Version| {
+        let found = names::find(name.filter(|name| !name.is_empty())?, names::VERSIONS);
+        let key = format!("tls_server_config.{key}");
+        let version = found
+            .map_err(|near| findings.error(&key, format!("no such version; did you mean {near}?")))
+            .unwrap_or(default);
+        Some((key, version))
+    };
+    let least = read("min_version", tls.min_version.as_deref(), Version::Tls12);
+    let most = read("max_version", tls.max_version.as_deref(), Version::Tls13);
+    if let Some((key, Version::Older)) = &least {
+        findings.note(format!("{key}: TLS before 1.2 is not spoken; taken as TLS12"));
+    }
+    let least = least.map_or(Version::Tls12, |(_, version)| version.max(Version::Tls12));
+    let most = match most {
+        Some((key, version)) if version < least => {
+            findings.error(&key, "leaves no version; write TLS13, or remove it");
+            Version::Tls13
+        }
+        Some((_, version)) => version,
+        None => Version::Tls13,
+    };
+    let known = [(Version::Tls13, &TLS13), (Version::Tls12, &TLS12)];
+    known.into_iter().filter(|(one, _)| (least..=most).contains(one)).map(|(_, version)| version).collect()
+}
+
+/// The cryptography on offer, in the order of the server's preference.
+fn provider(
+    tls: &file::Tls,
+    versions: &[&'static SupportedProtocolVersion],
+    findings: &mut Findings,
+) -> CryptoProvider {
+    let mut provider = aws_lc_rs::default_provider();
+    if let Some(names) = tls.cipher_suites.as_ref().filter(|names| !names.is_empty()) {
+        let chosen = suites(names, findings);
+        let tls13 = |suite: &SupportedCipherSuite| suite.tls13().is_some();
+        provider.cipher_suites.retain(tls13);
+        if chosen.is_empty() && !versions.contains(&&TLS13) {
+            findings.error("tls_server_config.cipher_suites", "leaves none for TLS 1.2; add another");
+            return aws_lc_rs::default_provider();
+        }
+        if chosen.is_empty() && versions.contains(&&TLS12) {
+            findings
+                .note("tls_server_config.cipher_suites: none of TLS 1.2 is left, so TLS 1.3 alone is spoken");
+        }
+        provider.cipher_suites.extend(chosen);
+    }
+    if let Some(names) = tls.curve_preferences.as_ref().filter(|names| !names.is_empty()) {
+        let chosen = curves(names, findings);
+        if chosen.is_empty() {
+            findings.error("tls_server_config.curve_preferences", "leaves none; add X25519 or CurveP256");
+        } else {
+            provider.kx_groups = chosen;
+        }
+    }
+    provider
+}
+
+fn suites(names: &[String], findings: &mut Findings) -> Vec<SupportedCipherSuite> {
+    let mut chosen: Vec<SupportedCipherSuite> = Vec::new();
+    for name in names {
+        match names::find(name, names::SUITES) {
+            Ok(Suite::Tls12(suite)) if !chosen.contains(&suite) => chosen.push(suite),
+            Ok(Suite::Tls12(_) | Suite::Tls13) => {}
+            Ok(Suite::NotOffered) => {
+                findings
+                    .note(format!("tls_server_config.cipher_suites: {name} is not offered: it is too weak"));
+            }
+            Err(near) => {
+                let message = format!("no such cipher suite: '{name}'; did you mean {near}?");
+                findings.error("tls_server_config.cipher_suites", message);
+            }
+        }
+    }
+    chosen
+}
+
+fn curves(names: &[String], findings: &mut Findings) -> Vec<&'static dyn SupportedKxGroup> {
+    let mut chosen = Vec::new();
+    for name in names {
+        match names::find(name, names::CURVES) {
+            Ok(Some(group)) => chosen.push(group),
+            Ok(None) => findings.note(format!("tls_server_config.curve_preferences: {name} is not offered")),
+            Err(near) => {
+                let message = format!("no such curve: '{name}'; did you mean {near}?");
+                findings.error("tls_server_config.curve_preferences", message);
+            }
+        }
+    }
+    chosen
+}
+
+/// Who checks clients' certificates; `Some(None)` for nobody, `None` where something is wrong.
+fn clients(
+    tls: &file::Tls,
+    provider: &CryptoProvider,
+    findings: &mut Findings,
+) -> Option<Option<Arc<dyn ClientCertVerifier>>> {
+    const KEY: &str = "tls_server_config.client_auth_type";
+    let name = tls.client_auth_type.as_deref().filter(|name| !name.is_empty()).unwrap_or("NoClientCert");
+    let auth = names::find(name, names::CLIENT_AUTH);
+    let auth =
+        auth.map_err(|near| findings.error(KEY, format!("no such type; did you mean {near}?"))).ok()?;
+    let given = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
+    let has_ca = given(&tls.client_ca) || given(&tls.client_ca_file);
+    if has_ca && !auth.ask {
+        findings.error(KEY, "a client CA is named and no client is asked; write RequireAndVerifyClientCert");
+        return None;
+    }
+    if tls.client_allowed_sans.is_some() && !auth.require {
+        findings.error(KEY, "client_allowed_sans needs RequireAndVerifyClientCert or RequireAnyClientCert");
+        return None;
+    }
+    if tls.client_allowed_sans.as_ref().is_some_and(Vec::is_empty) {
+        findings.error("tls_server_config.client_allowed_sans", "is empty; name somebody, or remove it");
+        return None;
+    }
+    if !auth.ask {
+        return Some(None);
+    }
+    let mut issued = None;
+    if auth.verify {
+        let pem = pem("client_ca", tls.client_ca.as_deref(), tls.client_ca_file.as_deref(), findings)?;
+        issued = Some(authority(&pem, provider, findings)?);
+    } else {
+        findings
+            .note(format!("{KEY}: {name} takes any certificate; only RequireAndVerifyClientCert is secure"));
+    }
+    let allowed = tls.client_allowed_sans.clone().unwrap_or_default();
+    let algorithms = provider.signature_verification_algorithms;
+    Some(Some(Arc::new(Clients::new(issued, auth.require, allowed, algorithms))))
+}
+
+/// Checks that a certificate was issued by one of these.
+fn authority(
+    pem: &[u8],
+    provider: &CryptoProvider,
+    findings: &mut Findings,
+) -> Option<Arc<dyn ClientCertVerifier>> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(pem, "client_ca", findings)? {
+        if let Err(error) = roots.add(certificate) {
+            findings.error("tls_server_config.client_ca_file", format!("holds a bad certificate: {error}"));
+            return None;
+        }
+    }
+    let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::new(provider.clone()));
+    let built = builder.build().map_err(|error| error.to_string());
+    let failed = |error| findings.error("tls_server_config.client_ca_file", error);
+    built.map_err(failed).ok()
+}

@@ -1,0 +1,263 @@
+//! `hostwatch forecast`: what a report says of the days to come, in words, with the chart. Pure.
+
+mod value;
+
+pub use value::{AccountForecast, Basis, Billing, Forecasts};
+
+use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
+
+use super::chart::Chart;
+use super::sheet::{Cell, Column, Sheet, Style, Tone};
+use super::{text, words};
+use crate::model::Money;
+use crate::model::forecast::Disconnect;
+use crate::model::pay_by::{PayBy, friday_before};
+
+/// More accounts are a table alone.
+const MOST_IN_FULL: usize = 3;
+
+impl Forecasts {
+    /// The text.
+    pub fn text(&self, style: Style) -> String {
+        let mut sheet = Sheet::new(style);
+        if self.accounts.len() > 1 {
+            self.table(&mut sheet);
+        }
+        if self.accounts.len() <= MOST_IN_FULL {
+            for account in &self.accounts {
+                account.text(&mut sheet, self.generated_at);
+            }
+        } else {
+            sheet.text(0, "", Tone::Plain);
+            sheet.text(0, "More of one account: hostwatch forecast ACCOUNT", Tone::Faint);
+        }
+        sheet.finish()
+    }
+
+    fn table(&self, sheet: &mut Sheet) {
+        const COLUMNS: [Column; 5] = [
+            Column::flexible("Account"),
+            Column::right("Balance"),
+            Column::left("Cut off"),
+            Column::left("Pay by"),
+            Column::right("For 30 days"),
+        ];
+        let rows = self.accounts.iter().map(|account| {
+            let (zone, now) = (account.zone, self.generated_at);
+            let Ok(billing) = &account.billing else {
+                return vec![Cell::new(&account.account), Cell::toned("not known", Tone::Warn)];
+            };
+            let cut_off = match billing.basis.disconnect {
+                Disconnect::At { at, .. } => words::day(at.with_timezone(&zone).date_naive(), zone, now),
+                Disconnect::Now => "now".to_owned(),
+                Disconnect::NotExpected => "not expected".to_owned(),
+                Disconnect::Unknown => "not known".to_owned(),
+            };
+            let pay_by = billing.basis.pay_by.map(|by| match by {
+                PayBy::Now | PayBy::Missed(_) => "at once".to_owned(),
+                PayBy::Today(_) => "today".to_owned(),
+                PayBy::On(date) => words::day(date, zone, now),
+            });
+            let pay = billing.pay.iter().find(|pay| pay.days == 30).and_then(|pay| pay.amount);
+            let pay = pay.map(|amount| to_pay(amount, &account.currency));
+            vec![
+                Cell::new(&account.account),
+                Cell::new(billing.balance.map_or_else(
+                    || "not known".to_owned(),
+                    |balance| words::amount(balance, &account.currency),
+                )),
+                Cell::new(cut_off),
+                Cell::new(pay_by.unwrap_or_default()),
+                Cell::new(pay.unwrap_or_default()),
+            ]
+        });
+        sheet.heading(words::count(self.accounts.len(), "account", "accounts"));
+        sheet.table(2, &COLUMNS, &rows.collect::<Vec<_>>());
+    }
+}
+
+impl AccountForecast {
+    fn text(&self, sheet: &mut Sheet, now: DateTime<Utc>) {
+        match &self.billing {
+            Err(error) => {
+                sheet.heading(format!("{}: not known", self.account));
+                sheet.item(2, "?", Tone::Warn, error);
+            }
+            Ok(billing) => {
+                let read = words::moment(now, self.zone, now);
+                sheet.heading(format!("Forecast of {}, {read}", self.account));
+                self.facts(sheet, billing, now);
+                self.spans(sheet, billing);
+                self.chart(sheet, billing, now);
+                self.orders(sheet, billing);
+            }
+        }
+    }
+
+    fn facts(&self, sheet: &mut Sheet, billing: &Billing, now: DateTime<Utc>) {
+        let money = |money| words::amount(money, &self.currency);
+        let mut pairs = Vec::new();
+        let balance = billing.balance.map_or_else(|| "not known".to_owned(), money);
+        let tone =
+            if billing.balance.is_some_and(|money| !money.is_positive()) { Tone::Bad } else { Tone::Plain };
+        pairs.push(("Balance now", Cell::toned(balance, tone)));
+        pairs.push(("Cut off", self.cut_off(billing, now)));
+        if let Some(by) = billing.basis.pay_by {
+            pairs.push(("Pay by", self.pay_by(by, billing.basis.lead_days, now)));
+        }
+        if let Some(computed) = billing.disagrees {
+            let computed = words::moment(computed, self.zone, now);
+            let text = format!("by the charges in the report the balance is used up {computed}");
+            pairs.push(("But", Cell::toned(text, Tone::Warn)));
+        }
+        if let Some(broken) = billing.does_not_add_up {
+            let broken = words::moment(broken, self.zone, now);
+            let text =
+                format!("the report does not add up from {broken} on; its balances are shown as they are");
+            pairs.push(("Note", Cell::toned(text, Tone::Warn)));
+        }
+        if billing.moments_rejected > 0 {
+            let text = format!("{} charges in the report could not be read", billing.moments_rejected);
+            pairs.push(("Note", Cell::toned(text, Tone::Warn)));
+        }
+        if let Some(next) = &billing.next_charge {
+            let at = words::moment(next.at, self.zone, now);
+            pairs.push(("Next charge", Cell::new(format!("{}, {at}", money(next.amount)))));
+        }
+        if let (Some(day), Some(month)) = (billing.per_day, billing.per_month) {
+            pairs.push(("Costs", Cell::new(format!("{} a day, {} a month", money(day), money(month)))));
+        }
+        sheet.pairs(&pairs);
+    }
+
+    fn cut_off(&self, billing: &Billing, now: DateTime<Utc>) -> Cell {
+        match billing.basis.disconnect {
+            Disconnect::At { at, computed } => {
+                let when = words::moment(at, self.zone, now);
+                let computed = if computed { ", computed: the report names no date" } else { "" };
+                let tone = if billing.basis.is_near(now) { Tone::Bad } else { Tone::Warn };
+                Cell::toned(format!("{when} ({}){computed}", words::distance(at, now)), tone)
+            }
+            Disconnect::Now => Cell::toned("now: the balance is used up", Tone::Bad),
+            Disconnect::NotExpected => {
+                let until = billing.horizon.map(|end| end.with_timezone(&self.zone).date_naive());
+                let until = until.map(|date| format!(" before {}", words::day(date, self.zone, now)));
+                Cell::toned(format!("not expected{}", until.unwrap_or_default()), Tone::Good)
+            }
+            Disconnect::Unknown => Cell::toned("not known: the report does not tell", Tone::Warn),
+        }
+    }
+
+    fn pay_by(&self, by: PayBy, lead_days: u32, now: DateTime<Utc>) -> Cell {
+        let takes = words::count(lead_days as usize, "day", "days");
+        let takes = format!("a payment takes {takes}");
+        let day = |date| words::day(date, self.zone, now);
+        let today = now.with_timezone(&self.zone).date_naive();
+        let weekend = |date| match friday_before(date) {
+            Some(friday) if friday >= today => format!("; a weekend: better by {}", day(friday)),
+            Some(_) => "; a weekend: banks may be slower".to_owned(),
+            None => String::new(),
+        };
+        match by {
+            PayBy::Now => Cell::toned("overdue: pay now", Tone::Bad),
+            PayBy::Missed(date) => {
+                Cell::toned(format!("at once: {} was the last safe day ({takes})", day(date)), Tone::Bad)
+            }
+            PayBy::Today(date) => Cell::toned(format!("today ({takes}){}", weekend(date)), Tone::Bad),
+            PayBy::On(date) => Cell::new(format!("{} ({takes}){}", day(date), weekend(date))),
+        }
+    }
+
+    fn spans(&self, sheet: &mut Sheet, billing: &Billing) {
+        const COLUMNS: [Column; 3] =
+            [Column::left("In"), Column::right("Balance, unpaid"), Column::right("Pay to stay up")];
+        let rows = billing.pay.iter().map(|pay| {
+            let known = |money: Option<Money>, words: &dyn Fn(Money) -> String| {
+                money.map_or_else(|| "not known".to_owned(), words)
+            };
+            vec![
+                Cell::new(format!("{} days", pay.days)),
+                Cell::new(known(pay.balance, &|money| words::amount(money, &self.currency))),
+                Cell::new(known(pay.amount, &|money| to_pay(money, &self.currency))),
+            ]
+        });
+        sheet.text(0, "", Tone::Plain);
+        sheet.table(2, &COLUMNS, &rows.collect::<Vec<_>>());
+    }
+
+    fn chart(&self, sheet: &mut Sheet, billing: &Billing, now: DateTime<Utc>) {
+        let report = &*billing.report;
+        let disconnect = match billing.basis.disconnect {
+            Disconnect::At { at, .. } => Some(at),
+            Disconnect::Now => Some(now),
+            Disconnect::NotExpected | Disconnect::Unknown => None,
+        };
+        let lead = chrono::Duration::days(i64::from(billing.basis.lead_days));
+        let pay_by = disconnect.and_then(|at| at.checked_sub_signed(lead)).map(|at| at.max(now));
+        sheet.text(0, "", Tone::Plain);
+        Chart { report, from: now, pay_by, disconnect, zone: self.zone }.draw(sheet);
+    }
+
+    fn orders(&self, sheet: &mut Sheet, billing: &Billing) {
+        const COLUMNS: [Column; 5] = [
+            Column::flexible("Order"),
+            Column::right("A day"),
+            Column::right("A month"),
+            Column::right("Share"),
+            Column::left("Switching it off"),
+        ];
+        if billing.orders.is_empty() {
+            return;
+        }
+        let cut_off = matches!(billing.basis.disconnect, Disconnect::At { .. });
+        let rows = billing.orders.iter().map(|order| {
+            let name = order.comment.as_deref().or(order.tariff.as_deref());
+            let name = name.map_or_else(
+                || format!("order {}", order.id),
+                |name| format!("{} ({})", text::name(name), order.id),
+            );
+            let buys = match order.buys_days {
+                Some(days) => {
+                    format!("buys {}", words::count(usize::try_from(days).unwrap_or(0), "day", "days"))
+                }
+                None if cut_off => "past the report's end".to_owned(),
+                None => String::new(),
+            };
+            vec![
+                Cell::new(name),
+                Cell::new(words::amount(order.per_day, "")),
+                Cell::new(words::amount(order.per_month, "")),
+                Cell::new(format!("{} %", order.share_percent)),
+                Cell::new(buys),
+            ]
+        });
+        // What nothing would buy needs no column.
+        let columns = if cut_off { &COLUMNS[..] } else { &COLUMNS[..4] };
+        sheet.text(0, "", Tone::Plain);
+        sheet.table(2, columns, &rows.collect::<Vec<_>>());
+        let others = billing.orders_with_charges.saturating_sub(billing.orders.len());
+        if others > 0 {
+            sheet.text(2, words::count(others, "other order", "other orders"), Tone::Faint);
+        }
+    }
+}
+
+impl Basis {
+    /// The account is cut off within the ladder's top rung, or already is.
+    fn is_near(&self, now: DateTime<Utc>) -> bool {
+        match self.disconnect {
+            Disconnect::At { at, .. } => at - now <= chrono::Duration::days(i64::from(self.top_rung_days)),
+            Disconnect::Now => true,
+            Disconnect::NotExpected | Disconnect::Unknown => false,
+        }
+    }
+}
+
+fn to_pay(amount: Money, currency: &str) -> String {
+    if amount.is_positive() { words::to_pay(amount, currency) } else { "nothing".to_owned() }
+}
+
+fn zone_name<S: serde::Serializer>(zone: &Tz, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(zone.name())
+}

@@ -1,0 +1,50 @@
+//! What commands print: values in, text out. Pure; knows no terminal, so that its width and whether it
+//! has colours are told. Text of others goes through [`text::plain`] before it is laid out: nothing that
+//! a provider wrote can move the cursor, turn the line or ring the bell.
+
+mod chart;
+pub mod forecast;
+mod sheet;
+pub mod status;
+mod text;
+mod words;
+
+pub use forecast::Forecasts;
+pub use sheet::Style;
+pub use status::Status;
+pub use text::harmless_json;
+
+/// What a script learns from a command's exit status.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// Nothing needs anybody.
+    Fine,
+    NeedsYou,
+    /// Not known; never taken for fine.
+    Unknown,
+}
+
+impl Answer {
+    /// Of several: who is needed is told first, and one that is not known leaves nothing fine.
+    pub fn of_all(answers: impl Iterator<Item = Self>) -> Self {
+        let mut all = None;
+        for answer in answers {
+            all = Some(match (all, answer) {
+                (Some(Self::NeedsYou), _) | (_, Self::NeedsYou) => Self::NeedsYou,
+                (Some(Self::Unknown), _) | (_, Self::Unknown) => Self::Unknown,
+                (Some(Self::Fine) | None, Self::Fine) => Self::Fine,
+            });
+        }
+        all.unwrap_or(Self::Unknown)
+    }
+
+    /// The exit status; 2 is clap's, for a wrong command line.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Fine => 0,
+            Self::NeedsYou => 1,
+            Self::Unknown => 3,
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! `hostwatch status`: what a running daemon answers on `/api/v1/status` (docs/api.md), for the terminal.
+//! Takes the answer as it is and judges nothing anew. Pure.
+
+mod answer;
+
+use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
+
+pub use answer::Status;
+use answer::{Account, Billing, CollectorRow, Incident, Level, Resource};
+
+use super::sheet::{Cell, Column, Sheet, Style, Tone};
+use super::{Answer, text, words};
+
+/// Of several accounts, no more are shown in full.
+const MOST_IN_FULL: usize = 3;
+/// Lists end after so many lines; the status page has them all.
+const MOST_LISTED: usize = 20;
+const MOST_ORDERS: usize = 5;
+
+impl Status {
+    /// Reads an answer.
+    ///
+    /// # Errors
+    /// Where it is no status that this version knows.
+    pub fn read(json: &[u8]) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(json)
+    }
+
+    /// What a script wants to know.
+    pub fn answer(&self) -> Answer {
+        match self.verdict.level {
+            Level::Attention => Answer::NeedsYou,
+            Level::Unknown => Answer::Unknown,
+            Level::Notice | Level::Fine => Answer::Fine,
+        }
+    }
+
+    /// The text.
+    pub fn text(&self, style: Style) -> String {
+        let mut sheet = Sheet::new(style);
+        self.verdict(&mut sheet);
+        let in_full = self.accounts.len() <= MOST_IN_FULL;
+        if self.accounts.len() > 1 {
+            self.accounts(&mut sheet);
+        }
+        for account in self.accounts.iter().filter(|_| in_full) {
+            if let Some(billing) = &account.billing {
+                self.billing(&mut sheet, account, billing);
+            }
+        }
+        self.incidents(&mut sheet);
+        self.resources(&mut sheet);
+        self.collectors(&mut sheet, in_full);
+        self.mails(&mut sheet);
+        sheet.text(0, "", Tone::Plain);
+        let running = words::age(self.started_at, self.generated_at);
+        sheet.text(0, format!("hostwatch {}, running for {running}", self.version), Tone::Faint);
+        sheet.finish()
+    }
+
+    fn verdict(&self, sheet: &mut Sheet) {
+        let (sign, tone) = sign(self.verdict.level);
+        sheet.item(0, sign, tone, &self.verdict.sentence);
+        let told: Vec<&str> = self.incidents.open.iter().map(|incident| incident.title.as_str()).collect();
+        let sentence = self.verdict.sentence.as_str();
+        let untold = |detail: &&String| !told.contains(&detail.as_str()) && detail.as_str() != sentence;
+        let details: Vec<&String> = self.verdict.details.iter().filter(untold).collect();
+        for detail in details.iter().take(MOST_LISTED) {
+            sheet.item(2, "-", Tone::Faint, detail);
+        }
+        more(sheet, details.len());
+    }
+
+    fn accounts(&self, sheet: &mut Sheet) {
+        const COLUMNS: [Column; 5] = [
+            Column::left(""),
+            Column::left("Account"),
+            Column::left("Cut off"),
+            Column::right("Pay for 30 days"),
+            Column::flexible("State"),
+        ];
+        sheet.heading(words::count(self.accounts.len(), "account", "accounts"));
+        let rows: Vec<Vec<Cell>> = self.accounts.iter().map(|account| self.account_row(account)).collect();
+        sheet.table(2, &COLUMNS, &rows);
+    }
+
+    fn account_row(&self, account: &Account) -> Vec<Cell> {
+        let (sign, tone) = sign(account.verdict.level);
+        let zone = account.zone();
+        let billing = account.billing.as_ref();
+        let cut_off = billing.map_or("", |billing| match billing.disconnect.as_str() {
+            "now" => "now",
+            "not_expected" => "not expected",
+            "unknown" => "not known",
+            _ => "",
+        });
+        let at = billing.and_then(|billing| billing.disconnect_at);
+        let at = at.map(|at| words::day(at.with_timezone(&zone).date_naive(), zone, self.generated_at));
+        let pay = billing.and_then(|billing| billing.pay.iter().find(|pay| pay.days == 30)?.amount);
+        let pay = pay.map(|amount| match amount.is_positive() {
+            true => words::to_pay(amount, &account.currency),
+            false => "nothing".to_owned(),
+        });
+        vec![
+            Cell::toned(sign, tone),
+            Cell::new(&account.name),
+            Cell::new(at.as_deref().unwrap_or(cut_off)),
+            Cell::new(pay.unwrap_or_default()),
+            Cell::new(&account.verdict.sentence),
+        ]
+    }
+
+    fn billing(&self, sheet: &mut Sheet, account: &Account, billing: &Billing) {
+        let (zone, now) = (account.zone(), self.generated_at);
+        let of = if self.accounts.len() > 1 { format!(" of {}", account.name) } else { String::new() };
+        sheet.heading(format!("Billing{of}, read {}", words::distance(billing.read_at, now)));
+        let money = |money| words::amount(money, &account.currency);
+        let balance = billing.balance.map_or_else(|| "not known".to_owned(), money);
+        let mut pairs = vec![("Balance", Cell::new(balance))];
+        let computed = if billing.disconnect_computed { ", computed: the report names no date" } else { "" };
+        let cut_off = match (billing.disconnect.as_str(), billing.disconnect_at) {
+            (_, Some(at)) => {
+                let tone = if at <= now { Tone::Bad } else { Tone::Warn };
+                let when = words::moment(at, zone, now);
+                Cell::toned(format!("{when} ({}){computed}", words::distance(at, now)), tone)
+            }
+            ("now", None) => Cell::toned("now: the balance is used up", Tone::Bad),
+            ("not_expected", None) => {
+                let until = billing.horizon.map(|end| end.with_timezone(&zone).date_naive());
+                let until = until.map(|date| format!(" before {}", words::day(date, zone, now)));
+                Cell::toned(format!("not expected{}", until.unwrap_or_default()), Tone::Good)
+            }
+            _ => Cell::toned("not known: the report does not tell", Tone::Warn),
+        };
+        pairs.push(("Cut off", cut_off));
+        let by = match billing.pay_by {
+            Some(by) if by <= now => ", at once".to_owned(),
+            Some(by) => format!(" by {}", words::day(by.with_timezone(&zone).date_naive(), zone, now)),
+            None => String::new(),
+        };
+        let mut label = "Pay";
+        for pay in &billing.pay {
+            let amount = match pay.amount {
+                Some(amount) if amount.is_positive() => {
+                    format!(
+                        "{}{by}, to stay up for {} days",
+                        words::to_pay(amount, &account.currency),
+                        pay.days
+                    )
+                }
+                Some(_) => format!("nothing, to stay up for {} days", pay.days),
+                None => format!("not known for {} days", pay.days),
+            };
+            pairs.push((std::mem::take(&mut label), Cell::new(amount)));
+        }
+        sheet.pairs(&pairs);
+        self.orders(sheet, account, billing);
+    }
+
+    fn orders(&self, sheet: &mut Sheet, account: &Account, billing: &Billing) {
+        const COLUMNS: [Column; 4] = [
+            Column::flexible("Costs most"),
+            Column::right("A day"),
+            Column::right("Share"),
+            Column::left("Switching it off"),
+        ];
+        let rows = billing.orders.iter().take(MOST_ORDERS).map(|order| {
+            let words_of = order.comment.as_deref().or(order.tariff.as_deref());
+            let name = words_of.map_or_else(
+                || format!("order {}", order.id),
+                |name| format!("{} ({})", text::name(name), order.id),
+            );
+            let buys = order.buys_days.map(|days| format!("buys {} days", days.max(0)));
+            vec![
+                Cell::new(name),
+                Cell::new(words::amount(order.per_day, &account.currency)),
+                Cell::new(format!("{} %", order.share_percent)),
+                Cell::new(buys.unwrap_or_default()),
+            ]
+        });
+        let rows: Vec<Vec<Cell>> = rows.collect();
+        if !rows.is_empty() {
+            // What nothing would buy needs no column.
+            let columns = if billing.disconnect_at.is_some() { &COLUMNS[..] } else { &COLUMNS[..3] };
+            sheet.table(2, columns, &rows);
+            let others = billing.orders_with_charges.saturating_sub(rows.len());
+            if others > 0 {
+                sheet.text(2, words::count(others, "other order", "other orders"), Tone::Faint);
+            }
+        }
+    }
+
+    fn incidents(&self, sheet: &mut Sheet) {
+        let open = &self.incidents.open;
+        sheet.heading(if open.is_empty() { "No open incidents" } else { "Open incidents" });
+        for incident in open.iter().take(MOST_LISTED) {
+            self.incident(sheet, incident);
+        }
+        more(sheet, open.len());
+    }
+
+    fn incident(&self, sheet: &mut Sheet, incident: &Incident) {
+        let (sign, tone) = match incident.severity.as_str() {
+            "critical" => ("✕", Tone::Bad),
+            "warning" => ("!", Tone::Warn),
+            _ => ("i", Tone::Plain),
+        };
+        let zone = self.accounts.iter().find(|account| account.name == incident.account);
+        let zone = zone.map_or(Tz::UTC, Account::zone);
+        let known = if incident.acknowledged { ", acknowledged" } else { "" };
+        sheet.item(2, sign, tone, format!("[{}{known}] {}", incident.severity, incident.title));
+        let since = words::moment(incident.since, zone, self.generated_at);
+        sheet.text(4, format!("{}, since {since}", incident.state), Tone::Plain);
+        sheet.text(4, &incident.reason, Tone::Faint);
+        sheet.text(4, &incident.key, Tone::Faint);
+    }
+
+    fn resources(&self, sheet: &mut Sheet) {
+        let resources = &self.resources;
+        sheet.heading(words::count(resources.total, "resource", "resources"));
+        let mut kinds: Vec<&str> = Vec::new();
+        for count in &resources.states {
+            if !kinds.contains(&count.kind.as_str()) {
+                kinds.push(&count.kind);
+            }
+        }
+        let lines: Vec<(String, Cell)> = kinds
+            .iter()
+            .map(|&kind| {
+                let of_kind = resources.states.iter().filter(|count| count.kind == kind);
+                let states = of_kind.map(|count| {
+                    let state = text::cut(&text::name(&count.state), 40);
+                    format!("{} {state}", count.count)
+                });
+                let states: Vec<String> = states.collect();
+                (plural(kind), Cell::new(states.join(" · ")))
+            })
+            .collect();
+        let pairs: Vec<(&str, Cell)> =
+            lines.iter().map(|(kind, cell)| (kind.as_str(), cell.clone())).collect();
+        sheet.pairs(&pairs);
+        let odd = |row: &&Resource| matches!(row.health.as_str(), "bad" | "unknown");
+        let odd: Vec<&Resource> = resources.rows.iter().filter(odd).collect();
+        for row in odd.iter().take(MOST_LISTED) {
+            let (sign, tone) = if row.health == "bad" { ("✕", Tone::Bad) } else { ("?", Tone::Warn) };
+            let name = row.name.as_deref().map_or_else(String::new, |name| {
+                format!(" {}", text::cut(&text::name(name), sheet.width().saturating_sub(24).max(8)))
+            });
+            let of = if self.accounts.len() > 1 { format!("{}: ", row.account) } else { String::new() };
+            let state = text::name(&row.state);
+            sheet.item(2, sign, tone, format!("{of}{}{name} ({}): {state}", singular(&row.kind), row.id));
+        }
+        let not_well =
+            resources.states.iter().filter(|count| matches!(count.health.as_str(), "bad" | "unknown"));
+        let not_well: usize = not_well.map(|count| count.count).sum();
+        if not_well > odd.len().min(MOST_LISTED) {
+            more(sheet, not_well);
+        }
+    }
+
+    fn collectors(&self, sheet: &mut Sheet, in_full: bool) {
+        const COLUMNS: [Column; 3] = [Column::left(""), Column::left(""), Column::flexible("")];
+        let several = self.accounts.len() > 1;
+        for account in &self.accounts {
+            let rows = account.collectors.iter().filter(|row| in_full || !row.is_well());
+            let rows: Vec<Vec<Cell>> = rows.map(|row| self.collector(row)).collect();
+            if rows.is_empty() {
+                continue;
+            }
+            let of = if several { format!(" of {}", account.name) } else { String::new() };
+            sheet.heading(format!("Collectors{of}"));
+            sheet.table(2, &COLUMNS, &rows);
+            for row in account.collectors.iter().filter(|row| row.success == Some(false)) {
+                let error = row.error.as_deref().unwrap_or("no reason was given");
+                sheet.text(4, format!("{}, {}: {error}", row.collector, self.last_read(row)), Tone::Plain);
+            }
+        }
+    }
+
+    fn collector(&self, row: &CollectorRow) -> Vec<Cell> {
+        let now = self.generated_at;
+        let read = self.last_read(row);
+        let (sign, tone, words) = match (row.success, row.complete) {
+            (None, _) => ("?", Tone::Warn, "not read yet".to_owned()),
+            (Some(false), _) => {
+                let since = row.failing_since.map(|at| format!(" for {}", words::age(at, now)));
+                ("✕", Tone::Bad, format!("failing{}", since.unwrap_or_default()))
+            }
+            (Some(true), Some(false)) => ("!", Tone::Warn, format!("{read}, not all of it")),
+            (Some(true), _) => ("✓", Tone::Good, read),
+        };
+        vec![Cell::toned(sign, tone), Cell::new(&row.collector), Cell::new(words)]
+    }
+
+    fn last_read(&self, row: &CollectorRow) -> String {
+        let read = row.last_success.map(|at| format!("read {}", words::distance(at, self.generated_at)));
+        read.unwrap_or_else(|| "never read".to_owned())
+    }
+
+    fn mails(&self, sheet: &mut Sheet) {
+        sheet.heading("Mails");
+        let Some(outbox) = &self.mails.outbox else {
+            sheet.text(2, "off: no [email] is configured", Tone::Plain);
+            return;
+        };
+        let now = self.generated_at;
+        let last =
+            |at: Option<DateTime<Utc>>| at.map(|at| format!(", the last {}", words::distance(at, now)));
+        let queued = outbox.queued + outbox.sending;
+        let oldest = outbox.oldest.filter(|_| queued > 0);
+        let oldest = oldest.map(|at| format!(", the oldest for {}", words::age(at, now)));
+        let waiting = if queued > 0 { Tone::Warn } else { Tone::Plain };
+        let given_up = if outbox.dead > 0 { Tone::Bad } else { Tone::Plain };
+        sheet.pairs(&[
+            (
+                "Sent",
+                Cell::new(format!("{}{}", outbox.sent, last(self.mails.last_mail_at).unwrap_or_default())),
+            ),
+            ("Waiting", Cell::toned(format!("{queued}{}", oldest.unwrap_or_default()), waiting)),
+            ("Given up", Cell::toned(outbox.dead.to_string(), given_up)),
+        ]);
+    }
+}
+
+fn sign(level: Level) -> (&'static str, Tone) {
+    match level {
+        Level::Attention => ("✕", Tone::Bad),
+        Level::Unknown => ("?", Tone::Warn),
+        Level::Notice => ("!", Tone::Warn),
+        Level::Fine => ("✓", Tone::Good),
+    }
+}
+
+fn more(sheet: &mut Sheet, all: usize) {
+    if all > MOST_LISTED {
+        sheet.text(2, format!("and {} more; the status page lists all", all - MOST_LISTED), Tone::Faint);
+    }
+}
+
+fn singular(kind: &str) -> &str {
+    if kind == "vm" { "VM" } else { kind }
+}
+
+fn plural(kind: &str) -> String {
+    if kind == "vm" { "VMs".to_owned() } else { format!("{}s", text::plain(kind)) }
+}

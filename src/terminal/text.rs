@@ -1,0 +1,201 @@
+//! Text of others made harmless, and text of any script measured, cut and wrapped by the columns that it
+//! takes on a terminal. Pure.
+
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+/// Longer texts are cut before anything else is done with them.
+const MOST_CHARS: usize = 4000;
+/// Marks that pile up on one letter; no script needs more.
+const MOST_MARKS: usize = 3;
+
+/// One line that a terminal shows and does not obey: control characters (escape sequences begin with
+/// one) and line breaks become spaces, marks that turn the direction of writing and characters that
+/// cannot be seen go.
+pub fn plain(text: &str) -> String {
+    let mut out = String::new();
+    let mut marks = 0;
+    let mut gap = false;
+    for c in text.chars().take(MOST_CHARS).filter(|&c| !is_unseen(c)) {
+        if c.is_control() || c.is_whitespace() || c == '\u{2028}' || c == '\u{2029}' {
+            gap = !out.is_empty();
+            continue;
+        }
+        let mark = c.width() == Some(0);
+        marks = if mark { marks + 1 } else { 0 };
+        if marks > MOST_MARKS || (mark && (gap || out.is_empty())) {
+            continue;
+        }
+        if std::mem::take(&mut gap) {
+            out.push(' ');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// JSON that says the same and that a terminal does not obey: what JSON leaves unescaped within its
+/// strings and should not reach a terminal is escaped.
+pub fn harmless_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        let layout = matches!(c, '\n' | '\r' | '\t');
+        if (c.is_control() && !layout) || is_unseen(c) {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// A name as `plain`, and words where nothing is left of it.
+pub fn name(text: &str) -> String {
+    let name = plain(text);
+    if name.is_empty() { "(no name)".to_owned() } else { name }
+}
+
+/// How many columns it takes.
+pub fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// At most so many columns, `…` for what is cut off.
+pub fn cut(text: &str, most: usize) -> String {
+    if width(text) <= most {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    for c in text.chars() {
+        out.push(c);
+        if width(&out) >= most {
+            out.pop();
+            // A wide character may leave two columns where one was wanted.
+            while width(&out) >= most && out.pop().is_some() {}
+            break;
+        }
+    }
+    let out = out.trim_end();
+    if most == 0 { String::new() } else { format!("{out}…") }
+}
+
+/// Lines of at most `most` columns, broken between words, and within a word that is longer than a line.
+pub fn wrap(text: &str, most: usize) -> Vec<String> {
+    let most = most.max(1);
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let space = usize::from(!line.is_empty());
+        if width(&line) + space + width(word) <= most {
+            if space > 0 {
+                line.push(' ');
+            }
+            line.push_str(word);
+            continue;
+        }
+        if !line.is_empty() {
+            lines.push(std::mem::take(&mut line));
+        }
+        for c in word.chars() {
+            if !line.is_empty() && width(&line) + c.width().unwrap_or(0) > most {
+                lines.push(std::mem::take(&mut line));
+            }
+            line.push(c);
+        }
+    }
+    if !line.is_empty() || lines.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+/// Filled up with spaces to so many columns.
+pub fn pad(text: &str, columns: usize, right: bool) -> String {
+    let fill = " ".repeat(columns.saturating_sub(width(text)));
+    if right { format!("{fill}{text}") } else { format!("{text}{fill}") }
+}
+
+/// Takes no column and says nothing, or turns the direction of writing. Variation selectors and joiners
+/// too: terminals differ in how wide they make what these join.
+fn is_unseen(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_gone() {
+        let table = [
+            ("plain", "plain"),
+            ("имя 名前", "имя 名前"),
+            ("red\u{1b}[31m?", "red [31m?"),
+            ("title\u{1b}]0;x\u{7}", "title ]0;x"),
+            ("c1\u{9b}31m", "c1 31m"),
+            ("two\r\nlines\tand  gaps ", "two lines and gaps"),
+            ("evil\u{202e}gpj.exe", "evilgpj.exe"),
+            ("zero\u{200b}\u{2066}width\u{e0041}", "zerowidth"),
+            ("\u{200f}\u{feff}\u{1b}", ""),
+            ("a\u{301}\u{301}\u{301}\u{301}\u{301}b", "a\u{301}\u{301}\u{301}b"),
+            ("\u{301}x", "x"),
+            ("line\u{2028}break\u{85}next", "line break next"),
+        ];
+        for (text, want) in table {
+            assert_eq!(plain(text), want, "{text:?}");
+        }
+        assert_eq!(name("\u{7}"), "(no name)");
+    }
+
+    #[test]
+    fn json_means_the_same_and_is_harmless() {
+        let value = serde_json::json!({"name": "a\u{9b}31m\u{202e}\u{e0041}\u{1b}\u{7f}имя", "n": [1, null]});
+        let json = harmless_json(&serde_json::to_string_pretty(&value).unwrap());
+        assert!(json.contains(r"a\u009b31m\u202e\udb40\udc41\u001b\u007fимя"), "{json}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap(), value);
+    }
+
+    #[test]
+    fn columns_not_characters_are_counted() {
+        let table = [
+            ("abcdef", 6, "abcdef"),
+            ("abcdef", 5, "abcd…"),
+            ("名前名前", 8, "名前名前"),
+            ("名前名前", 7, "名前名…"),
+            ("名前名前", 6, "名前…"),
+            ("ab cd", 4, "ab…"),
+            ("abc", 1, "…"),
+            ("abc", 0, ""),
+        ];
+        for (text, most, want) in table {
+            assert_eq!(cut(text, most), want, "{text} {most}");
+        }
+        assert_eq!(pad("名", 4, false), "名  ");
+        assert_eq!(pad("12", 4, true), "  12");
+    }
+
+    #[test]
+    fn lines_break_between_words() {
+        assert_eq!(wrap("the quick brown fox", 9), ["the quick", "brown fox"]);
+        assert_eq!(wrap("a longwordindeed b", 5), ["a", "longw", "ordin", "deed", "b"]);
+        assert_eq!(wrap("", 5), [""]);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_wider_than_told_and_nothing_escapes(text in any::<String>(), most in 1_usize..60) {
+            let harmless = plain(&text);
+            prop_assert!(harmless.chars().all(|c| !c.is_control() && !is_unseen(c)), "{harmless:?}");
+            prop_assert!(width(&cut(&harmless, most)) <= most);
+            // One character may need two columns.
+            prop_assert!(wrap(&harmless, most).iter().all(|line| width(line) <= most.max(2)));
+        }
+    }
+}
