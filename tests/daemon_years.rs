@@ -58,7 +58,7 @@ fn the_heartbeat_beats_while_polls_and_mails_go_through_and_not_otherwise() {
 
     // Stale polls: the last ping is past, and no other comes.
     daemon.stop();
-    provider.fault(FaultKind::Status(500), "/api/cvds", &[]);
+    provider.fault(FaultKind::Status, "vm", &[]);
     while pings.try_recv().is_ok() {}
     daemon.run();
     let why = daemon.log.wait("no heartbeat");
@@ -113,7 +113,9 @@ fn a_reload_leaves_alone_what_did_not_change() {
     let vm_polls = || {
         let page = daemon.page();
         let line = page.lines().find(|line| {
-            line.starts_with("hostwatch_collector_polls_total{account=\"main\",collector=\"vms\",result=\"success\"}")
+            line.starts_with(
+                "hostwatch_collector_polls_total{account=\"main\",collector=\"vms\",result=\"success\"}",
+            )
         });
         line.unwrap().rsplit(' ').next().unwrap().to_owned()
     };

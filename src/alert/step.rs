@@ -268,10 +268,16 @@ impl<'a> Step<'a> {
                 self.decide(incident);
             }
             Phase::Firing => {
-                let root_gone =
-                    incident.folded_into.is_some() && root::of(self, &incident.key, state).is_none();
-                if !root_gone {
+                if incident.folded_into.is_none() {
                     self.put(incident);
+                    return;
+                }
+                if let Some(root) = root::of(self, &incident.key, state) {
+                    // One cause may end while another goes on.
+                    incident.reason = format!("no mail: folded into {root}, which speaks for it");
+                    incident.folded_into = Some(root);
+                    incident.streak = 0;
+                    self.keep(incident);
                     return;
                 }
                 // The mail that spoke for it is over, and it is still wrong.

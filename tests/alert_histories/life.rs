@@ -256,7 +256,7 @@ fn report(bill: Bill, now: DateTime<Utc>) -> Report {
         edd,
         error: None,
         expected_balance: Some(left),
-        moments,
+        moments: moments.into(),
         orders: vec![Arc::new(order)],
         moments_rejected: 0,
     }
