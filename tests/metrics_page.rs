@@ -44,6 +44,9 @@ fn own() -> Own {
     own.incidents(&BTreeMap::from([(labels, 1)]));
     own.notification(Notification::Sent);
     own.outbox(&BTreeMap::from([("queued", 2)]), Some(read_at()));
+    own.store_usable(true);
+    own.loop_ran("pipeline", read_at());
+    own.heartbeat(read_at());
     own.reload(true, read_at());
     own
 }

@@ -188,7 +188,11 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
                 None
             }
         };
-        notify(&[sd_notify::NotifyState::Reloading]);
+        match sd_notify::NotifyState::monotonic_usec_now() {
+            // With Type=notify-reload systemd wants to know when.
+            Ok(since) => notify(&[sd_notify::NotifyState::Reloading, since]),
+            Err(_) => notify(&[sd_notify::NotifyState::Reloading]),
+        }
         let result = reloader.reload().await;
         own.reload(result.is_ok(), clock::now());
         match &result {
