@@ -33,8 +33,7 @@ impl Front {
     /// With everything that is wrong with the web configuration, or the address and the remedy.
     pub(super) async fn open(web: &cli::Web) -> Result<Self> {
         // First what is wrong for good, then what may be in the way just now.
-        let config = web.config_file.as_deref().map(|path| Ok::<_, Errors>((path, web_config(path)?)));
-        let config = config.transpose()?;
+        let config = config(web)?;
         let sockets = if web.systemd_socket { passed()? } else { bind(&web.listen_addresses).await? };
         Ok(Self::new(config, web.max_requests, sockets))
     }
@@ -44,9 +43,8 @@ impl Front {
     /// # Errors
     /// As [`Self::open`].
     pub(super) async fn open_anywhere(web: &cli::Web) -> Result<Self> {
-        let config = web.config_file.as_deref().map(|path| Ok::<_, Errors>((path, web_config(path)?)));
         let anywhere = cli::ListenAddress { host: "127.0.0.1".to_owned(), port: 0 };
-        Ok(Self::new(config.transpose()?, web.max_requests, bind(&[anywhere]).await?))
+        Ok(Self::new(config(web)?, web.max_requests, bind(&[anywhere]).await?))
     }
 
     fn new(config: Option<(&Path, WebConfig)>, max_requests: usize, sockets: Vec<Socket>) -> Self {
@@ -62,22 +60,19 @@ impl Front {
 
     /// Says where it listens, and how that is guarded.
     pub(super) fn announce(&self, path: &str) {
+        let (tls, passwords) = (self.tls, self.passwords);
         for socket in &self.sockets {
-            let (address, ip) = match socket {
-                Socket::Tcp(_, address) => (address.to_string(), Some(address.ip())),
-                Socket::Unix(_, name) => (name.clone(), None),
+            let address = match socket {
+                Socket::Tcp(_, address) => address.to_string(),
+                Socket::Unix(_, name) => name.clone(),
             };
-            let (tls, passwords) = (self.tls, self.passwords);
             tracing::info!(address, tls, passwords, path, "serving metrics and the status page");
-            match (socket, ip) {
-                (Socket::Tcp(_, address), Some(ip)) if ip.is_loopback() => tracing::info!(
-                    "only this machine can open it; --web.listen-address=:{} opens it wider",
-                    address.port()
-                ),
-                (Socket::Tcp(..), _) if passwords && !tls => {
-                    tracing::warn!(address, "passwords pass the network readable; add tls_server_config");
-                }
-                (Socket::Tcp(..) | Socket::Unix(..), _) => {}
+            let Socket::Tcp(_, bound) = socket else { continue };
+            if bound.ip().is_loopback() {
+                let port = bound.port();
+                tracing::info!("only this machine can open it; --web.listen-address=:{port} opens it wider");
+            } else if passwords && !tls {
+                tracing::warn!(address, "passwords pass the network readable; add tls_server_config");
             }
         }
     }
@@ -100,6 +95,11 @@ impl Front {
         let guarded = |socket| listener(socket).guarded(Arc::clone(&self.guard));
         self.sockets.into_iter().map(guarded).collect()
     }
+}
+
+/// The web configuration that the flags name, and its file.
+fn config(web: &cli::Web) -> Result<Option<(&Path, WebConfig)>, Errors> {
+    web.config_file.as_deref().map(|path| Ok((path, web_config(path)?))).transpose()
 }
 
 /// Reads a web configuration; its errors are told as those of the configuration are.
