@@ -292,7 +292,7 @@ fn urls_in(value: &Value, urls: &mut BTreeSet<String>) {
             }
         }
         Value::Array(items) => items.iter().for_each(|item| urls_in(item, urls)),
-        _ => {}
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
