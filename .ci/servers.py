@@ -100,6 +100,13 @@ class Servers:
         self.running.append((name, process, log))
         return process
 
+    def stop(self, name):
+        """Ends one of them before the others."""
+        for entry in [entry for entry in self.running if entry[0] == name]:
+            self.running.remove(entry)
+            entry[1].terminate()
+            entry[1].wait(8)
+
     def write(self, name, text):
         path = self.path / name
         path.write_text(text)
@@ -121,15 +128,15 @@ class Servers:
         wait(f"{name} is ready", 30, lambda: fetch(f"{base}/-/ready"))
         return base
 
-    def simulator(self, binary, *flags):
+    def simulator(self, binary, *flags, name="simulate"):
         """The provider. Gives its address."""
         port = free_port()
-        self.start("simulate", binary, "simulate", f"--listen-address=127.0.0.1:{port}", "--control", *flags)
+        self.start(name, binary, "simulate", f"--listen-address=127.0.0.1:{port}", "--control", *flags)
         base = f"http://127.0.0.1:{port}"
         wait("the simulator answers", 20, lambda: fetch(f"{base}/_sim/state"))
         return base
 
-    def daemon(self, binary, provider, name="hostwatch", account="main", smtp=None, more=""):
+    def daemon(self, binary, provider, name="hostwatch", account="main", smtp=None, more="", schedule=""):
         """`hostwatch run` with everything polled every 2 s. Gives host and port."""
         port = free_port()
         email = f'[email]\nsmtp_url = "smtp://127.0.0.1:{smtp}"\nfrom = "h@example.com"\nto = ["you@example.com"]\n' if smtp else ""
@@ -150,8 +157,9 @@ vms = "*/2 * * * * *"
 containers = "*/2 * * * * *"
 expected_balance = "*/2 * * * * *"
 ssh_keys = "*/30 * * * * *"
-[limits]
-billing_per_minute = 60
+{schedule}[limits]
+billing_per_minute = 1000
+hosting_per_minute = 100000
 [store]
 path = "{self.path / name}.db"
 {email}{more}""")

@@ -102,22 +102,25 @@ impl Chart<'_> {
 
     /// Before everything: today, the last day to pay, the cut-off; each with its word.
     fn marks(&self, frame: &Frame, out: &mut String) {
-        let mut mark = |class: &str, at: DateTime<Utc>, row: f64, word: &str| {
+        let mut mark = |class: &str, at: DateTime<Utc>, row: f64, word: &str, before: bool| {
             if at < frame.from || at > frame.end {
                 return;
             }
             let x = frame.x(at);
-            let (anchor, label) = if x > WIDTH * 0.7 { ("end", x - 4.0) } else { ("start", x + 4.0) };
+            let before = before || x > WIDTH * 0.7;
+            let (anchor, label) = if before { ("end", x - 4.0) } else { ("start", x + 4.0) };
             let (top, bottom) = (row + 4.0, HEIGHT - BOTTOM);
             let _ = write!(
                 out,
                 r#"<line class="{class}" x1="{x:.1}" y1="{top}" x2="{x:.1}" y2="{bottom}"/><text class="{class}" x="{label:.1}" y="{row}" text-anchor="{anchor}">{word}</text>"#
             );
         };
-        mark("today", self.today, 36.0, "today");
+        let near = |at: &DateTime<Utc>| (0.0..45.0).contains(&(frame.x(*at) - frame.x(self.today)));
+        // The line of a near cut-off would cross the word.
+        mark("today", self.today, 32.0, "today", self.disconnect.as_ref().is_some_and(near));
         if let Some(at) = self.disconnect {
             let day = short_day(at, self.zone);
-            mark("cut", at, 16.0, &format!("cut off {day}"));
+            mark("cut", at, 16.0, &format!("cut off {day}"), false);
         }
     }
 }
@@ -169,13 +172,14 @@ fn axes(frame: &Frame, step: f64, zone: Tz, out: &mut String) {
     }
 }
 
-/// The line itself; of the moments that fall on one pixel only the last is drawn.
+/// The line itself; of the moments that fall on one half of a pixel only the last is drawn.
 fn steps(frame: &Frame, points: &[(DateTime<Utc>, f64)], out: &mut String) {
     let _ = write!(out, r#"<path class="line" d="M{LEFT:.1} {:.1}"#, frame.y(points[0].1));
     let mut rest = points[1..].iter().peekable();
     while let Some(&(at, balance)) = rest.next() {
         let x = frame.x(at);
-        if rest.peek().is_some_and(|next| frame.x(next.0) - x < 0.5) {
+        let column = |x: f64| (x * 2.0).floor() as i64;
+        if rest.peek().is_some_and(|next| column(frame.x(next.0)) == column(x)) {
             continue;
         }
         let _ = write!(out, "H{x:.1}V{:.1}", frame.y(balance));
@@ -197,8 +201,10 @@ fn nice_step(least: f64) -> f64 {
 }
 
 fn tick(value: f64, step: f64) -> String {
-    // Never "-0".
-    let value = if value.abs() < step / 2.0 { 0.0 } else { value };
+    // Never "-0", nor "0k".
+    if value.abs() < step / 2.0 {
+        return "0".to_owned();
+    }
     let (size, unit) = match step {
         step if step >= 1e9 => (1e9, "G"),
         step if step >= 1e6 => (1e6, "M"),
@@ -261,6 +267,7 @@ mod tests {
         let long = report("1e9", "1", 20_000, Edd::Null);
         let svg = chart(&long).svg().unwrap();
         assert!(svg.len() < 40_000, "{} bytes: charges closer than a pixel are one step", svg.len());
+        assert!(svg.matches('V').count() > 500, "and the line still falls step by step");
     }
 
     #[test]
@@ -271,6 +278,7 @@ mod tests {
             assert!((nice_step(least) - want).abs() < 1e-9, "{least}");
         }
         assert_eq!(tick(-0.0, 5.0), "0");
+        assert_eq!(tick(1e-9, 50_000.0), "0");
         assert_eq!(tick(-250_000.0, 50_000.0), "-250k");
         assert_eq!(tick(0.5, 0.5), "0.5");
     }

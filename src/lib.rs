@@ -11,6 +11,7 @@ pub mod clock;
 pub mod collect;
 pub mod config;
 pub mod failpoint;
+pub mod heartbeat;
 pub mod http;
 pub mod mail;
 pub mod metrics;

@@ -149,7 +149,7 @@ fn only_reports_that_prove_it_are_an_all_clear() {
         }),
         ("one moment that is not positive", {
             let mut report = rich();
-            report.moments[40].positive = Some(false);
+            report.moments.edit(|moments| moments[40].positive = Some(false));
             report
         }),
         ("a report that ends before the known date", {
@@ -474,4 +474,138 @@ fn an_episode_that_opened_while_flapping_is_resolved_in_the_end() {
     world.vms(&[(1, "active"), (2, "active")]);
     world.vms(&[(1, "active"), (2, "active")]);
     assert_eq!(world.take_events(), ["main/vm_error/1 resolved"]);
+}
+
+#[test]
+fn what_waits_says_why() {
+    let mut settings = Settings::defaults();
+    settings.confirm_polls = 3;
+    let mut world = World::healthy_with(settings);
+    world.vms(&[(1, "error"), (2, "building")]);
+    assert_eq!(world.incident(Kind::VmError, "1").reason, "seen wrong 1 of 3 times");
+    for _ in 0..3 {
+        world.vms(&[(1, "active"), (2, "building")]);
+    }
+    assert_eq!(world.incident(Kind::VmStuck, "2").reason, "no mail yet: it has to last for 30 min");
+    world.report(cut_off_in(53));
+    world.report(rich());
+    world.report(cut_off_in(53));
+    let disconnect = world.incident(Kind::Disconnect, "account");
+    assert_eq!(disconnect.reason, "kept open: the report names a disconnect date");
+}
+
+#[test]
+fn sites_of_a_container_that_was_not_read_whole_are_not_gone() {
+    let mut world = World::healthy();
+    world.sites(11, &[(110, "Error")]);
+    world.sites(11, &[(110, "Error"), (111, "thawing")]);
+    world.restart(Duration::minutes(1));
+    world.told.clear();
+    world.containers(&[(10, "ENABLED"), (11, "ENABLED")]);
+    for _ in 0..3 {
+        // The other container: once not read yet, then read in part.
+        world.sites(10, &[(100, "Active"), (101, "Active")]);
+        world.sites_read(11, &[], false);
+    }
+    assert!(world.told.is_empty(), "{:?}", world.events());
+    for _ in 0..2 {
+        world.sites(11, &[(112, "Active")]);
+    }
+    let ends = ["main/site_error/110 removed", "main/unknown_state/site:thawing resolved"];
+    assert_eq!(world.take_events(), ends);
+}
+
+#[test]
+fn one_reading_is_one_observation() {
+    let mut world = World::healthy();
+    world.sites(10, &[(100, "thawing")]);
+    world.sites(11, &[(110, "Active")]);
+    world.told.clear();
+    // The listing of containers and both of sites say that nobody thaws.
+    world.containers(&[]);
+    assert!(world.told.is_empty(), "{:?}", world.events());
+    world.containers(&[]);
+    assert_eq!(world.take_events(), ["main/unknown_state/site:thawing resolved"]);
+}
+
+#[test]
+fn a_clock_that_is_set_back_holds_nothing_back() {
+    let mut world = World::healthy();
+    world.vms(&[(1, "building"), (2, "active")]);
+    world.later(-Duration::hours(10));
+    world.vms(&[(1, "building"), (2, "active")]);
+    world.pass(Duration::minutes(31));
+    world.vms(&[(1, "building"), (2, "active")]);
+    assert_eq!(world.take_events(), ["main/vm_stuck/1 opened"]);
+}
+
+/// VM 1 breaks and recovers twice, which is told as flapping.
+fn flapping() -> World {
+    let mut world = World::healthy();
+    for _ in 0..2 {
+        world.vms(&[(1, "error"), (2, "active")]);
+        world.vms(&[(1, "active"), (2, "active")]);
+        world.vms(&[(1, "active"), (2, "active")]);
+    }
+    assert_eq!(world.take_events().last().unwrap(), "main/vm_error/1 flapping");
+    world
+}
+
+#[test]
+fn what_flaps_and_is_folded_is_the_causes_to_tell() {
+    let mut world = flapping();
+    world.containers(&[(10, "DISABLED_BY_SERVICE"), (11, "ENABLED")]);
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.told.clear();
+    world.pass(Duration::minutes(40));
+    assert!(world.told.is_empty(), "{:?}", world.events());
+    assert!(!world.incident(Kind::VmError, "1").flapping);
+    for _ in 0..2 {
+        world.vms(&[(1, "active"), (2, "active")]);
+    }
+    assert!(world.told.is_empty(), "nobody was told that it opened: {:?}", world.events());
+}
+
+#[test]
+fn what_flaps_and_outlives_its_cause_is_told_once() {
+    let mut world = flapping();
+    world.containers(&[(10, "DISABLED_BY_SERVICE"), (11, "ENABLED")]);
+    world.vms(&[(1, "error"), (2, "active")]);
+    for _ in 0..2 {
+        world.containers(&[(10, "ENABLED"), (11, "ENABLED")]);
+    }
+    world.told.clear();
+    for _ in 0..3 {
+        world.vms(&[(1, "error"), (2, "active")]);
+    }
+    assert!(world.told.is_empty(), "it flaps: {:?}", world.events());
+    world.pass(Duration::minutes(40));
+    assert_eq!(world.take_events(), ["main/vm_error/1 opened"]);
+}
+
+#[test]
+fn what_has_settled_starts_to_count_anew() {
+    let mut world = flapping();
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.pass(Duration::minutes(31));
+    assert_eq!(world.take_events(), ["main/vm_error/1 opened"]);
+    for _ in 0..2 {
+        world.vms(&[(1, "active"), (2, "active")]);
+    }
+    assert_eq!(world.take_events(), ["main/vm_error/1 resolved"], "one change since then");
+}
+
+#[test]
+fn what_outlives_its_cause_before_the_first_mail_is_in_that_mail() {
+    let mut world = World::new(Settings::defaults());
+    world.report(report("-3", hostwatch::model::Edd::Null));
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.report(rich());
+    world.report(rich());
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.told.clear();
+    world.containers(&[]);
+    world.end(Collector::Sites, None);
+    assert_eq!(world.take_events(), ["main/vm_error/1 started"]);
 }

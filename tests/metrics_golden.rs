@@ -106,7 +106,7 @@ fn a_date_that_the_charges_do_not_bear_out_stands_beside_theirs() {
 #[test]
 fn billing_that_tells_nothing_is_absent() {
     let mut report = report("25.50", "10.00");
-    report.moments.clear();
+    report.moments = Moments::default();
     report.orders.clear();
     report.expected_balance = None;
     report.date = None;

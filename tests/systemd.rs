@@ -45,19 +45,26 @@ fn its_command_line_is_one_that_the_binary_takes() {
     assert_eq!(run.config.file.to_str(), Some(hostwatch::cli::CONFIG_FILE));
 }
 
-/// config/minimal.toml without its secrets, and they as the credentials that the unit loads.
+/// config/minimal.toml without its secrets, and they as the credentials that the unit loads: systemd names each file of
+/// a directory after the id and the file.
 #[test]
 fn its_credentials_are_found_by_name() {
     let unit = read(UNIT);
-    let names: Vec<&str> =
-        values(&unit, "LoadCredential").map(|value| value.split_once(':').unwrap().0).collect();
+    let loaded: Vec<&str> = values(&unit, "LoadCredential").collect();
+    let [loaded] = loaded.as_slice() else { panic!("not one directory: {loaded:?}") };
+    let (id, source) = loaded.split_once(':').unwrap();
+    assert_eq!(source, "/etc/hostwatch/credentials");
+    let minimal = read("config/minimal.toml");
+    let (secrets, rest): (Vec<&str>, Vec<&str>) = minimal.lines().partition(|line| line.contains("_file = "));
     let directory = tempfile::tempdir().unwrap();
+    let names = secrets.iter().map(|line| {
+        let path = line.split('"').nth(1).unwrap();
+        format!("{id}_{}", path.rsplit('/').next().unwrap())
+    });
+    let mut names: Vec<String> = names.collect();
     for name in &names {
         fs::write(directory.path().join(name), "secret\n").unwrap();
     }
-    let minimal = read("config/minimal.toml");
-    let (secrets, rest): (Vec<&str>, Vec<&str>) = minimal.lines().partition(|line| line.contains("_file = "));
-    assert_eq!(secrets.len(), names.len(), "{names:?} for {secrets:?}");
     let file = directory.path().join("hostwatch.toml");
     fs::write(&file, rest.join("\n")).unwrap();
 
@@ -67,7 +74,6 @@ fn its_credentials_are_found_by_name() {
     let mut used: Vec<&str> =
         settings.secret_files.iter().filter_map(|path| path.file_name()?.to_str()).collect();
     used.sort_unstable();
-    let mut names = names;
     names.sort_unstable();
     assert_eq!(used, names);
     assert!(load(Environment::default()).is_err(), "the secrets came from elsewhere");

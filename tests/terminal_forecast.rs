@@ -53,7 +53,9 @@ fn what_needs_somebody() {
     let edd = |text: &str| Edd::At(t(text));
     let soon = |text: &str| Report { edd: edd(text), ..report("100", "10") };
     let (mut broken, mut silent) = (report("100", "10"), report("5000", "10"));
-    broken.moments[4].balance = money("7");
+    let mut moments: Vec<_> = broken.moments.iter().collect();
+    moments[4].balance = money("7");
+    broken.moments = moments.into_iter().collect();
     broken.moments_rejected = 2;
     silent.edd = Edd::Unknown;
     let table = [

@@ -33,6 +33,7 @@ fn incident(severity: &str, title: &str) -> IncidentRow {
         reason: "state error; seen wrong, and its container has not been seen right since the last reload"
             .into(),
         acknowledged: false,
+        silenced_until: None,
     }
 }
 
@@ -50,7 +51,8 @@ async fn troubled() -> Status {
     known.acknowledged = true;
     let incidents = vec![incident("critical", &format!("VM \"{HOSTILE}\" in error")), known];
     let outbox = OutboxSummary { queued: 2, sending: 1, sent: 40, dead: 3, oldest: Some(read_at()) };
-    status(&[&book], Watch { incidents, outbox, mails: true, last_mail_at: Some(read_at()) }).await
+    status(&[&book], Watch { incidents, outbox, mails: true, last_mail_at: Some(read_at()), lives_on: None })
+        .await
 }
 
 fn text(status: &Status, width: usize) -> String {

@@ -2,6 +2,7 @@
 # Pictures of every sort of mail, as a mail program shows its HTML part: 640 and 390 pixels wide, light and dark.
 #
 #   docs/screenshots/mails.sh [NAME...]        # all, or those whose name has one of the words
+#   docs/screenshots/mails.sh --docs           # those that docs/alerts.md shows, into docs/images
 #
 # The pages are left by the golden tests under target/tmp/mails; the pictures go to target/screenshots/mails.
 # Needs Chromium (CHROMIUM names another binary) and no network.
@@ -18,7 +19,6 @@ command -v "$chromium" >/dev/null || {
   exit 1
 }
 cargo test --quiet --test mail_golden >/dev/null
-mkdir -p "$out"
 
 browse() {
   timeout 60 "$chromium" --headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run \
@@ -34,6 +34,36 @@ frame() {
   printf 'document.title=`${d.documentElement.scrollHeight} ${d.documentElement.scrollWidth}`}</script>'
 }
 
+# The height and the width that a page takes in a frame.
+measure() {
+  local width=$1
+  frame page.html "$width" 100 >"$scratch/frame.html"
+  browse --allow-file-access-from-files --dump-dom "file://$scratch/frame.html" |
+    sed -n 's:.*<title>\([0-9]* [0-9]*\)</title>.*:\1:p'
+}
+
+shoot() {
+  local width=$1 height=$2 scheme=$3 file=$4 blink
+  blink=$([ "$scheme" = dark ] && echo 0 || echo 1)
+  frame page.html "$width" "$height" >"$scratch/frame.html"
+  browse --blink-settings=preferredColorScheme="$blink" --window-size="$width,$height" \
+    --screenshot="$file" "file://$scratch/frame.html"
+  echo "$file"
+}
+
+if [ "${1:-}" = --docs ]; then
+  most=1000 # pixels: the rest is for those who get the mail
+  mkdir -p docs/images
+  for pair in vm_error_opened:vm-error disconnect_rung_3:disconnect digest_needs_you:digest; do
+    cp "target/tmp/mails/${pair%:*}.html" "$scratch/page.html"
+    size=$(measure 640)
+    height=$((${size% *} < most ? ${size% *} : most))
+    shoot 640 "$height" light "docs/images/mail-${pair#*:}.png"
+  done
+  exit
+fi
+mkdir -p "$out"
+
 wanted() {
   local name=$1 word
   shift
@@ -47,17 +77,10 @@ for page in target/tmp/mails/*.html; do
   wanted "$name" "$@" || continue
   cp "$page" "$scratch/page.html"
   for width in 640 390; do
-    frame page.html "$width" 100 >"$scratch/frame.html"
-    title=$(browse --allow-file-access-from-files --dump-dom "file://$scratch/frame.html" |
-      sed -n 's:.*<title>\([0-9]* [0-9]*\)</title>.*:\1:p')
-    height=${title% *}
-    if [ "${title#* }" -gt "$width" ]; then echo "$name: ${title#* } pixels wide at $width" >&2; fi
-    frame page.html "$width" "$height" >"$scratch/frame.html"
+    size=$(measure "$width")
+    if [ "${size#* }" -gt "$width" ]; then echo "$name: ${size#* } pixels wide at $width" >&2; fi
     for scheme in light dark; do
-      blink=$([ "$scheme" = dark ] && echo 0 || echo 1)
-      browse --blink-settings=preferredColorScheme="$blink" --window-size="$width,$height" \
-        --screenshot="$out/$name-$width-$scheme.png" "file://$scratch/frame.html"
+      shoot "$width" "${size% *}" "$scheme" "$out/$name-$width-$scheme.png"
     done
   done
-  echo "$out/$name-{640,390}-{light,dark}.png"
 done

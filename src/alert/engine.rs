@@ -119,6 +119,7 @@ impl Engine {
     /// Decides. The snapshot already holds what `input` speaks of.
     pub fn step(&self, input: &Input, snapshot: &Snapshot, unsent: &Unsent, now: DateTime<Utc>) -> Outcome {
         let mut step = Step::new(&self.incidents, unsent, &self.overlays, self.started, now);
+        step.heed_clock();
         let mut seen = Vec::new();
         match input {
             Input::Poll { account, observed, ended } => {

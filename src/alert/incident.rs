@@ -141,6 +141,21 @@ impl Incident {
         self.threads.clear();
     }
 
+    /// Was anything noted of it that lies ahead of `now`? Then the clock was set back meanwhile.
+    pub fn is_ahead(&self, now: DateTime<Utc>) -> bool {
+        let times = [&self.since, &self.held_since, &self.last_change];
+        times.into_iter().chain(&self.last_mailed).chain(&self.changes).any(|&at| at > now)
+    }
+
+    /// Lets what lies ahead count from `now`; else what waits on it would wait longer by as much as the
+    /// clock was set back.
+    pub fn pull_back(&mut self, now: DateTime<Utc>) {
+        let times = [&mut self.since, &mut self.held_since, &mut self.last_change];
+        for at in times.into_iter().chain(&mut self.last_mailed).chain(&mut self.changes) {
+            *at = (*at).min(now);
+        }
+    }
+
     /// Moves to another phase.
     pub fn enter(&mut self, phase: Phase, now: DateTime<Utc>) {
         self.phase = phase;

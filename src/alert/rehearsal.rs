@@ -10,7 +10,7 @@ use chrono::{DateTime, Duration, Utc};
 use super::engine::{Engine, Input, Unsent, Watcher};
 use super::notice::Notice;
 use crate::model::forecast::{self, Disconnect};
-use crate::model::{AccountBook, Collector, Edd, Money, PollEnd, Profile, Read, Report, Snapshot};
+use crate::model::{AccountBook, Collector, Edd, Moments, Money, PollEnd, Profile, Read, Report, Snapshot};
 
 /// What is told at one moment, and what is known then.
 #[derive(Clone, Debug)]
@@ -57,12 +57,14 @@ pub fn rehearse(profile: &Profile, report: &Report, watcher: &Watcher, now: Date
 pub fn lasting(report: &Report, days: u32, now: DateTime<Utc>) -> Report {
     let at = now + Duration::days(i64::from(days));
     let mut report = report.clone();
-    let unpaid = report.moments.partition_point(|moment| moment.at < at);
+    let unpaid = report.moments.before(at);
     let shift = report.moments.get(unpaid).map(|moment| -moment.balance);
-    for moment in &mut report.moments {
-        moment.balance += shift.unwrap_or(Money::ZERO);
-        moment.positive = Some(moment.balance.is_positive());
-    }
+    report.moments.edit(|moments| {
+        for moment in moments {
+            moment.balance += shift.unwrap_or(Money::ZERO);
+            moment.positive = Some(moment.balance.is_positive());
+        }
+    });
     report.expected_balance = report.expected_balance.map(|balance| balance + shift.unwrap_or(Money::ZERO));
     report.edd = Edd::At(at);
     report
@@ -76,7 +78,7 @@ pub fn bare(days: u32, now: DateTime<Utc>) -> Report {
         edd: Edd::At(at),
         error: None,
         expected_balance: None,
-        moments: Vec::new(),
+        moments: Moments::default(),
         orders: Vec::new(),
         moments_rejected: 0,
     }
@@ -100,9 +102,9 @@ fn moments(report: &Report, rungs: &[u32], now: DateTime<Utc>) -> BTreeMap<DateT
 
 /// The report as the provider would give it later, with nothing paid: charges that were made are gone.
 fn seen_at(report: &Report, at: DateTime<Utc>) -> Report {
-    let made = report.moments.partition_point(|moment| moment.at <= at);
+    let made = report.moments.until(at);
     Report {
-        moments: report.moments[made..].to_vec(),
+        moments: report.moments.iter_from(made).collect(),
         orders: report.orders.clone(),
         date: report.date,
         edd: report.edd,

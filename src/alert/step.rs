@@ -53,6 +53,16 @@ impl<'a> Step<'a> {
         Self { incidents, unsent, overlays, started, now, unwatched: None, parts: Parts::default() }
     }
 
+    /// Puts right what was noted before the clock was set back.
+    pub(super) fn heed_clock(&mut self) {
+        let now = self.now;
+        for incident in self.incidents.values().filter(|incident| incident.is_ahead(now)) {
+            let mut incident = incident.clone();
+            incident.pull_back(now);
+            self.put(incident);
+        }
+    }
+
     /// Why no mail of this incident goes out now, where somebody silenced it.
     pub(super) fn silenced(&self, incident: &Incident) -> Option<String> {
         let silence = self.overlays.silence(incident, self.now)?;
@@ -154,7 +164,14 @@ impl<'a> Step<'a> {
             let settled = matches!(incident.phase, Phase::Firing | Phase::Resolved);
             if settled && self.now - incident.last_change >= Duration::minutes(FLAPPING_QUIET_MINUTES) {
                 incident.flapping = false;
+                // Or the next change might be the fourth again, told twice for one episode.
+                incident.changes.clear();
                 incident.reason = "stable for half an hour after changing again and again".to_owned();
+                if let Some(root) = &incident.folded_into {
+                    incident.reason.push_str(&format!("; no mail: {root} speaks for it"));
+                    self.decide(incident);
+                    return;
+                }
                 let event = if incident.phase.is_open() { Event::Opened } else { Event::Resolved };
                 self.tell(incident, event);
             }
@@ -251,10 +268,16 @@ impl<'a> Step<'a> {
                 self.decide(incident);
             }
             Phase::Firing => {
-                let root_gone =
-                    incident.folded_into.is_some() && root::of(self, &incident.key, state).is_none();
-                if !root_gone {
+                if incident.folded_into.is_none() {
                     self.put(incident);
+                    return;
+                }
+                if let Some(root) = root::of(self, &incident.key, state) {
+                    // One cause may end while another goes on.
+                    incident.reason = format!("no mail: folded into {root}, which speaks for it");
+                    incident.folded_into = Some(root);
+                    incident.streak = 0;
+                    self.keep(incident);
                     return;
                 }
                 // The mail that spoke for it is over, and it is still wrong.
@@ -263,7 +286,16 @@ impl<'a> Step<'a> {
                     incident.folded_into = None;
                     incident.streak = 0;
                     incident.reason = "still wrong after its cause ended".to_owned();
-                    self.tell(incident, Event::Opened);
+                    if !self.started {
+                        incident.announced = false;
+                        incident.reason.push_str("; waits for the first-start mail");
+                        self.decide(incident);
+                    } else if incident.flapping {
+                        incident.reason.push_str("; no mail: it changes again and again");
+                        self.decide(incident);
+                    } else {
+                        self.tell(incident, Event::Opened);
+                    }
                 } else {
                     self.put(incident);
                 }
@@ -326,8 +358,8 @@ impl<'a> Step<'a> {
                 incident.reason = "went away before it was confirmed: no mail".to_owned();
                 self.decide(incident);
             }
-            // Several listings read at once may each miss a resource that is gone: one observation.
-            Phase::Recovering if gone && incident.last_observed == self.now => {}
+            // Several listings read at once may each say so, as of a resource that is gone: one observation.
+            Phase::Recovering if incident.last_observed == self.now => {}
             Phase::Firing | Phase::Recovering => {
                 incident.last_observed = self.now;
                 if incident.phase == Phase::Firing {

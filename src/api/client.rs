@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use reqwest::{Response, Url};
-use secrecy::ExposeSecret;
 use tokio::time::{Instant, sleep};
 
 use crate::clock;
@@ -72,7 +71,7 @@ impl Client {
     pub fn renewed(&self, settings: Settings) -> Result<Self, ApiError> {
         let old = &self.shared;
         let breakers = Group::ALL.map(|group| {
-            if same_access(&old.settings, &settings, group) {
+            if old.settings.has_same_access(&settings, group) {
                 Arc::clone(&old.breakers[group as usize])
             } else {
                 Arc::default()
@@ -298,31 +297,5 @@ struct Poll {
 impl Drop for Poll {
     fn drop(&mut self) {
         lock(&self.breaker).end(&lock(&self.count));
-    }
-}
-
-/// Same address and same credentials.
-fn same_access(old: &Settings, new: &Settings, group: Group) -> bool {
-    match group {
-        Group::Hosting => {
-            let access = |settings: &Settings| {
-                let hosting = settings.hosting.as_ref();
-                let hosting = hosting.map(|it| (it.scheme.clone(), it.token.expose_secret().to_owned()));
-                (settings.base_url.clone(), hosting)
-            };
-            access(old) == access(new)
-        }
-        Group::Vm => {
-            let key =
-                |settings: &Settings| settings.vm_api_key.as_ref().map(|key| key.expose_secret().to_owned());
-            (&old.panel_url, key(old)) == (&new.panel_url, key(new))
-        }
-        Group::Billing => {
-            let access = |settings: &Settings| {
-                let billing = settings.billing.as_ref();
-                billing.map(|it| (it.username.clone(), it.password.expose_secret().to_owned()))
-            };
-            (&old.panel_url, access(old)) == (&new.panel_url, access(new))
-        }
     }
 }

@@ -4,6 +4,8 @@
 //! Does not poll by itself, keep what it read, or count anything: collectors call it, and an
 //! [`Observer`] is told what happened.
 
+#[doc(hidden)]
+pub mod bench;
 mod breaker;
 mod charges;
 mod client;

@@ -11,13 +11,14 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
-use crate::model::{ChargeMoment, Edd, Money, Order, OrderId, Report};
+use crate::model::{ChargeMoment, Edd, Moments, Money, Order, OrderId, Report};
 
 use super::client::Client;
 use super::endpoint::Endpoint;
 use super::error::{ApiError, ErrorKind};
 use super::wire::{
-    Context, Field, MomentRow, Notes, OrderRow, Reader, Record, Stamp, decimal, edd, error_text, tolerant,
+    Context, Field, MomentRow, Notes, OrderRow, Reader, Record, Stamp, decimal, edd, error_text, mended,
+    tolerant,
 };
 
 /// Pieces of the body that may wait to be decoded.
@@ -113,7 +114,7 @@ struct Parts<'a> {
     error: Option<Box<str>>,
     expected_balance: Option<Box<RawValue>>,
     has_moments: bool,
-    moments: Vec<ChargeMoment>,
+    moments: Moments,
     rejected: u64,
     orders: Vec<Arc<Order>>,
     places: HashMap<OrderId, u32>,
@@ -131,7 +132,7 @@ impl<'a> Parts<'a> {
             error: None,
             expected_balance: None,
             has_moments: false,
-            moments: Vec::new(),
+            moments: Moments::default(),
             rejected: 0,
             orders: Vec::new(),
             places: HashMap::new(),
@@ -160,8 +161,7 @@ impl<'a> Parts<'a> {
             edd(end, &mut reader)
         };
         // Stable: charges of one moment keep the provider's order, in which the balances add up.
-        self.moments.sort_by_key(|moment| moment.at);
-        self.moments.shrink_to_fit();
+        self.moments.sort();
         let orders = by_id(self.orders, &mut self.moments);
         Ok(Report {
             date,
@@ -175,10 +175,21 @@ impl<'a> Parts<'a> {
     }
 
     fn take_moment(&mut self, raw: &RawValue) {
+        match serde_json::from_str(raw.get()) {
+            Ok(row) => self.take_row(row),
+            Err(_) => {
+                let mended = mended(raw.get().as_bytes());
+                let row = mended.as_deref().and_then(|text| serde_json::from_str(text).ok());
+                self.take_row(row.unwrap_or_default());
+            }
+        }
+    }
+
+    fn take_row(&mut self, row: Field<MomentRow<'_>>) {
         let index = self.moments.len() + self.rejected as usize;
         let mut reader =
             Reader { context: self.context, notes: self.notes, list: Some(("charge_moments", index)) };
-        let Ok(Field::Value(row)) = tolerant::<Field<MomentRow>>(raw.get().as_bytes()) else {
+        let Field::Value(row) = row else {
             let _ = reader.refuse::<()>("moment", "no object");
             self.rejected += 1;
             return;
@@ -187,7 +198,7 @@ impl<'a> Parts<'a> {
             self.rejected += 1;
             return;
         };
-        let order = self.order(row.order.as_deref(), index);
+        let order = self.order(row.order, index);
         let moment = ChargeMoment {
             at: balance.at,
             amount: balance.amount,
@@ -221,16 +232,14 @@ impl<'a> Parts<'a> {
 }
 
 /// Sorts the orders by their ids; the moments point to them as before.
-fn by_id(orders: Vec<Arc<Order>>, moments: &mut [ChargeMoment]) -> Vec<Arc<Order>> {
+fn by_id(orders: Vec<Arc<Order>>, moments: &mut Moments) -> Vec<Arc<Order>> {
     let mut sorted: Vec<(usize, Arc<Order>)> = orders.into_iter().enumerate().collect();
     sorted.sort_by_key(|(_, order)| order.id);
     let mut new_places = vec![0; sorted.len()];
     for (new, (old, _)) in (0u32..).zip(&sorted) {
         new_places[*old] = new;
     }
-    for moment in moments {
-        moment.order = moment.order.map(|old| new_places[old as usize]);
-    }
+    moments.move_orders(&new_places);
     sorted.into_iter().map(|(_, order)| order).collect()
 }
 
@@ -249,7 +258,7 @@ impl<'de> Visitor<'de> for &mut Parts<'_> {
                 "edd" => self.edd = map.next_value()?,
                 "error" => self.error = error_text(&map.next_value::<Box<RawValue>>()?),
                 "expected_balance" => self.expected_balance = map.next_value()?,
-                "charge_moments" => map.next_value_seed(Moments(self))?,
+                "charge_moments" => map.next_value_seed(MomentList(self))?,
                 _ => {
                     map.next_value::<IgnoredAny>()?;
                 }
@@ -260,9 +269,9 @@ impl<'de> Visitor<'de> for &mut Parts<'_> {
 }
 
 /// The list of charge moments.
-struct Moments<'p, 'a>(&'p mut Parts<'a>);
+struct MomentList<'p, 'a>(&'p mut Parts<'a>);
 
-impl<'de> DeserializeSeed<'de> for Moments<'_, '_> {
+impl<'de> DeserializeSeed<'de> for MomentList<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -270,7 +279,7 @@ impl<'de> DeserializeSeed<'de> for Moments<'_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for Moments<'_, '_> {
+impl<'de> Visitor<'de> for MomentList<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono_tz::Tz;
 use reqwest::Url;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::model::{AccountName, Group};
 
@@ -27,6 +27,38 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Would a client made for one do as one made for the other?
+    pub fn is_same(&self, other: &Self) -> bool {
+        let rest = |it: &Self| (it.account.clone(), it.container_states.clone(), it.time_zone, it.limits);
+        Group::ALL.into_iter().all(|group| self.has_same_access(other, group)) && rest(self) == rest(other)
+    }
+
+    /// Is this group asked at the same address, with the same credentials?
+    pub(super) fn has_same_access(&self, other: &Self, group: Group) -> bool {
+        match group {
+            Group::Hosting => {
+                let access = |settings: &Self| {
+                    let hosting = settings.hosting.as_ref();
+                    let hosting = hosting.map(|it| (it.scheme.clone(), it.token.expose_secret().to_owned()));
+                    (settings.base_url.clone(), hosting)
+                };
+                access(self) == access(other)
+            }
+            Group::Vm => {
+                let key =
+                    |settings: &Self| settings.vm_api_key.as_ref().map(|key| key.expose_secret().to_owned());
+                (&self.panel_url, key(self)) == (&other.panel_url, key(other))
+            }
+            Group::Billing => {
+                let access = |settings: &Self| {
+                    let billing = settings.billing.as_ref();
+                    billing.map(|it| (it.username.clone(), it.password.expose_secret().to_owned()))
+                };
+                (&self.panel_url, access(self)) == (&other.panel_url, access(other))
+            }
+        }
+    }
+
     /// An endpoint group without address or credentials is off.
     pub fn has(&self, group: Group) -> bool {
         match group {

@@ -35,12 +35,21 @@ pub(super) struct Board {
     writing: Arc<Mutex<()>>,
     /// The sender could not write to the store.
     store_fails: Arc<AtomicBool>,
+    /// The store's file takes what is decided.
+    keeps: Arc<AtomicBool>,
 }
 
 impl Board {
     pub(super) fn new(own: Arc<Own>, store: SharedStore, mails: bool) -> Self {
         let watch = Shared::new(Watch { mails, ..Watch::default() });
-        Self { watch, own, store, writing: Arc::default(), store_fails: Arc::default() }
+        Self {
+            watch,
+            own,
+            store,
+            writing: Arc::default(),
+            store_fails: Arc::default(),
+            keeps: Arc::new(AtomicBool::new(true)),
+        }
     }
 
     /// Shows incidents as they stand.
@@ -106,6 +115,17 @@ impl Board {
     /// Did the sender complain since the store last changed?
     pub(super) fn store_fails(&self) -> bool {
         self.store_fails.load(Ordering::Acquire)
+    }
+
+    /// Does the store's file take what is decided?
+    pub(super) fn keeps(&self) -> bool {
+        self.keeps.load(Ordering::Acquire)
+    }
+
+    /// Notes whether the store's file takes what is decided.
+    pub(super) fn set_keeps(&self, keeps: bool) {
+        self.keeps.store(keeps, Ordering::Release);
+        self.own.store_usable(keeps);
     }
 
     /// The store is another one now.

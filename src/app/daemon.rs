@@ -13,13 +13,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::board::{Board, lock};
 use super::mailroom::Mailroom;
-use super::observer::OwnObserver;
-use super::pipeline::{Accounts, Message, Pipeline, SitesEncoded, Upkeep};
+use super::pipeline::{Accounts, Pipeline, SitesEncoded, Upkeep};
+use super::pulse::Pulse;
+use super::reload::{Collectors, ReadSettings, Reloader, SecretFiles};
 use super::sender::Sender;
+use super::vigil::Vigil;
 use super::wake::Wake;
 use crate::alert::{Engine, Watcher};
-use crate::collect::{self, Plan, Update};
-use crate::config::{Account, Settings};
+use crate::config::Settings;
+use crate::heartbeat::Heartbeat;
 use crate::http::{self, BuildInfo, Reload};
 use crate::mail::transport::Transport;
 use crate::metrics::{Encoder, Own};
@@ -30,9 +32,6 @@ use crate::{addresses, api, clock};
 
 /// How long everything may take to end once asked to.
 const DRAIN: Duration = Duration::from_secs(4);
-
-/// Reads the configuration anew; `Err` says why it was refused.
-pub(super) type ReadSettings = Arc<dyn Fn() -> Result<Settings, String> + Send + Sync>;
 
 /// What a daemon is started with.
 pub(super) struct Start {
@@ -82,6 +81,8 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
     let encoder = Encoder::new(settings.metrics.clone());
     let page = Shared::new(encoder.page());
     let wake = Arc::new(Wake::default());
+    let pulse = Arc::new(Pulse::new());
+    let heartbeat = Shared::new(heartbeat(&settings)?);
     let (reload, mut reloads) = mpsc::channel::<Reload>(4);
     let context = http::Context {
         snapshot: snapshot.clone(),
@@ -111,6 +112,14 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
             own.unknown_values(&profile.name, field, 0);
         }
     }
+    let vigil = Vigil {
+        pulse: Arc::clone(&pulse),
+        board: board.clone(),
+        own: Arc::clone(&own),
+        snapshot: snapshot.clone(),
+        heartbeat: heartbeat.clone(),
+        clock: clock::now,
+    };
     snapshot.set(Snapshot {
         accounts: books.iter().map(|(name, book)| (name.clone(), book.publish())).collect(),
     });
@@ -124,6 +133,7 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
         snapshot,
         page,
         wake: Arc::clone(&wake),
+        pulse: Arc::clone(&pulse),
         clock: clock::now,
         sites_encoded: SitesEncoded::default(),
         upkeep,
@@ -142,12 +152,17 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
             transport: transport.clone(),
             board: board.clone(),
             wake: Arc::clone(&wake),
+            beat: pulse.sender(),
             clock: clock::now,
         };
         tasks.spawn(sender.run(stop.child_token()));
     }
 
-    let mut collectors = Collectors::start(plans(&settings, &own)?, &messages, &stop);
+    tasks.spawn(vigil.run(stop.child_token()));
+    let mut collectors = Collectors::new(Arc::clone(&own), pulse, stop.child_token());
+    collectors.start(collectors.changed(&settings)?, &messages);
+    let secrets = SecretFiles::new(&settings);
+    let mut reloader = Reloader { read_settings, transport, heartbeat, messages, collectors, secrets };
     let mut hangups = hangups()?;
     // Better a restart by whoever watches us than a daemon that looks alive.
     let mut died = None;
@@ -162,16 +177,19 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
                 died = ended.err();
                 break;
             }
-            Some(Err(ended)) = collectors.tasks.join_next() => {
+            ended = reloader.collectors.died() => {
                 stop.cancel();
                 died = Some(ended);
                 break;
             }
+            () = reloader.secrets.changed() => {
+                tracing::info!("a file that a secret came from has changed");
+                reloader.secrets.taken();
+                None
+            }
         };
         notify(&[sd_notify::NotifyState::Reloading]);
-        let result =
-            reloaded(&read_settings, transport.as_ref(), mails, &own, &messages, &stop, &mut collectors)
-                .await;
+        let result = reloader.reload().await;
         own.reload(result.is_ok(), clock::now());
         match &result {
             Ok(()) => tracing::info!("configuration reloaded"),
@@ -185,10 +203,9 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
     }
     notify(&[sd_notify::NotifyState::Stopping]);
     tracing::info!("stopping");
-    collectors.stop.cancel();
     let drained = tokio::time::timeout(DRAIN, async {
         while tasks.join_next().await.is_some() {}
-        while collectors.tasks.join_next().await.is_some() {}
+        reloader.collectors.end().await;
     });
     if drained.await.is_err() {
         tracing::warn!("not everything ended in time; nothing is lost");
@@ -199,84 +216,7 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
     }
 }
 
-async fn reloaded(
-    read_settings: &ReadSettings,
-    transport: Option<&Shared<Transport>>,
-    mails: bool,
-    own: &Arc<Own>,
-    messages: &mpsc::Sender<Message>,
-    stop: &CancellationToken,
-    collectors: &mut Collectors,
-) -> Result<(), String> {
-    let settings = read_settings()?;
-    if settings.email.is_some() != mails {
-        return Err("[email] was added or removed; that takes a restart".to_owned());
-    }
-    let renewed = match &settings.email {
-        Some(email) => Some(Transport::new(&email.server).map_err(|error| error.to_string())?),
-        None => None,
-    };
-    // What is new must be sound before what is old ends, and known before anything is read of it.
-    let plans = plans(&settings, own).map_err(|error| format!("{error:#}"))?;
-    if let (Some(shared), Some(renewed)) = (transport, renewed) {
-        shared.set(renewed);
-    }
-    collectors.stop.cancel();
-    while collectors.tasks.join_next().await.is_some() {}
-    // A closed channel means that the daemon is stopping.
-    let _ = messages.send(Message::Accounts(accounts(&settings))).await;
-    *collectors = Collectors::start(plans, messages, stop);
-    Ok(())
-}
-
-/// The running collectors of one configuration.
-struct Collectors {
-    tasks: JoinSet<()>,
-    stop: CancellationToken,
-}
-
-impl Collectors {
-    fn start(plans: Vec<Plan>, messages: &mpsc::Sender<Message>, stop: &CancellationToken) -> Self {
-        let stop = stop.child_token();
-        let mut tasks = JoinSet::new();
-        for plan in plans {
-            let (updates, inbox) = mpsc::channel(16);
-            tasks.spawn(forward(inbox, messages.clone()));
-            tasks.spawn(collect::run(plan, updates, stop.clone()));
-        }
-        Self { tasks, stop }
-    }
-}
-
-/// What each account's collectors need; fails before anything runs.
-fn plans(settings: &Settings, own: &Arc<Own>) -> Result<Vec<Plan>> {
-    let hosts = api::Hosts::default();
-    let plan = |account: &Account| {
-        let observer = Arc::new(OwnObserver::new(Arc::clone(own), account.name().clone()));
-        let client = api::Client::with_hosts(account.api.clone(), observer, hosts.clone())
-            .with_context(|| format!("preparing the client of account {}", account.name()))?;
-        let top_rung = account.alert.disconnect_days.iter().copied().max().unwrap_or(0);
-        Ok(Plan {
-            profile: Arc::clone(&account.profile),
-            client,
-            schedules: account.schedules.clone(),
-            horizon_days: account.horizon_days,
-            least_horizon_days: (top_rung + 7).min(account.horizon_days),
-            clock: clock::now,
-        })
-    };
-    settings.accounts.iter().map(plan).collect()
-}
-
-async fn forward(mut updates: mpsc::Receiver<Update>, messages: mpsc::Sender<Message>) {
-    while let Some(update) = updates.recv().await {
-        if messages.send(Message::Update(update)).await.is_err() {
-            return;
-        }
-    }
-}
-
-/// Who watches each account, and what its mails are made with.
+/// What the pipeline needs of a configuration's accounts.
 pub(super) fn accounts(settings: &Settings) -> Accounts {
     let watchers = settings.accounts.iter().map(|account| {
         let to = if settings.email.is_some() {
@@ -302,6 +242,11 @@ pub(super) fn accounts(settings: &Settings) -> Accounts {
         digest: settings.digest.clone(),
         metrics: settings.metrics.clone(),
     }
+}
+
+/// What pings `heartbeat.url`, where it is set.
+pub(super) fn heartbeat(settings: &Settings) -> Result<Option<Heartbeat>> {
+    settings.heartbeat_url.clone().map(Heartbeat::new).transpose().context("preparing the heartbeat")
 }
 
 /// Every address of this machine; none where it does not tell.

@@ -13,11 +13,14 @@ mod mailroom;
 mod observer;
 mod pipeline;
 mod provider;
+mod pulse;
 mod rehearse;
+mod reload;
 mod screen;
 mod sender;
 mod simulate;
 mod status;
+mod vigil;
 mod wake;
 
 use std::path::Path;
@@ -31,8 +34,9 @@ use crate::cli::{Cli, Command, Log, Run};
 use crate::config::{self, Environment, Settings};
 use crate::telemetry;
 use crate::terminal::Answer;
-use daemon::{ReadSettings, Start};
+use daemon::Start;
 use listen::Front;
+use reload::ReadSettings;
 
 /// Runs a command; 0 when all went well, 1 after telling what did not. Commands that answer a question have
 /// exit statuses of their own ([`Answer`]).
@@ -96,9 +100,6 @@ async fn run(run: Run) -> Result<()> {
     let settings = load(&file)?;
     for warning in &settings.warnings {
         tracing::warn!("{warning}");
-    }
-    if settings.heartbeat_url.is_some() {
-        tracing::warn!("heartbeat.url is set, but this release does not ping it yet");
     }
     let stop = CancellationToken::new();
     daemon::stop_at_signal(&stop)?;

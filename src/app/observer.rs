@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::pulse::Beat;
 use crate::api::{Code, Observer};
 use crate::metrics::Own;
 use crate::model::{AccountName, Group};
@@ -11,20 +12,23 @@ use crate::model::{AccountName, Group};
 pub(super) struct OwnObserver {
     own: Arc<Own>,
     account: AccountName,
+    beat: Beat,
 }
 
 impl OwnObserver {
-    pub(super) fn new(own: Arc<Own>, account: AccountName) -> Self {
-        Self { own, account }
+    pub(super) fn new(own: Arc<Own>, account: AccountName, beat: Beat) -> Self {
+        Self { own, account, beat }
     }
 }
 
 impl Observer for OwnObserver {
     fn request(&self, group: Group, code: Code, took: Duration) {
+        self.beat.now();
         self.own.request(&self.account, group, &code.to_string(), took);
     }
 
     fn throttled(&self, group: Group, waited: Duration) {
+        self.beat.now();
         self.own.throttled(&self.account, group, waited);
     }
 

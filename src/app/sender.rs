@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 use tokio_util::sync::CancellationToken;
 
 use super::board::{Board, lock};
+use super::pulse::Beat;
 use super::wake::Wake;
 use crate::failpoint;
 use crate::mail::transport::{SendError, Transport};
@@ -20,6 +21,7 @@ pub(super) struct Sender {
     pub(super) transport: Shared<Transport>,
     pub(super) board: Board,
     pub(super) wake: Arc<Wake>,
+    pub(super) beat: Beat,
     pub(super) clock: fn() -> DateTime<Utc>,
 }
 
@@ -49,6 +51,7 @@ impl Sender {
         let mut transport = self.transport.get();
         let mut clocks = Clocks::new((self.clock)());
         loop {
+            self.beat.now();
             if clocks.stepped_back((self.clock)()) {
                 let now = (self.clock)();
                 self.said(lock(&self.board.store).pull_in(now));
@@ -93,6 +96,7 @@ impl Sender {
         }
         self.said(expired.map(drop));
         while !stop.is_cancelled() {
+            self.beat.now();
             let claimed = tokio::task::block_in_place(|| lock(&self.board.store).claim((self.clock)()));
             let claim = match claimed {
                 Ok(Some(claim)) => claim,

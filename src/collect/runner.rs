@@ -28,6 +28,8 @@ pub struct Plan {
     /// Never asked for less: below it a rung of the ladder could be missed.
     pub least_horizon_days: u32,
     pub clock: fn() -> DateTime<Utc>,
+    /// Called whenever a collector's loop turns; at least once a minute while none polls.
+    pub awake: Arc<dyn Fn() + Send + Sync>,
 }
 
 /// Sleeps are cut to this, so that a clock that was set or a machine that slept is noticed.
@@ -140,6 +142,7 @@ async fn wait_for_tick(account: &Account, schedule: &Schedule) {
     };
     let due = tick + shift;
     loop {
+        (account.plan.awake)();
         let now = account.now();
         // A clock set back must not silence a collector.
         if now >= due || now < start {

@@ -66,6 +66,21 @@ pub struct Account {
     pub horizon_days: u32,
 }
 
+/// Polling.
+impl Account {
+    /// Would it be polled the same way? What is judged and who is mailed may differ.
+    pub fn is_polled_like(&self, other: &Self) -> bool {
+        let ticks = |account: &Self| -> Vec<(Collector, String)> {
+            account.schedules.iter().map(|(&collector, tick)| (collector, tick.to_string())).collect()
+        };
+        self.profile == other.profile
+            && self.api.is_same(&other.api)
+            && ticks(self) == ticks(other)
+            && self.horizon_days == other.horizon_days
+            && self.alert.disconnect_days == other.alert.disconnect_days
+    }
+}
+
 /// Reads and checks a configuration. Without a path there is the environment alone.
 ///
 /// # Errors

@@ -42,6 +42,9 @@ impl Secret {
     }
 }
 
+/// The id under which the unit loads a whole directory of secrets.
+const DIRECTORY_ID: &str = "hostwatch";
+
 impl Secrets {
     /// The secret of `key`. An account's own key comes first, then its systemd credential, then
     /// `[defaults]`; of the key and its `_file` on one level, one set by the environment comes first.
@@ -81,9 +84,12 @@ impl Secrets {
         }
     }
 
+    /// A credential by its own name, or as systemd names what it loads from a directory: with the
+    /// directory's id and an underscore before it.
     fn credential(&self, name: &str) -> Option<PathBuf> {
-        let path = self.credentials.as_ref()?.join(name);
-        path.symlink_metadata().is_ok().then_some(path)
+        let directory = self.credentials.as_ref()?;
+        let paths = [directory.join(name), directory.join(format!("{DIRECTORY_ID}_{name}"))];
+        paths.into_iter().find(|path| path.symlink_metadata().is_ok())
     }
 
     fn read(&mut self, path: &Path, view: &View<'_>, key: &str, findings: &mut Findings) -> Secret {

@@ -83,6 +83,15 @@ impl Page<'_> {
         words::amount(money.ceil_units(), &account.currency)
     }
 
+    /// How much longer the money would last.
+    fn days_more(&self, days: &i64) -> String {
+        match days {
+            0 => "under a day more".to_owned(),
+            1 => "1 day more".to_owned(),
+            days => format!("{days} days more"),
+        }
+    }
+
     fn is_nothing(&self, money: &Money) -> bool {
         *money == Money::ZERO
     }

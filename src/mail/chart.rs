@@ -100,7 +100,7 @@ impl Chart<'_> {
     fn steps(&self, frame: &Frame, now: Money, canvas: &mut Canvas) {
         let half = LINE / 2;
         let (mut x, mut y) = (0, frame.y(now));
-        for moment in &self.report.moments {
+        for moment in self.report.moments.iter() {
             let (to_x, to_y) = (frame.x(moment.at), frame.y(moment.balance));
             canvas.fill(x, y - half, to_x.saturating_sub(x) + half, LINE, BALANCE);
             let (top, bottom) = (y.min(to_y), y.max(to_y));

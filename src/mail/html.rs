@@ -79,7 +79,7 @@ impl Page<'_> {
 
     /// An amount or a span, which reads badly in two lines.
     fn is_short(&self, cell: &str) -> bool {
-        cell.chars().count() <= 12
+        cell.chars().count() <= 11
     }
 
     fn sections(&self) -> impl Iterator<Item = &Section> {

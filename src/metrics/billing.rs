@@ -56,7 +56,7 @@ fn orders(report: &Report, from: DateTime<Utc>, sink: &mut Sink<'_>) {
     });
     let mut sums = vec![Money::ZERO; report.orders.len()];
     let mut ahead = vec![false; report.orders.len()];
-    for moment in &report.moments {
+    for moment in report.moments.iter() {
         let Some(index) = moment.order.map(|index| index as usize).filter(|&index| index < sums.len()) else {
             continue;
         };

@@ -75,6 +75,9 @@ pub struct Own {
     notifications: IntCounterVec,
     outbox_messages: GaugeVec,
     outbox_oldest: GaugeVec,
+    store_usable: GaugeVec,
+    loop_last_run: GaugeVec,
+    heartbeat_at: GaugeVec,
     reload_ok: GaugeVec,
     reload_at: GaugeVec,
 }
@@ -102,6 +105,9 @@ impl Own {
             notifications: counters(&table::NOTIFICATIONS),
             outbox_messages: gauges(&table::OUTBOX_MESSAGES),
             outbox_oldest: gauges(&table::OUTBOX_OLDEST),
+            store_usable: gauges(&table::STORE_USABLE),
+            loop_last_run: gauges(&table::LOOP_LAST_RUN),
+            heartbeat_at: gauges(&table::HEARTBEAT_AT),
             reload_ok: gauges(&table::RELOAD_OK),
             reload_at: gauges(&table::RELOAD_AT),
         };
@@ -110,7 +116,7 @@ impl Own {
         for result in Notification::ALL {
             own.notifications.with_label_values(&[result.as_str()]);
         }
-        let all: [Box<dyn prometheus::core::Collector>; 19] = [
+        let all: [Box<dyn prometheus::core::Collector>; 22] = [
             Box::new(build_info),
             Box::new(own.collector_success.clone()),
             Box::new(own.collector_complete.clone()),
@@ -128,6 +134,9 @@ impl Own {
             Box::new(own.notifications.clone()),
             Box::new(own.outbox_messages.clone()),
             Box::new(own.outbox_oldest.clone()),
+            Box::new(own.store_usable.clone()),
+            Box::new(own.loop_last_run.clone()),
+            Box::new(own.heartbeat_at.clone()),
             Box::new(own.reload_ok.clone()),
             Box::new(own.reload_at.clone()),
         ];
@@ -278,6 +287,21 @@ impl Own {
         if let Some(oldest) = oldest {
             self.outbox_oldest.with_label_values::<&str>(&[]).set(seconds(oldest));
         }
+    }
+
+    /// Whether the store's file takes what is decided.
+    pub fn store_usable(&self, usable: bool) {
+        self.store_usable.with_label_values::<&str>(&[]).set(f64::from(u8::from(usable)));
+    }
+
+    /// A loop of the daemon last turned then.
+    pub fn loop_ran(&self, name: &str, at: DateTime<Utc>) {
+        self.loop_last_run.with_label_values(&[name]).set(seconds(at));
+    }
+
+    /// The heartbeat got through.
+    pub fn heartbeat(&self, at: DateTime<Utc>) {
+        self.heartbeat_at.with_label_values::<&str>(&[]).set(seconds(at));
     }
 
     /// The configuration was loaded, or was refused; the first load counts too.

@@ -166,6 +166,12 @@ families! {
         "Mails in the outbox, one a recipient, by state.";
     OUTBOX_OLDEST = "hostwatch_outbox_oldest_timestamp_seconds", Gauge, [], OWN,
         "When the oldest mail that waits was queued, in seconds since the Unix epoch, absent when none waits.";
+    STORE_USABLE = "hostwatch_store_usable", Gauge, [], OWN,
+        "Whether the store's file takes incidents and mails; 0 while they go on in memory.";
+    LOOP_LAST_RUN = "hostwatch_loop_last_run_timestamp_seconds", Gauge, ["loop"], OWN,
+        "When a loop of the daemon last turned: pipeline, sender, collectors (the account that waited longest).";
+    HEARTBEAT_AT = "hostwatch_heartbeat_last_success_timestamp_seconds", Gauge, [], OWN,
+        "When heartbeat.url was last pinged, absent before the first time.";
     RELOAD_OK = "hostwatch_config_last_reload_successful", Gauge, [], OWN,
         "Whether the last attempt to load the configuration succeeded (0 or 1).";
     RELOAD_AT = "hostwatch_config_last_reload_success_timestamp_seconds", Gauge, [], OWN,

@@ -6,6 +6,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use rust_decimal::Decimal;
 
 use super::ids::{OrderId, TariffId};
+use super::moments::Moments;
 use super::money::Money;
 use super::states::OrderState;
 
@@ -31,7 +32,7 @@ pub struct Report {
     /// As of `date`.
     pub expected_balance: Option<Money>,
     /// In the order of time.
-    pub moments: Vec<ChargeMoment>,
+    pub moments: Moments,
     /// The orders that the moments name, each once, by id.
     pub orders: Vec<Arc<Order>>,
     /// Moments that could not be decoded: the report is then no proof that all is well.
@@ -39,7 +40,7 @@ pub struct Report {
 }
 
 /// One charge to come.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ChargeMoment {
     pub at: DateTime<Utc>,
     pub amount: Money,

@@ -101,7 +101,7 @@ fn per_day(report: &Report, at: DateTime<Utc>) -> BTreeMap<OrderId, Money> {
 fn next_charges(report: &Report, at: DateTime<Utc>) -> BTreeMap<OrderId, (DateTime<Utc>, Money)> {
     let mut next = BTreeMap::new();
     for moment in report.moments.iter().filter(|moment| moment.at > at) {
-        if let Some(order) = report.order_of(moment) {
+        if let Some(order) = report.order_of(&moment) {
             next.entry(order.id).or_insert((moment.at, moment.amount));
         }
     }
@@ -121,15 +121,17 @@ mod tests {
 
     /// The same report a day later: its first charge is history.
     fn a_day_on(mut report: Report) -> Report {
-        report.moments.remove(0);
+        report.moments = report.moments.iter_from(1).collect();
         report
     }
 
     fn shifted(mut report: Report, by: &str) -> Report {
-        for moment in &mut report.moments {
-            moment.balance += money(by);
-            moment.positive = Some(moment.balance.is_positive());
-        }
+        report.moments.edit(|moments| {
+            for moment in moments {
+                moment.balance += money(by);
+                moment.positive = Some(moment.balance.is_positive());
+            }
+        });
         report
     }
 
@@ -159,9 +161,11 @@ mod tests {
     fn orders_new_gone_and_repriced() {
         let first = report("5000", "10", 90, Edd::Null);
         let mut second = first.clone();
-        for moment in second.moments.iter_mut().filter(|moment| moment.order == Some(0)) {
-            moment.amount = money("12");
-        }
+        second.moments.edit(|moments| {
+            for moment in moments.iter_mut().filter(|moment| moment.order == Some(0)) {
+                moment.amount = money("12");
+            }
+        });
         let now = t("2026-03-01T12:00:00");
         assert!(changes(&first, &second, now).contains(&Change::Repriced {
             order: OrderId::new(1),
@@ -169,7 +173,7 @@ mod tests {
             to: money("12"),
         }));
         let mut third = first.clone();
-        third.moments.retain(|moment| moment.order == Some(0));
+        third.moments.edit(|moments| moments.retain(|moment| moment.order == Some(0)));
         let gone = changes(&first, &third, now);
         assert_eq!(gone, [Change::Gone { order: OrderId::new(2), per_day: money("5") }]);
         let new = changes(&third, &first, now);

@@ -82,19 +82,15 @@ pub fn balance_now(report: &Report) -> Option<Money> {
 /// The balance after the last charge within `days` of `from`; `None` past the report's end.
 pub fn balance_in(report: &Report, from: DateTime<Utc>, days: u32) -> Option<Money> {
     let until = within(report, from, days)?;
-    let count = report.moments.partition_point(|moment| moment.at <= until);
-    match count.checked_sub(1) {
-        Some(last) => Some(report.moments[last].balance),
-        None => balance_now(report),
-    }
+    balance_after(report, until)
 }
 
 /// The least amount that keeps the balance above 0 through every charge within `days` of `from`;
 /// `None` past the report's end.
 pub fn top_up_required(report: &Report, from: DateTime<Utc>, days: u32) -> Option<Money> {
     let until = within(report, from, days)?;
-    let count = report.moments.partition_point(|moment| moment.at <= until);
-    let lowest = report.moments[..count].iter().map(|moment| moment.balance).min();
+    let count = report.moments.until(until);
+    let lowest = report.moments.iter().take(count).map(|moment| moment.balance).min();
     let lowest = lowest.or_else(|| balance_now(report))?;
     Some((Money::SMALLEST - lowest).max(Money::ZERO))
 }
@@ -153,16 +149,16 @@ pub fn all_clear(report: &Report, known: Option<DateTime<Utc>>) -> Result<(), Do
 
 /// The next charge after `from`, with all that falls on the same moment.
 pub fn next_charge(report: &Report, from: DateTime<Utc>) -> Option<NextCharge> {
-    let start = report.moments.partition_point(|moment| moment.at < from);
+    let start = report.moments.before(from);
     let at = report.moments.get(start)?.at;
-    let same = report.moments[start..].iter().take_while(|moment| moment.at == at);
+    let same = report.moments.iter_from(start).take_while(|moment| moment.at == at);
     Some(NextCharge { at, amount: same.map(|moment| moment.amount).sum() })
 }
 
 /// Every order with charges ahead, the dearest first.
 pub fn order_costs(report: &Report, from: DateTime<Utc>) -> Vec<OrderCost> {
     let mut sums = vec![Money::ZERO; report.orders.len()];
-    for moment in &report.moments {
+    for moment in report.moments.iter() {
         if let Some(sum) = moment.order.and_then(|index| sums.get_mut(index as usize)) {
             *sum += moment.amount;
         }
@@ -218,9 +214,9 @@ pub fn edd_disagreement(report: &Report) -> Option<Duration> {
 
 /// The first moment whose balance is not the one before less its amount, if there is one.
 pub fn does_not_add_up(report: &Report) -> Option<DateTime<Utc>> {
-    let pairs = report.moments.windows(2);
-    let broken = pairs.filter(|pair| pair[0].balance - pair[1].amount != pair[1].balance);
-    let broken = broken.map(|pair| pair[1].at).next();
+    let pairs = report.moments.iter().zip(report.moments.iter_from(1));
+    let broken = pairs.filter(|(before, moment)| before.balance - moment.amount != moment.balance);
+    let broken = broken.map(|(_, moment)| moment.at).next();
     broken.or_else(|| {
         let last = report.moments.last()?;
         let expected = report.expected_balance?;
@@ -233,9 +229,13 @@ pub fn foreseen_balance(report: &Report, at: DateTime<Utc>) -> Option<Money> {
     if report.date.is_some_and(|date| date < at) {
         return None;
     }
-    let count = report.moments.partition_point(|moment| moment.at <= at);
-    match count.checked_sub(1) {
-        Some(last) => Some(report.moments[last].balance),
+    balance_after(report, at)
+}
+
+/// After the last charge up to `at`.
+fn balance_after(report: &Report, at: DateTime<Utc>) -> Option<Money> {
+    match report.moments.until(at).checked_sub(1) {
+        Some(last) => report.moments.get(last).map(|moment| moment.balance),
         None => balance_now(report),
     }
 }
@@ -253,7 +253,7 @@ fn horizon_days(report: &Report, from: DateTime<Utc>) -> i64 {
 
 fn first_unpaid_without(report: &Report, order: u32) -> Option<DateTime<Utc>> {
     let mut saved = Money::ZERO;
-    for moment in &report.moments {
+    for moment in report.moments.iter() {
         if moment.order == Some(order) {
             saved += moment.amount;
         }
@@ -309,7 +309,7 @@ pub(crate) mod tests {
             edd,
             error: None,
             expected_balance: Some(left),
-            moments,
+            moments: moments.into(),
             orders: orders.collect(),
             moments_rejected: 0,
         }
@@ -354,8 +354,9 @@ pub(crate) mod tests {
         assert_eq!(all_clear(&negative, None), Err(Doubt::ExpectedBalance));
 
         let mut flagged = healthy.clone();
-        flagged.moments[3].positive = Some(false);
-        assert_eq!(all_clear(&flagged, None), Err(Doubt::Moment(flagged.moments[3].at)));
+        flagged.moments.edit(|moments| moments[3].positive = Some(false));
+        let at = flagged.moments.get(3).unwrap().at;
+        assert_eq!(all_clear(&flagged, None), Err(Doubt::Moment(at)));
 
         let mut broken = healthy.clone();
         broken.error = Some("no data".into());
@@ -379,9 +380,11 @@ pub(crate) mod tests {
     #[test]
     fn dear_orders_come_first_and_say_what_they_buy() {
         let mut report = report("25.50", "10.00", 90, Edd::Null);
-        for moment in report.moments.iter_mut().filter(|moment| moment.order == Some(1)) {
-            moment.amount = money("12.00");
-        }
+        report.moments.edit(|moments| {
+            for moment in moments.iter_mut().filter(|moment| moment.order == Some(1)) {
+                moment.amount = money("12.00");
+            }
+        });
         let costs = order_costs(&report, t("2026-03-01T12:00:00"));
         assert_eq!(costs[0].order, OrderId::new(2));
         assert_eq!(costs[0].charges, money("540"));
@@ -394,10 +397,10 @@ pub(crate) mod tests {
     #[test]
     fn reports_that_do_not_add_up_are_noticed() {
         let mut report = report("100", "10", 5, Edd::Null);
-        report.moments[2].balance = money("1");
-        assert_eq!(does_not_add_up(&report), Some(report.moments[2].at));
+        report.moments.edit(|moments| moments[2].balance = money("1"));
+        assert_eq!(does_not_add_up(&report), report.moments.get(2).map(|moment| moment.at));
         report.edd = Edd::At(t("2026-03-09T11:00:00"));
-        report.moments[4].balance = money("-1");
+        report.moments.edit(|moments| moments[4].balance = money("-1"));
         assert_eq!(edd_disagreement(&report), Some(Duration::days(3)));
     }
 }

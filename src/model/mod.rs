@@ -6,6 +6,7 @@ pub mod changes;
 pub mod forecast;
 pub mod home;
 pub mod ids;
+pub mod moments;
 pub mod money;
 pub mod pattern;
 pub mod pay_by;
@@ -20,6 +21,7 @@ pub use home::{Home, lives_on};
 pub use ids::{
     AccountName, ContainerId, CronJobId, DatabaseId, IpId, OrderId, SiteId, SshKeyId, TariffId, VmId,
 };
+pub use moments::Moments;
 pub use money::Money;
 pub use pay_by::PayBy;
 pub use resources::{Container, CronJob, Database, Ip, Resource, Site, SshKey, Vm, VmIp};

@@ -86,7 +86,7 @@ impl Group {
 }
 
 /// What does not change between polls of an account.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Profile {
     pub name: AccountName,
     /// Shown beside amounts; may be empty.

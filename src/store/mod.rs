@@ -9,6 +9,7 @@ mod incidents;
 mod outbox;
 mod overlays;
 mod refuge;
+mod retention;
 mod schema;
 mod tally;
 

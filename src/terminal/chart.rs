@@ -143,7 +143,7 @@ impl Chart<'_> {
     fn columns(&self, now: f64, end: DateTime<Utc>, columns: usize) -> Vec<f64> {
         let mut least: Vec<Option<f64>> = vec![None; columns];
         let mut after: Vec<Option<f64>> = vec![None; columns];
-        for moment in &self.report.moments {
+        for moment in self.report.moments.iter() {
             let Some(column) = Some(self.column(moment.at, end, columns)).filter(|&at| at < columns) else {
                 continue;
             };

@@ -51,7 +51,7 @@ impl Witness {
                     // Sites go with their container.
                     let left = |home: u64| rows.iter().any(|&(id, _)| id == home);
                     for id in SITES {
-                        if rows.is_empty() || self.homes.get(&id).is_some_and(|&home| !left(home)) {
+                        if rows.is_empty() || self.homes.get(&id).is_none_or(|&home| !left(home)) {
                             self.gone(&mut evidence, id);
                         }
                     }
@@ -103,6 +103,7 @@ impl Witness {
                 evidence.insert(Key::new(&name(), Kind::OrderSuspended, 7), order);
                 self.ended(&mut evidence, Collector::ExpectedBalance, None);
             }
+            Op::NoSites => self.ended(&mut evidence, Collector::Sites, None),
             Op::Fails(collector, kind) => self.ended(&mut evidence, *collector, Some(*kind)),
             Op::Wait(_) | Op::Restart(_) | Op::Clock(_) | Op::Smtp(_) | Op::Silence { .. } | Op::Ack => {}
         }
@@ -119,7 +120,7 @@ impl Witness {
     /// One listing is not every listing: the state is gone when no site was last seen in it.
     fn still_thaws(&self, evidence: &mut Evidence, complete: bool) {
         if complete && self.thawing.is_empty() {
-            evidence.insert(Key::new(&name(), Kind::UnknownState, "site:Thawing"), Sign::Good);
+            evidence.insert(Key::new(&name(), Kind::UnknownState, "site:Thawing"), Sign::Perhaps);
         }
     }
 

@@ -67,6 +67,13 @@ impl Life {
                 let read = Read::Sites(ContainerId::new(*home), Rows { rows, complete: *complete });
                 self.read(op, Collector::Sites, read, *ended);
             }
+            Op::NoSites => {
+                self.later(Duration::seconds(1));
+                let evidence = self.witness.look(op, self.now);
+                self.end(Collector::Sites, None, true);
+                let ended = Some(Collector::Sites);
+                self.step(&Input::Poll { account: name(), observed: Vec::new(), ended }, &evidence);
+            }
             Op::Report(bill) => {
                 let read = Read::ExpectedBalance(report(*bill, self.now));
                 self.read(op, Collector::ExpectedBalance, read, true);
@@ -249,7 +256,7 @@ fn report(bill: Bill, now: DateTime<Utc>) -> Report {
         edd,
         error: None,
         expected_balance: Some(left),
-        moments,
+        moments: moments.into(),
         orders: vec![Arc::new(order)],
         moments_rejected: 0,
     }

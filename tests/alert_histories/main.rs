@@ -47,6 +47,9 @@ impl Truth {
         ];
         let homes: Vec<usize> =
             (0..2).filter(|&k| self.containers.iter().any(|row| row.0 == CONTAINERS[k])).collect();
+        if homes.is_empty() {
+            ops.push(Op::NoSites);
+        }
         for (done, &k) in homes.iter().enumerate() {
             let ended = done + 1 == homes.len();
             ops.push(Op::Sites { home: CONTAINERS[k], rows: self.sites[k].clone(), complete: true, ended });

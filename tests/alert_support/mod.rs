@@ -98,8 +98,12 @@ impl World {
     }
 
     pub fn sites(&mut self, home: u64, rows: &[(u64, &str)]) {
+        self.sites_read(home, rows, true);
+    }
+
+    pub fn sites_read(&mut self, home: u64, rows: &[(u64, &str)], complete: bool) {
         let rows = rows.iter().map(|&(id, state)| site(id, home, state)).collect();
-        let read = Read::Sites(ContainerId::new(home), Rows { rows, complete: true });
+        let read = Read::Sites(ContainerId::new(home), Rows { rows, complete });
         self.read(Collector::Sites, read, false);
     }
 
@@ -281,7 +285,7 @@ pub fn report(balance: &str, edd: Edd) -> Report {
         edd,
         error: None,
         expected_balance: Some(left),
-        moments,
+        moments: moments.into(),
         orders: Vec::new(),
         moments_rejected: 0,
     }

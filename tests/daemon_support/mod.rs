@@ -270,8 +270,20 @@ path = "{1}/hostwatch.db"
 
     /// Starts it, again or for the first time.
     pub fn run(&mut self) {
-        let mut child = Process::new(env!("CARGO_BIN_EXE_hostwatch"))
-            .args(["run", "--web.listen-address=127.0.0.1:0", "--web.enable-lifecycle", "--config.file"])
+        self.run_with(&["--web.listen-address=127.0.0.1:0"]);
+    }
+
+    /// The same with flags that say where to listen.
+    pub fn run_with(&mut self, flags: &[&str]) {
+        let mut command = Process::new(env!("CARGO_BIN_EXE_hostwatch"));
+        command.arg("run").args(flags);
+        self.run_as(command);
+    }
+
+    /// The same by a command that only lacks the configuration.
+    pub fn run_as(&mut self, mut command: Process) {
+        let mut child = command
+            .args(["--web.enable-lifecycle", "--config.file"])
             .arg(self.config())
             .env_clear()
             .envs(self.environment.iter().cloned())

@@ -1,14 +1,20 @@
 //! A certificate authority of a test's own.
 //!
 //! Used with `#[path = "support/certificates.rs"] mod certificates;`.
-#![allow(clippy::unwrap_used, reason = "of tests; a panic fails them")]
+#![allow(clippy::unwrap_used, dead_code, reason = "of tests, each of which uses a part of it")]
 
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use rcgen::{BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 
-/// Signs servers' certificates.
+/// A certificate and its key; both have a `pem` form.
+pub struct Issued {
+    pub certificate: Certificate,
+    pub key: KeyPair,
+}
+
+/// Signs certificates.
 pub struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
@@ -27,6 +33,16 @@ impl Authority {
         self.issuer.pem()
     }
 
+    /// A certificate for these names and addresses, of a server or a client.
+    pub fn issue(&self, names: &[&str], change: impl FnOnce(&mut CertificateParams)) -> Issued {
+        let names = names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        let mut params = CertificateParams::new(names).unwrap();
+        change(&mut params);
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        Issued { certificate, key }
+    }
+
     /// A server with a certificate for these names and addresses.
     pub fn server(&self, names: &[&str]) -> Arc<rustls::ServerConfig> {
         self.server_with(names, |_| {})
@@ -38,11 +54,7 @@ impl Authority {
         names: &[&str],
         change: impl FnOnce(&mut CertificateParams),
     ) -> Arc<rustls::ServerConfig> {
-        let names = names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
-        let mut params = CertificateParams::new(names).unwrap();
-        change(&mut params);
-        let key = KeyPair::generate().unwrap();
-        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        let Issued { certificate, key } = self.issue(names, change);
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let config = rustls::ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()

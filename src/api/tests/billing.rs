@@ -82,7 +82,7 @@ fn a_report_is_read_exactly_with_its_moments_by_time_and_each_order_once() {
     let amounts: Vec<String> = report.moments.iter().map(|moment| moment.amount.to_string()).collect();
     assert_eq!(amounts, ["0.1", "0.2", "0.3"], "by time, and in the provider's order within one");
     assert_eq!(report.orders.iter().map(|order| order.id.get()).collect::<Vec<_>>(), [4, 9]);
-    let of = |place: usize| report.order_of(&report.moments[place]).unwrap();
+    let of = |place: usize| report.order_of(&report.moments.get(place).unwrap()).unwrap();
     assert_eq!((of(0).id.get(), of(1).id.get(), of(2).id.get()), (4, 9, 4));
     assert!(Arc::ptr_eq(of(0), of(2)), "one order, one object");
     let order = of(0);
@@ -170,7 +170,8 @@ fn a_moment_without_time_amount_or_balance_is_counted_as_rejected() {
     json["charge_moments"][2]["positive"] = json!("yes");
     let read = read(&json).unwrap();
     assert_eq!((read.moments.len(), read.moments_rejected), (2, 1));
-    assert_eq!((read.moments[0].order, read.moments[1].positive), (None, None));
+    let moment = |place| read.moments.get(place).unwrap();
+    assert_eq!((moment(0).order, moment(1).positive), (None, None));
     // Numbers are as exact as strings.
     let (read, _) = read_text(
         r#"{"edd": null, "expected_balance": 12345678901234567890.12, "charge_moments": [
@@ -178,7 +179,7 @@ fn a_moment_without_time_amount_or_balance_is_counted_as_rejected() {
     );
     let read = read.unwrap();
     assert_eq!(read.expected_balance, Some(money("12345678901234567890.12")));
-    let moment = &read.moments[0];
+    let moment = read.moments.first().unwrap();
     assert_eq!((moment.amount, moment.balance, moment.positive), (money("0.1"), money("-0.3"), Some(false)));
 }
 

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::board::Board;
 use super::mailroom::Mailroom;
+use super::pulse::Pulse;
 use super::wake::Wake;
 use crate::alert::{Engine, Input, Watcher};
 use crate::collect::Update;
@@ -58,6 +59,7 @@ pub(super) struct Pipeline {
     pub(super) page: Shared<Page>,
     /// Wakes the sender.
     pub(super) wake: Arc<Wake>,
+    pub(super) pulse: Arc<Pulse>,
     pub(super) clock: fn() -> DateTime<Utc>,
     pub(super) sites_encoded: SitesEncoded,
     pub(super) upkeep: Upkeep,

@@ -19,6 +19,8 @@ const DIGEST_AT_MOST_LATE: Duration = Duration::hours(24);
 /// A store that runs in memory looks at its file this often.
 const HOME_EVERY: Duration = Duration::seconds(10);
 
+const PRUNE_EVERY: Duration = Duration::days(1);
+
 /// What upkeep remembers.
 #[derive(Debug, Default)]
 pub(in crate::app) struct Upkeep {
@@ -39,6 +41,7 @@ pub(in crate::app) struct Upkeep {
     /// The watched VM that this machine is.
     home: Option<Home>,
     home_tried: Option<DateTime<Utc>>,
+    pruned: Option<DateTime<Utc>>,
 }
 
 impl Upkeep {
@@ -86,6 +89,7 @@ impl Upkeep {
 impl Pipeline {
     /// Looks at what somebody else may have written, and whether the summary is due.
     pub(super) fn look(&mut self) {
+        self.pulse.pipeline.now();
         let now = (self.clock)();
         if self.upkeep.home_tried.is_none_or(|tried| now - tried >= HOME_EVERY || now < tried) {
             self.upkeep.home_tried = Some(now);
@@ -118,7 +122,8 @@ impl Pipeline {
             }
             self.leave_file(error);
         }
-        self.store_said(noted.and_then(|()| self.board.show_outbox()));
+        let pruned = self.prune(now);
+        self.store_said(noted.and(pruned).and_then(|()| self.board.show_outbox()));
     }
 
     /// A daemon on one of the VMs that it watches goes dark with them, and then mails nobody.
@@ -137,6 +142,19 @@ impl Pipeline {
         }
         self.board.show_home(home.as_ref());
         self.upkeep.home = home;
+    }
+
+    /// Once a day.
+    fn prune(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
+        if self.upkeep.pruned.is_some_and(|last| now - last < PRUNE_EVERY && now >= last) {
+            return Ok(());
+        }
+        self.upkeep.pruned = Some(now);
+        let gone = lock(&self.board.store).prune(now)?;
+        if gone > 0 {
+            tracing::info!(rows = gone, "the store forgot what is past keeping");
+        }
+        Ok(())
     }
 
     fn look_at_store(&mut self) -> Result<(), StoreError> {
@@ -286,6 +304,7 @@ impl Pipeline {
 
     /// Says once that the store fails, and once that it works again.
     pub(super) fn store_said(&mut self, result: Result<(), StoreError>) {
+        self.board.set_keeps(result.is_ok() && !lock(&self.board.store).is_in_refuge());
         match result {
             Ok(()) if self.upkeep.failing => {
                 self.upkeep.failing = false;

@@ -1,0 +1,96 @@
+// What is wrong with the status page as the browser shows it: a list of sentences. Evaluated by .ci/page.
+(() => {
+  const wrong = [];
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const seen = (element) => element.getClientRects().length > 0 && getComputedStyle(element).visibility !== 'hidden';
+  const told = (element) => `<${element.tagName.toLowerCase()}> "${element.textContent.trim().slice(0, 40)}"`;
+
+  // Nothing of the provider became markup.
+  if (document.scripts.length) wrong.push('there is a script');
+  if (all('img, iframe, object, embed').length) wrong.push('there is an image, frame or object');
+  if (all('*').some((e) => [...e.attributes].some((a) => a.name.startsWith('on') || a.name === 'style')))
+    wrong.push('an element has a handler or a style of its own');
+  if (window.hacked) wrong.push('a name was carried out');
+
+  // Nothing is wider than the window; wide tables scroll within their own frame.
+  const wide = document.scrollingElement.scrollWidth;
+  if (wide > window.innerWidth) {
+    const guilty = all('body *').filter((e) => seen(e) && !e.closest('.scroll') && e.getBoundingClientRect().right > window.innerWidth + 0.5);
+    wrong.push(`the page is ${wide} wide in a window of ${window.innerWidth}: ${guilty.slice(-3).map(told)}`);
+  }
+  for (const e of all('.scroll')) if (e.scrollWidth > e.clientWidth && e.tabIndex < 0) wrong.push(`${told(e)} scrolls, but not by keyboard`);
+  // Text that is cut off at the edge of its box cannot be read.
+  for (const e of all('h1, h2, h3, p, dt, dd, li, a, td, th'))
+    if (seen(e) && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline' && !e.querySelector('.scroll'))
+      wrong.push(`${told(e)} is wider than its box`);
+
+  // Contrast, whatever the size.
+  const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+  const rgba = (colour) => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+    return [r, g, b, a / 255];
+  };
+  const over = (top, below) => [0, 1, 2].map((i) => top[i] * top[3] + below[i] * (1 - top[3])).concat(1);
+  const light = ([r, g, b]) => {
+    const [x, y, z] = [r, g, b].map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+  };
+  const ratio = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
+  const behind = (element) => {
+    const layers = [];
+    for (let e = element; e; e = e.parentElement) layers.push(rgba(getComputedStyle(e).backgroundColor));
+    return layers.reverse().reduce((below, top) => over(top, below), [255, 255, 255, 1]);
+  };
+  const touches = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+  let texts = 0;
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (!walker.currentNode.textContent.trim() || !seen(element)) continue;
+    texts += 1;
+    const style = getComputedStyle(element);
+    const svg = element.closest('svg');
+    const papers = [behind(svg ? svg.parentElement : element)];
+    if (svg) for (const rect of svg.querySelectorAll('rect'))
+      if (touches(rect.getBoundingClientRect(), element.getBoundingClientRect())) papers.push(over(rgba(getComputedStyle(rect).fill), papers[0]));
+    for (const paper of papers) {
+      const ink = over(rgba(svg ? style.fill : style.color), paper);
+      const found = ratio(ink, paper);
+      if (found < 4.5) wrong.push(`${told(element)} has a contrast of ${found.toFixed(2)}`);
+    }
+  }
+  if (texts < 30) wrong.push(`only ${texts} texts were found`);
+
+  // What a screen reader goes by.
+  if (!document.documentElement.lang) wrong.push('the language is not said');
+  if (all('h1').length !== 1 || all('main').length !== 1) wrong.push('not one h1 and one main');
+  let level = 0;
+  for (const heading of all('h1, h2, h3, h4')) {
+    const now = Number(heading.tagName[1]);
+    if (now > level + 1) wrong.push(`${told(heading)} skips a level`);
+    level = now;
+  }
+  for (const table of all('table')) {
+    const name = table.closest('[aria-labelledby], [aria-label]');
+    if (!name) wrong.push(`${told(table)} has no name`);
+    const columns = table.querySelectorAll('thead th[scope=col]').length;
+    if (!columns || columns !== table.tHead.rows[0].cells.length) wrong.push(`${told(table)} has no real column headers`);
+    for (const row of table.tBodies[0].rows) {
+      if (row.cells.length !== columns) wrong.push(`${told(row)} has ${row.cells.length} cells for ${columns} columns`);
+      if (!row.querySelector('th[scope=row]')) wrong.push(`${told(row)} has no row header`);
+    }
+  }
+  for (const label of all('[aria-labelledby]'))
+    if (!document.getElementById(label.getAttribute('aria-labelledby'))) wrong.push(`${told(label)} is labelled by nothing`);
+  for (const input of all('input:not([type=hidden])')) if (!input.labels.length) wrong.push(`${told(input)} has no label`);
+  for (const link of all('a[href^="#"]'))
+    if (!document.getElementById(link.getAttribute('href').slice(1))) wrong.push(`${told(link)} leads nowhere`);
+  const ids = all('[id]').map((e) => e.id);
+  for (const id of new Set(ids.filter((id, at) => ids.indexOf(id) !== at))) wrong.push(`the id ${id} is there twice`);
+  // Colour never stands alone: where it means something there is a sign or a word of it.
+  for (const tag of all('.tag, .states a, header .sign')) if (!/[✕?!✓…○●]/.test(tag.textContent)) wrong.push(`${told(tag)} has a colour and no sign`);
+  return wrong;
+})()

@@ -1,0 +1,55 @@
+//! The dead man's switch: one GET of an address that somebody else watches. Decides nothing.
+
+use std::time::Duration;
+
+use reqwest::{Client, ClientBuilder, Url, redirect};
+
+/// How long the other side may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The ping could not be sent, or was not taken. Never holds the address: its path is a password.
+#[derive(Debug, thiserror::Error)]
+pub enum HeartbeatError {
+    #[error("preparing the heartbeat: {0}")]
+    Setup(String),
+    #[error("the heartbeat did not get through: {0}")]
+    Unreachable(String),
+    #[error("the heartbeat was answered with {0}; is heartbeat.url right?")]
+    Refused(u16),
+}
+
+/// Pings one address.
+#[derive(Clone, Debug)]
+pub struct Heartbeat {
+    client: Client,
+    url: Url,
+}
+
+impl Heartbeat {
+    /// # Errors
+    /// Where no TLS can be set up.
+    pub fn new(url: Url) -> Result<Self, HeartbeatError> {
+        let client = ClientBuilder::new()
+            .timeout(PATIENCE)
+            .redirect(redirect::Policy::limited(3))
+            .user_agent(concat!("hostwatch/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| HeartbeatError::Setup(error.without_url().to_string()))?;
+        Ok(Self { client, url })
+    }
+
+    /// One ping.
+    ///
+    /// # Errors
+    /// When it was not answered with a 2xx in time.
+    pub async fn ping(&self) -> Result<(), HeartbeatError> {
+        let answer = self.client.get(self.url.clone()).send().await;
+        let answer = answer.map_err(|error| {
+            let error = error.without_url();
+            let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
+            HeartbeatError::Unreachable(format!("{error}{}", cause.unwrap_or_default()))
+        })?;
+        let status = answer.status();
+        if status.is_success() { Ok(()) } else { Err(HeartbeatError::Refused(status.as_u16())) }
+    }
+}
