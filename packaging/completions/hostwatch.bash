@@ -25,6 +25,9 @@ _hostwatch() {
             hostwatch,demo)
                 cmd="hostwatch__subcmd__demo"
                 ;;
+            hostwatch,doctor)
+                cmd="hostwatch__subcmd__doctor"
+                ;;
             hostwatch,forecast)
                 cmd="hostwatch__subcmd__forecast"
                 ;;
@@ -39,6 +42,9 @@ _hostwatch() {
                 ;;
             hostwatch,outbox)
                 cmd="hostwatch__subcmd__outbox"
+                ;;
+            hostwatch,rehearse)
+                cmd="hostwatch__subcmd__rehearse"
                 ;;
             hostwatch,run)
                 cmd="hostwatch__subcmd__run"
@@ -67,6 +73,9 @@ _hostwatch() {
             hostwatch__subcmd__help,demo)
                 cmd="hostwatch__subcmd__help__subcmd__demo"
                 ;;
+            hostwatch__subcmd__help,doctor)
+                cmd="hostwatch__subcmd__help__subcmd__doctor"
+                ;;
             hostwatch__subcmd__help,forecast)
                 cmd="hostwatch__subcmd__help__subcmd__forecast"
                 ;;
@@ -81,6 +90,9 @@ _hostwatch() {
                 ;;
             hostwatch__subcmd__help,outbox)
                 cmd="hostwatch__subcmd__help__subcmd__outbox"
+                ;;
+            hostwatch__subcmd__help,rehearse)
+                cmd="hostwatch__subcmd__help__subcmd__rehearse"
                 ;;
             hostwatch__subcmd__help,run)
                 cmd="hostwatch__subcmd__help__subcmd__run"
@@ -140,7 +152,7 @@ _hostwatch() {
 
     case "${cmd}" in
         hostwatch)
-            opts="-h -V --help --version run demo simulate status forecast check-config metrics test-email incidents ack silence outbox why help"
+            opts="-h -V --help --version run demo simulate status forecast rehearse doctor check-config metrics test-email incidents ack silence outbox why help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -235,6 +247,28 @@ _hostwatch() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        hostwatch__subcmd__doctor)
+            opts="-h --color --config.file --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --config.file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         hostwatch__subcmd__forecast)
             opts="-h --json --color --config.file --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -258,7 +292,7 @@ _hostwatch() {
             return 0
             ;;
         hostwatch__subcmd__help)
-            opts="run demo simulate status forecast check-config metrics test-email incidents ack silence outbox why help"
+            opts="run demo simulate status forecast rehearse doctor check-config metrics test-email incidents ack silence outbox why help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -300,6 +334,20 @@ _hostwatch() {
             return 0
             ;;
         hostwatch__subcmd__help__subcmd__demo)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hostwatch__subcmd__help__subcmd__doctor)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -414,6 +462,20 @@ _hostwatch() {
         hostwatch__subcmd__help__subcmd__outbox__subcmd__retry)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hostwatch__subcmd__help__subcmd__rehearse)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -672,6 +734,32 @@ _hostwatch() {
                 return 0
             fi
             case "${prev}" in
+                --config.file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hostwatch__subcmd__rehearse)
+            opts="-h --days --color --config.file --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --days)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 --config.file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
