@@ -49,10 +49,21 @@ async fn troubled() -> Status {
     book.end(Collector::Ips, ended(Some("reading the IP addresses: the provider answered 503")), read_at());
     let mut known = incident("warning", "VM \"web-2\" stuck in Restoring");
     known.acknowledged = true;
-    let incidents = vec![incident("critical", &format!("VM \"{HOSTILE}\" in error")), known];
+    let mut quiet = incident("warning", "Site \"shop.example.com\" in error");
+    quiet.silenced_until = Some(read_at() + chrono::Duration::hours(3));
+    let incidents = vec![incident("critical", &format!("VM \"{HOSTILE}\" in error")), known, quiet];
     let outbox = OutboxSummary { queued: 2, sending: 1, sent: 40, dead: 3, oldest: Some(read_at()) };
-    status(&[&book], Watch { incidents, outbox, mails: true, last_mail_at: Some(read_at()), lives_on: None })
-        .await
+    status(
+        &[&book],
+        Watch {
+            incidents,
+            outbox,
+            mails: true,
+            last_mail_at: Some(read_at()),
+            lives_on: Some("web-1".into()),
+        },
+    )
+    .await
 }
 
 fn text(status: &Status, width: usize) -> String {

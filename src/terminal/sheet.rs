@@ -232,7 +232,8 @@ impl Sheet {
 
     /// Rows of a word, what it is about, and paragraphs on it: the first says how it is, the next what to do.
     pub(super) fn findings(&mut self, rows: &[(&str, Tone, &str, Vec<&str>)]) {
-        let words = rows.iter().map(|row| text::width(row.0)).max().unwrap_or(0);
+        // As wide as the widest, so that sections line up.
+        let words = rows.iter().map(|row| text::width(row.0)).max().unwrap_or(0).max(4);
         let names: Vec<String> = rows.iter().map(|row| text::plain(row.2)).collect();
         let widest = names.iter().map(|name| text::width(name)).max().unwrap_or(0);
         let lead = 2 + words + 2 + widest + 2;

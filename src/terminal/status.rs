@@ -208,8 +208,10 @@ impl Status {
         };
         let zone = self.accounts.iter().find(|account| account.name == incident.account);
         let zone = zone.map_or(Tz::UTC, Account::zone);
-        let known = if incident.acknowledged { ", acknowledged" } else { "" };
-        sheet.item(2, sign, tone, format!("[{}{known}] {}", incident.severity, incident.title));
+        let known = if incident.acknowledged { ", acknowledged".to_owned() } else { String::new() };
+        let quiet = incident.silenced_until.map(|until| words::moment(until, zone, self.generated_at));
+        let quiet = quiet.map_or(known, |until| format!(", silenced until {until}"));
+        sheet.item(2, sign, tone, format!("[{}{quiet}] {}", incident.severity, incident.title));
         let since = words::moment(incident.since, zone, self.generated_at);
         sheet.text(4, format!("{}, since {since}", incident.state), Tone::Plain);
         sheet.text(4, &incident.reason, Tone::Faint);
@@ -300,6 +302,11 @@ impl Status {
 
     fn mails(&self, sheet: &mut Sheet) {
         sheet.heading("Mails");
+        if let Some(vm) = &self.mails.lives_on {
+            let text =
+                format!("This daemon runs on what it watches, {vm}: cut off with it, it mails nobody.");
+            sheet.item(2, "!", Tone::Warn, text);
+        }
         let Some(outbox) = &self.mails.outbox else {
             sheet.text(2, "off: no [email] is configured", Tone::Plain);
             return;

@@ -87,7 +87,7 @@ impl Load {
 /// One check for each limit that is used.
 pub(super) fn checks(account: &Account, counted: Counted) -> Vec<Check> {
     let limits = &account.api.limits;
-    let mut loads = vec![
+    let mut loads = [
         Load { key: "vm_list_per_minute", allowed: limits.vm_list_per_minute, sweeps: Vec::new() },
         Load { key: "vm_other_per_minute", allowed: limits.vm_other_per_minute, sweeps: Vec::new() },
         Load { key: "hosting_per_minute", allowed: limits.hosting_per_minute, sweeps: Vec::new() },

@@ -116,6 +116,7 @@ pub(super) struct Incident {
     pub(super) since: DateTime<Utc>,
     pub(super) reason: String,
     pub(super) acknowledged: bool,
+    pub(super) silenced_until: Option<DateTime<Utc>>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -147,6 +148,7 @@ pub(super) struct Resource {
 pub(super) struct Mails {
     pub(super) outbox: Option<Outbox>,
     pub(super) last_mail_at: Option<DateTime<Utc>>,
+    pub(super) lives_on: Option<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
