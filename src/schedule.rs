@@ -64,7 +64,8 @@ impl Schedule {
         }
     }
 
-    /// The longest time between two ticks (an hour more where the clock goes back).
+    /// The longest time between two ticks (an hour more where the clock goes back, twice as long where a
+    /// tick falls into an hour that is skipped).
     pub fn longest_gap(&self) -> Duration {
         self.gaps().1
     }

@@ -76,13 +76,13 @@ fn outgoing(rendered: Rendered, notice: &Notice) -> Outgoing {
     let lane = if notice.form == Form::Disconnect { Lane::Disconnect } else { Lane::Normal };
     let told = notice.items.iter().map(|item| (item.key.clone(), item.event.clone())).collect();
     let mut event_keys: Vec<String> = notice.items.iter().map(|item| item.event_key()).collect();
-    match &notice.form {
-        Form::Started(_) if event_keys.is_empty() => event_keys.push("started".to_owned()),
-        Form::Digest(digest) if event_keys.is_empty() => {
+    if event_keys.is_empty() {
+        if let Form::Digest(digest) = &notice.form {
             let date = Event::Digest(digest.date);
             event_keys.extend(notice.accounts.iter().map(|account| format!("{account}/digest#{date}")));
+        } else {
+            event_keys.push("started".to_owned());
         }
-        _ => {}
     }
     Outgoing {
         message_id: rendered.message_id,

@@ -1,5 +1,5 @@
 //! The real binary against the simulated provider and a scripted mail server.
-#![allow(dead_code, clippy::unwrap_used)] // each test uses its part
+#![allow(dead_code, clippy::unwrap_used, clippy::print_stderr)] // each test uses its part
 
 pub mod ledger;
 #[path = "../support/smtp.rs"]
