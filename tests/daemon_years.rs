@@ -113,7 +113,9 @@ fn a_reload_leaves_alone_what_did_not_change() {
     let vm_polls = || {
         let page = daemon.page();
         let line = page.lines().find(|line| {
-            line.starts_with("hostwatch_collector_polls_total{account=\"main\",collector=\"vms\",result=\"success\"}")
+            line.starts_with(
+                "hostwatch_collector_polls_total{account=\"main\",collector=\"vms\",result=\"success\"}",
+            )
         });
         line.unwrap().rsplit(' ').next().unwrap().to_owned()
     };
