@@ -60,7 +60,7 @@ def incidents(severity):
 
 
 BROKEN_NOW = known(counted(f'=~"{VM_BAD}"', f'=~"{BOX_BAD}"', f'=~"{SITE_BAD}"'))
-NOT_READ = (f"count({one('hostwatch_collector_success')} == 0 "
+NOT_READ = (f"count({one('hostwatch_collector_complete')} == 0 "
             f"or time() - {one('hostwatch_collector_last_success_timestamp_seconds', f', {STATES}')} > 3600) {OR_ZERO}")
 
 CUT_OFF = ("From the provider's forecast; red from the last day on which a payment arrives (4), orange from 14, blue "
@@ -89,8 +89,8 @@ def overview():
                    "that are disabled (once container_states names the provider's codes).",
                    [query(BROKEN_NOW)], thresholds=GREEN_TO_RED, links=[to_resources]),
               16, 0, 4, 4),
-        place(stat("Not read", "Collectors whose last poll failed, or whose reading of states or balance is older than an "
-                   "hour. What they watch may be otherwise than shown.",
+        place(stat("Not read", "Collectors whose last poll failed or showed a part only, or whose reading of states or "
+                   "balance is older than an hour. What they watch may be otherwise than shown.",
                    [query(NOT_READ)], thresholds=GREEN_TO_ORANGE, links=[to_self]),
               20, 0, 4, 4),
         place(table("Accounts", "What to pay, and by when. Amounts are in the currency of the account. An empty date: no "
@@ -171,16 +171,19 @@ def billing():
                           query(f"max by (account) (hosting_billing_expected_balance{{{A}}})", "{{account}} at the end of the report")],
                          unit="locale", thresholds=[("red", None), ("transparent", 0)], steps=True, floor=None),
               0, 4, 16, 9),
-        place(table("What comes next", "The next charge, all orders of that moment together, and how far the report looks.",
+        place(table("What comes next", "The next charge, all orders of that moment together; when the account is cut off, and when by "
+                    "its charges the balance is used up; how far the report looks.",
                     [query(f"min by (account) (hosting_billing_next_charge_timestamp_seconds{{{A}}}) * 1000"),
                      query(f"max by (account) (hosting_billing_next_charge_amount{{{A}}})"),
                      query(f"min by (account) (hosting_billing_disconnect_timestamp_seconds{{{A}}}) * 1000"),
+                     query(f"min by (account) (hosting_billing_disconnect_computed_timestamp_seconds{{{A}}}) * 1000"),
                      query(f"max by (account) (hosting_billing_horizon_timestamp_seconds{{{A}}}) * 1000"),
                      query(f"max by (account, currency, time_zone) (hosting_account_info{{{A}}})")],
                     {"account": "Account", "Value #A": "Next charge", "Value #B": "Amount", "Value #C": "Cut off",
-                     "Value #D": "Report ends", "currency": "Currency", "time_zone": "Time zone", "Value #E": None},
+                     "Value #D": "Used up", "Value #E": "Report ends", "currency": "Currency", "time_zone": "Time zone",
+                     "Value #F": None},
                     fields={"Next charge": ("dateTimeAsIso", None, None), "Amount": ("locale", 2, None),
-                            "Cut off": ("dateTimeAsIso", None, None), "Report ends": ("dateTimeAsIso", None, None)},
+                            "Cut off": ("dateTimeAsIso", None, None), "Used up": ("dateTimeAsIso", None, None), "Report ends": ("dateTimeAsIso", None, None)},
                     links={"Account": [link("Status page", PAGE + "?account=${__value.raw}#billing")]}),
               16, 4, 8, 9),
         place(timeseries("Until cut-off", "Days until each account is cut off; a payment lifts the line. " + CUT_OFF + NEEDS,
@@ -307,21 +310,28 @@ def itself():
     ai = f"{A}, {i}"
     panels = [
         place(stat("Version", "The version that runs, on each instance.",
-                   [query(f"max by (version, instance) (hostwatch_build_info{{{i}}})", "{{version}}")], name=True), 0, 0, 4, 4),
+                   [query(f"max by (version, instance) (hostwatch_build_info{{{i}}})", "{{version}}")], name=True), 0, 0, 3, 4),
         place(stat("Scraped", "Whether Prometheus reaches the daemon. Without it everything else stands still.",
                    [query(f"min(up and on (job, instance) last_over_time(hostwatch_build_info{{{i}}}[1d]))")],
-                   mappings={"0": ("no", "red"), "1": ("yes", "green")}), 4, 0, 4, 4),
+                   mappings={"0": ("no", "red"), "1": ("yes", "green")}), 3, 0, 3, 4),
         place(stat("Running for", "Since its start.", [query(f"min(time() - (process_start_time_seconds {own}))")], unit="s",
-                   decimals=0), 8, 0, 4, 4),
+                   decimals=0), 6, 0, 3, 4),
         place(stat("Configuration", "Whether the last reload was taken over. Refused: the old one stays in force; hostwatch "
                    "check-config says why.",
                    [query(f"min(hostwatch_config_last_reload_successful{{{i}}})")],
-                   mappings={"0": ("refused", "orange"), "1": ("in force", "green")}), 12, 0, 4, 4),
+                   mappings={"0": ("refused", "orange"), "1": ("in force", "green")}), 9, 0, 3, 4),
         place(stat("Loaded", "When the configuration in force was loaded.",
                    [query(f"max(hostwatch_config_last_reload_success_timestamp_seconds{{{i}}}) * 1000")], unit="dateTimeFromNow"),
-              16, 0, 4, 4),
+              12, 0, 3, 4),
+        place(stat("Store", "Whether incidents and mails are kept. In memory only: they are lost if the daemon ends.",
+                   [query(f"min(hostwatch_store_usable{{{i}}})")],
+                   mappings={"0": ("in memory only", "red"), "1": ("on disk", "green")}), 15, 0, 3, 4),
+        place(stat("Heartbeat", "Since the last ping of heartbeat.url. Off: none is configured, or none got through yet. "
+                   "HostwatchHeartbeatFailing tells past a quarter of an hour.",
+                   [query(f"max(time() - hostwatch_heartbeat_last_success_timestamp_seconds{{{i}}})")], unit="s", decimals=0,
+                   thresholds=[("green", None), ("orange", 900)], none="off"), 18, 0, 3, 4),
         place(stat("Collectors failing", "Those whose last poll failed. HostwatchCollectorFailing tells after 20 minutes.",
-                   [query(f"count(hostwatch_collector_success{{{ai}}} == 0) {OR_ZERO}")], thresholds=GREEN_TO_ORANGE), 20, 0, 4, 4),
+                   [query(f"count(hostwatch_collector_success{{{ai}}} == 0) {OR_ZERO}")], thresholds=GREEN_TO_ORANGE), 21, 0, 3, 4),
         place(timeline("Polls", "Whether each collector's last poll succeeded, and showed every row.",
                        [query(f"min by (account, collector) (hostwatch_collector_success{{{ai}}} + "
                               f"hostwatch_collector_complete{{{ai}}})", "{{account}} {{collector}}")],
@@ -337,11 +347,13 @@ def itself():
                          [query(f"sum by (result) (rate(hostwatch_collector_polls_total{{{ai}}}[$__rate_interval]))", "{{result}}")],
                          unit="ops", colours=[("failure", "red"), ("partial", "orange"), ("success", "green")]), 8, 13, 8, 8),
         place(timeseries("Not understood", "Records without an id or a state, and values that the provider's documentation does "
-                         "not list or that are of another type than it says, by field.",
+                         "not list or that are of another type than it says, by field; reports that do not add up.",
                          [query(f"sum by (collector) (increase(hostwatch_records_rejected_total{{{ai}}}[$__rate_interval]))",
                                 "records of {{collector}}"),
                           query(f"sum by (field) (increase(hostwatch_unknown_values_total{{{ai}}}[$__rate_interval]))",
-                                "values of {{field}}")], decimals=0), 16, 13, 8, 8),
+                                "values of {{field}}"),
+                          query(f"sum by (account) (increase(hostwatch_reports_inconsistent_total{{{ai}}}[$__rate_interval]))",
+                                "reports of {{account}} that do not add up")], decimals=0), 16, 13, 8, 8),
         place(timeseries("Requests to the provider", "By endpoint group and status code, or what happened in its place.",
                          [query(f"sum by (group, code) (rate(hostwatch_api_requests_total{{{ai}}}[$__rate_interval]))",
                                 "{{group}} {{code}}")], unit="reqps"), 0, 21, 6, 8),
@@ -369,15 +381,14 @@ def itself():
                          thresholds=[("green", None), ("red", 1800)]), 12, 29, 6, 8),
         place(timeseries("Incidents", "Those that are not over, by state. Pending and watching ones were not told.",
                          [query(f"sum by (state) (hostwatch_incidents{{{ai}}})", "{{state}}")], steps=True, decimals=0), 18, 29, 6, 8),
-        place(timeseries("Memory", "Resident, and the address space.",
-                         [query(f"process_resident_memory_bytes {own}", "{{instance}} resident"),
-                          query(f"process_virtual_memory_bytes {own}", "{{instance}} virtual")], unit="bytes"), 0, 37, 6, 8),
-        place(timeseries("CPU", "Seconds a second, user and system.",
-                         [query(f"rate(process_cpu_seconds_total[$__rate_interval]) {own}", "{{instance}}")], unit="percentunit"),
-              6, 37, 6, 8),
-        place(timeseries("File descriptors and threads", "Open descriptors beside their limit, and threads.",
-                         [query(f"process_open_fds {own}", "{{instance}} open"), query(f"process_max_fds {own}", "{{instance}} limit"),
-                          query(f"process_threads {own}", "{{instance}} threads")], decimals=0, log=True), 12, 37, 6, 8),
+        place(timeseries("Loops", "Since when each part of the daemon last turned. HostwatchLoopStuck tells past 20 minutes; "
+                         "systemd's watchdog starts the daemon anew before.",
+                         [query(f"time() - hostwatch_loop_last_run_timestamp_seconds{{{i}}}", "{{instance}} {{loop}}")], unit="s",
+                         thresholds=[("green", None), ("red", 1200)]), 0, 37, 8, 8),
+        place(timeseries("Series left out", "What max_series_per_collector leaves out of the metrics, whole resources at a time. "
+                         "Mails and status page know them all.",
+                         [query(f"max by (account, collector) (hostwatch_series_dropped{{{ai}}})", "{{account}} {{collector}}")],
+                         steps=True, decimals=0), 8, 37, 8, 8),
         place(text("Where to look", "Where the log, the outbox and the explanations are.",
                    "- **Collector failing**: *Requests to the provider* shows what it answers; the reason is on the "
                    f"[status page]({PAGE}#freshness).\n"
@@ -385,7 +396,16 @@ def itself():
                    "- **Reload refused**: `hostwatch check-config`.\n"
                    "- What each alert means: "
                    "[docs/alerts.md](https://github.com/hostwatch/hostwatch/blob/main/docs/alerts.md#from-prometheus-about-hostwatch-itself)."),
-              18, 37, 6, 8),
+              16, 37, 8, 8),
+        place(timeseries("Memory", "Resident, and the address space.",
+                         [query(f"process_resident_memory_bytes {own}", "{{instance}} resident"),
+                          query(f"process_virtual_memory_bytes {own}", "{{instance}} virtual")], unit="bytes"), 0, 45, 8, 8),
+        place(timeseries("CPU", "Seconds a second, user and system.",
+                         [query(f"rate(process_cpu_seconds_total[$__rate_interval]) {own}", "{{instance}}")], unit="percentunit"),
+              8, 45, 8, 8),
+        place(timeseries("File descriptors and threads", "Open descriptors beside their limit, and threads.",
+                         [query(f"process_open_fds {own}", "{{instance}} open"), query(f"process_max_fds {own}", "{{instance}} limit"),
+                          query(f"process_threads {own}", "{{instance}} threads")], decimals=0, log=True), 16, 45, 8, 8),
     ]
     return dashboard("self", "hostwatch itself", "Whether what the others show can be trusted: polls, requests, mails, the "
                      "process.", panels, "now-6h", instance=True)

@@ -49,6 +49,10 @@ pub enum Command {
     Status(Status),
     /// Show what the provider's reports say of the balance to come; exit 0 fine, 1 a cut-off is near, 3 not known
     Forecast(Forecast),
+    /// Show the mails to come if nobody pays, as the real rules would send them; sends nothing. Exit 0, 1 nobody would be told of a cut-off, 3 not known
+    Rehearse(Rehearse),
+    /// Try everything the daemon needs, live: provider, mail server, store; exit 0, or 1 if anything needed fails. Sends nothing
+    Doctor(Doctor),
     /// Check the configuration; exit 0, or 1 with every error, its file, key and remedy
     CheckConfig(CheckConfig),
     /// Print the reference of every metric: name, type, help, labels
@@ -96,16 +100,6 @@ pub struct Simulate {
     pub log: Log,
 }
 
-/// `check-config`
-#[derive(Debug, Args)]
-pub struct CheckConfig {
-    #[command(flatten)]
-    pub config: Config,
-    /// Check this web configuration too
-    #[arg(long = "web.config.file", value_name = "FILE")]
-    pub web_config_file: Option<PathBuf>,
-}
-
 /// `status`
 #[derive(Debug, Args)]
 pub struct Status {
@@ -133,6 +127,37 @@ pub struct Forecast {
     pub screen: Screen,
     #[command(flatten)]
     pub config: Config,
+}
+
+/// `rehearse`
+#[derive(Debug, Args)]
+pub struct Rehearse {
+    /// Suppose that the money of every account lasts so many days
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=700))]
+    pub days: Option<u32>,
+    #[command(flatten)]
+    pub screen: Screen,
+    #[command(flatten)]
+    pub config: Config,
+}
+
+/// `doctor`
+#[derive(Debug, Args)]
+pub struct Doctor {
+    #[command(flatten)]
+    pub screen: Screen,
+    #[command(flatten)]
+    pub config: Config,
+}
+
+/// `check-config`
+#[derive(Debug, Args)]
+pub struct CheckConfig {
+    #[command(flatten)]
+    pub config: Config,
+    /// Check this web configuration too
+    #[arg(long = "web.config.file", value_name = "FILE")]
+    pub web_config_file: Option<PathBuf>,
 }
 
 /// `why`
@@ -422,8 +447,9 @@ mod tests {
 
     #[test]
     fn usage_errors_exit_with_2() {
-        let table: [&[&str]; 18] = [
+        let table: [&[&str]; 19] = [
             &[],
+            &["rehearse", "--days=-1"],
             &["status", "--url=ftp://x"],
             &["status", "--color=loud"],
             &["fly"],

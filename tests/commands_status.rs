@@ -34,6 +34,12 @@ fn beside_a_daemon() {
     };
 
     until("all fine", || status(&[], &[]).0 == 0);
+    let (code, socket, _) = daemon.command(&["status"]);
+    assert_eq!(
+        (code, socket.lines().next()),
+        (0, status(&[], &[]).1.lines().next()),
+        "the socket says the same"
+    );
     let (_, text, error) = status(&[], &[]);
     assert!(text.starts_with("✓ All 11 resources fine · paid until "), "{text}");
     assert!(text.contains("  VMs         4 active\n"), "{text}");

@@ -77,8 +77,10 @@ fn a_held_queue_is_tried_at_once_when_somebody_asks() {
     smtp.on(Stage::Mail, Act::reply("550 5.7.1 who are you"));
     let daemon = Daemon::start(&provider, smtp.address);
     daemon.log.wait("the mail server cannot be used");
-    let list = ok(&daemon, &["outbox", "list"]);
-    assert!(list.contains("queued") && list.contains("who are you"), "{list}");
+    until("it waits", || {
+        let list = ok(&daemon, &["outbox", "list"]);
+        list.contains("queued") && list.contains("who are you")
+    });
     smtp.forget_rules();
     // The queue is held for five minutes after such a refusal.
     assert!(ok(&daemon, &["outbox", "retry", "all"]).contains("1 mail will be tried again now"));

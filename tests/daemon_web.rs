@@ -12,8 +12,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -115,10 +116,16 @@ fn tls_and_passwords_from_a_file_that_changes() {
     });
     let line = daemon.log.wait("not taken over");
     assert!(line.contains("unknown key") && line.contains("basic_auth_users"), "{line}");
+    // Looked at again and again.
+    let told = Instant::now();
+    until("some more looks", || {
+        assert_eq!(status(get("/", Some("bob:hunter-three"))), Some(200));
+        told.elapsed() > Duration::from_millis(2500)
+    });
+    assert_eq!(daemon.log.count("not taken over"), 1);
     write_users(&path, &[("bob", "hunter-four")]);
     until("bob's new password is in force", || status(get("/", Some("bob:hunter-four"))) == Some(200));
     assert_eq!(status(get("/", Some("bob:hunter-three"))), Some(401));
-    assert_eq!(daemon.log.count("not taken over"), 1);
 
     // A renewed certificate.
     let renewed = Authority::new("renewed");
@@ -133,11 +140,29 @@ fn tls_and_passwords_from_a_file_that_changes() {
     }
 }
 
-/// The output of a command that must fail at once.
+/// What a command that must fail at once says.
 fn refused(daemon: &Daemon, command: &mut Command) -> String {
-    let output = command.env_clear().current_dir(daemon.directory.path()).output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    String::from_utf8(output.stderr).unwrap()
+    let command = command.env_clear().current_dir(daemon.directory.path()).stderr(Stdio::piped());
+    let mut child = Kept(command.spawn().unwrap());
+    let mut code = None;
+    until("it ends by itself", || {
+        code = child.0.try_wait().unwrap();
+        code.is_some()
+    });
+    assert_eq!(code.unwrap().code(), Some(1));
+    let mut said = String::new();
+    child.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    said
+}
+
+/// A process that does not outlive the test.
+struct Kept(Child);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 #[test]

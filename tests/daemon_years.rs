@@ -58,7 +58,7 @@ fn the_heartbeat_beats_while_polls_and_mails_go_through_and_not_otherwise() {
 
     // Stale polls: the last ping is past, and no other comes.
     daemon.stop();
-    provider.fault(FaultKind::Status(500), "/api/cvds", &[]);
+    provider.fault(FaultKind::Status, "vm", &[]);
     while pings.try_recv().is_ok() {}
     daemon.run();
     let why = daemon.log.wait("no heartbeat");

@@ -130,7 +130,7 @@ impl Client<'_> {
         Ok((Answer { status, head: String::new(), body: Vec::new() }, version))
     }
 
-    async fn is_let_in(self, server: &Server) -> bool {
+    async fn enters(self, server: &Server) -> bool {
         self.ask(server).await.is_ok_and(|(answer, _)| answer.status == 200)
     }
 }
@@ -168,7 +168,7 @@ async fn versions_are_those_that_are_allowed() {
         let server = place.serve(tls, "").await;
         let mut got = [false, false];
         for (index, versions) in [ONLY_12, ONLY_13].into_iter().enumerate() {
-            got[index] = Client { versions, ..place.client() }.is_let_in(&server).await;
+            got[index] = Client { versions, ..place.client() }.enters(&server).await;
         }
         assert_eq!(got, want, "{tls}");
     }
@@ -182,9 +182,9 @@ async fn suites_and_curves_are_those_that_are_listed() {
                curve_preferences: [CurveP256], prefer_server_cipher_suites: false";
     let server = place.serve(tls, "").await;
     let with = |suite| Client { versions: ONLY_12, suite: Some(suite), ..place.client() };
-    assert!(with(CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384).is_let_in(&server).await);
-    assert!(!with(CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256).is_let_in(&server).await);
-    assert!(Client { versions: ONLY_13, ..place.client() }.is_let_in(&server).await, "TLS 1.3 is as it was");
+    assert!(with(CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384).enters(&server).await);
+    assert!(!with(CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256).enters(&server).await);
+    assert!(Client { versions: ONLY_13, ..place.client() }.enters(&server).await, "TLS 1.3 is as it was");
     let stream = place.client().connect(&server).await.unwrap();
     let group = stream.get_ref().1.negotiated_key_exchange_group().unwrap().name();
     assert_eq!(group, rustls::NamedGroup::secp256r1);
@@ -211,9 +211,9 @@ async fn client_certificates_as_their_type_says() {
             let ours = place.clients.issue(&["prometheus"], |_| {});
             let strange = strangers.issue(&["prometheus"], |_| {});
             let got = [
-                with(None).is_let_in(&server).await,
-                with(Some(ours)).is_let_in(&server).await,
-                with(Some(strange)).is_let_in(&server).await,
+                with(None).enters(&server).await,
+                with(Some(ours)).enters(&server).await,
+                with(Some(strange)).enters(&server).await,
             ];
             assert_eq!(got, want, "{kind} {versions:?}");
         }
@@ -229,7 +229,7 @@ async fn a_client_must_have_one_of_the_names() {
     let server = place.serve(&format!("{tls}, client_allowed_sans: {names}"), "").await;
     let with = async |names: &[&str], more: Option<SanType>| {
         let identity = place.clients.issue(names, |params| params.subject_alt_names.extend(more));
-        Client { identity: Some(identity), ..place.client() }.is_let_in(&server).await
+        Client { identity: Some(identity), ..place.client() }.enters(&server).await
     };
     for allowed in ["prometheus.example.com", "192.0.2.7", "2001:db8::7"] {
         assert!(with(&["other.example.com", allowed], None).await, "{allowed}");
@@ -263,13 +263,12 @@ async fn certificates_and_clients_are_read_anew() {
     place.write("clients.crt", &others.pem());
     let theirs = || Some(others.issue(&["prometheus"], |_| {}));
     let seen = async {
-        while !(Client { authority: &renewed, identity: theirs(), ..place.client() }).is_let_in(&server).await
-        {
+        while !(Client { authority: &renewed, identity: theirs(), ..place.client() }).enters(&server).await {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
     timeout(LONG, seen).await.expect("the new certificates are in force");
-    assert!(!Client { authority: &renewed, identity: ours(), ..place.client() }.is_let_in(&server).await);
+    assert!(!Client { authority: &renewed, identity: ours(), ..place.client() }.enters(&server).await);
     assert!(
         !health().await.is_ok_and(|answer| answer.contains("200 OK")),
         "who came in before has to come anew"
@@ -280,7 +279,7 @@ async fn certificates_and_clients_are_read_anew() {
         place.write("web.yml", text);
         tokio::time::sleep(Duration::from_millis(1100)).await;
         let client = Client { authority: &renewed, identity: theirs(), ..place.client() };
-        assert!(client.is_let_in(&server).await, "{text}");
+        assert!(client.enters(&server).await, "{text}");
     }
 }
 
@@ -370,5 +369,26 @@ fn what_is_allowed_and_unwise_is_noted() {
     ];
     for (tls, notes) in table {
         assert_eq!(place.read(tls).unwrap().notes().len(), notes, "{tls}");
+    }
+}
+
+/// config/web.yml, once its examples are no comments any more.
+#[test]
+fn the_example_is_valid() {
+    let place = Place::new();
+    let example = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/config/web.yml")).unwrap();
+    let path = place.write("web.yml", &example);
+    let as_it_is = WebConfig::read(&path).unwrap();
+    assert!(!as_it_is.has_tls() && !as_it_is.has_users());
+
+    let key = |line: &&str| line.starts_with("# ") && line.contains(':') && !line.contains(". ");
+    let lines: Vec<&str> = example.lines().filter(key).map(|line| &line[2..]).collect();
+    let first = lines.iter().position(|line| line.starts_with("tls_server_config")).unwrap();
+    let text = lines[first..].join("\n").replace("$2y$10$...", &bcrypt::hash("one", 4).unwrap());
+    let path = place.write("web.yml", &text);
+    let config = WebConfig::read(&path).unwrap_or_else(|problems| panic!("{problems}\n{text}"));
+    assert!(config.has_tls() && config.has_users() && config.notes().is_empty());
+    for table in ["tls_server_config", "basic_auth_users", "http_server_config", "rate_limit"] {
+        assert!(text.contains(&format!("{table}:\n")), "{text}");
     }
 }

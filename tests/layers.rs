@@ -17,7 +17,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("schedule", &[]),
     ("telemetry", &[]),
     ("addresses", &[]),
-    ("control", &[]),
+    ("ask", &[]),
     // A misnamed field shared with the client would pass both ends.
     ("sim", &[]),
     ("api", &["model", "clock"]),
@@ -39,7 +39,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 
 /// Foreign crates and parts of std that stay behind one door, and the modules that are it.
 const DOORS: &[(&str, &[&str])] = &[
-    ("reqwest", &["api", "control", "heartbeat"]),
+    ("reqwest", &["api", "ask", "heartbeat"]),
     ("rusqlite", &["store"]),
     ("figment", &["config"]),
     ("prometheus", &["metrics"]),
@@ -53,12 +53,12 @@ const DOORS: &[(&str, &[&str])] = &[
     ("hyper_util", &["http", "sim"]),
     ("sd_notify", &["app"]),
     ("if_addrs", &["addresses"]),
+    ("terminal_size", &["app"]),
+    ("unicode_width", &["terminal"]),
     ("listenfd", &["app"]),
     ("bcrypt", &["http"]),
     ("serde_saphyr", &["http"]),
-    ("x509_parser", &["http"]),
-    ("terminal_size", &["app"]),
-    ("unicode_width", &["terminal"]),
+    ("x509_parser", &["http", "api"]),
     ("anyhow", &["app", "cli", "main"]),
 ];
 

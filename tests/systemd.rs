@@ -12,6 +12,7 @@ use hostwatch::config::{self, Environment};
 use tools_support::{read, run};
 
 const UNIT: &str = "systemd/hostwatch.service";
+const SOCKET: &str = "systemd/hostwatch.socket";
 const BINARY: &str = "/usr/bin/hostwatch";
 /// Of ten, in tenths: `systemd-analyze security` counts so.
 const MOST_EXPOSURE: &str = "15";
@@ -23,6 +24,30 @@ fn systemd_finds_nothing_to_say() {
     // The binary need not be installed where this runs.
     fs::write(&unit, read(UNIT).replace(BINARY, "/bin/true")).unwrap();
     let Some(run) = run("systemd-analyze", &["verify", "--man=no", unit.to_str().unwrap()]) else { return };
+    assert!(run.ok && run.text.is_empty(), "{}", run.text);
+}
+
+/// The socket's unit, and the service with the drop-in that the socket's comment asks for.
+#[test]
+fn systemd_finds_nothing_to_say_about_the_socket() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let socket = read(SOCKET);
+    let drop_in: Vec<&str> = socket.lines().filter_map(|line| line.strip_prefix("#   ")).collect();
+    let line = drop_in.iter().rev().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
+    let command = Cli::try_parse_from(line.split_whitespace()).unwrap().command;
+    assert!(matches!(command, Command::Run(of_socket) if of_socket.web.systemd_socket));
+
+    let drop_in = drop_in.join("\n").replace(BINARY, "/bin/true");
+    place("hostwatch.service.d/override.conf", &drop_in);
+    let service = place("hostwatch.service", &read(UNIT).replace(BINARY, "/bin/true"));
+    let socket = place("hostwatch.socket", &socket);
+    let Some(run) = run("systemd-analyze", &["verify", "--man=no", &service, &socket]) else { return };
     assert!(run.ok && run.text.is_empty(), "{}", run.text);
 }
 

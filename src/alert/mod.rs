@@ -12,6 +12,7 @@ pub mod kind;
 pub mod ladder;
 pub mod notice;
 pub mod overlay;
+pub mod rehearsal;
 mod root;
 pub mod rules;
 pub mod settings;

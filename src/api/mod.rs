@@ -4,6 +4,8 @@
 //! Does not poll by itself, keep what it read, or count anything: collectors call it, and an
 //! [`Observer`] is told what happened.
 
+#[doc(hidden)]
+pub mod bench;
 mod breaker;
 mod charges;
 mod client;
@@ -11,6 +13,7 @@ mod endpoint;
 mod error;
 mod listing;
 mod observe;
+mod probe;
 mod reads;
 mod report;
 mod retry;
@@ -28,6 +31,7 @@ pub use endpoint::Operation;
 pub use error::{ApiError, ErrorKind};
 pub use listing::Listed;
 pub use observe::{Code, Observer};
+pub use probe::{Host, probe};
 pub use settings::{BillingCredentials, HostingCredentials, Limits, Settings};
 pub use throttle::Hosts;
 pub use wire::{FIELDS, Problem};

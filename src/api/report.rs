@@ -17,7 +17,8 @@ use super::client::Client;
 use super::endpoint::Endpoint;
 use super::error::{ApiError, ErrorKind};
 use super::wire::{
-    Context, Field, MomentRow, Notes, OrderRow, Reader, Record, Stamp, decimal, edd, error_text, tolerant,
+    Context, Field, MomentRow, Notes, OrderRow, Reader, Record, Stamp, decimal, edd, error_text, mended,
+    tolerant,
 };
 
 /// Pieces of the body that may wait to be decoded.
@@ -174,10 +175,21 @@ impl<'a> Parts<'a> {
     }
 
     fn take_moment(&mut self, raw: &RawValue) {
+        match serde_json::from_str(raw.get()) {
+            Ok(row) => self.take_row(row),
+            Err(_) => {
+                let mended = mended(raw.get().as_bytes());
+                let row = mended.as_deref().and_then(|text| serde_json::from_str(text).ok());
+                self.take_row(row.unwrap_or_default());
+            }
+        }
+    }
+
+    fn take_row(&mut self, row: Field<MomentRow<'_>>) {
         let index = self.moments.len() + self.rejected as usize;
         let mut reader =
             Reader { context: self.context, notes: self.notes, list: Some(("charge_moments", index)) };
-        let Ok(Field::Value(row)) = tolerant::<Field<MomentRow>>(raw.get().as_bytes()) else {
+        let Field::Value(row) = row else {
             let _ = reader.refuse::<()>("moment", "no object");
             self.rejected += 1;
             return;
@@ -186,7 +198,7 @@ impl<'a> Parts<'a> {
             self.rejected += 1;
             return;
         };
-        let order = self.order(row.order.as_deref(), index);
+        let order = self.order(row.order, index);
         let moment = ChargeMoment {
             at: balance.at,
             amount: balance.amount,

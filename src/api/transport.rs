@@ -119,7 +119,7 @@ fn authorization(scheme: &str, secret: &SecretString) -> Result<HeaderValue, ()>
 }
 
 /// The innermost cause, which says what a person can act on.
-fn cause(error: &reqwest::Error) -> String {
+pub(super) fn cause(error: &reqwest::Error) -> String {
     let mut innermost: &dyn std::error::Error = error;
     while let Some(source) = innermost.source() {
         innermost = source;

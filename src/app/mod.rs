@@ -6,6 +6,7 @@ mod commands;
 mod control;
 mod daemon;
 mod demo;
+mod doctor;
 mod forecast;
 mod listen;
 mod mailroom;
@@ -13,6 +14,7 @@ mod observer;
 mod pipeline;
 mod provider;
 mod pulse;
+mod rehearse;
 mod reload;
 mod screen;
 mod sender;
@@ -43,11 +45,16 @@ pub fn main(cli: Cli) -> ExitCode {
         Command::Run(run) => in_runtime(&run.log.clone(), self::run(run)),
         Command::Demo(demo) => in_runtime(&demo.log.clone(), demo::run(demo)),
         Command::Simulate(simulate) => in_runtime(&simulate.log.clone(), simulate::run(*simulate)),
+        Command::Status(status) => return answered(in_quiet_runtime(status::run(status))),
+        Command::Rehearse(rehearse) => return answered(in_quiet_runtime(rehearse::run(rehearse))),
+        Command::Forecast(forecast) => return answered(in_quiet_runtime(forecast::run(forecast))),
+        Command::Doctor(doctor) => match in_quiet_runtime(doctor::run(doctor)) {
+            Ok(answer) => return ExitCode::from(answer.code()),
+            Err(error) => Err(error),
+        },
         Command::CheckConfig(check) => {
             commands::check_config(&check.config.file, check.web_config_file.as_deref())
         }
-        Command::Status(status) => return answered(in_quiet_runtime(status::run(status))),
-        Command::Forecast(forecast) => return answered(in_quiet_runtime(forecast::run(forecast))),
         Command::Metrics => commands::metrics(),
         Command::TestEmail(config) => in_quiet_runtime(commands::test_email(config.file)),
         Command::Incidents(config) => commands::incidents(&config.file),

@@ -112,11 +112,11 @@ mod tests {
         assert!(pulse.stuck().is_empty());
         // Started a while ago, and has turned at its start only.
         let Some(start) = Instant::now().checked_sub(Duration::from_secs(1000)) else { return };
-        let old = Beat { start, seconds: Arc::default() };
-        let pulse = Pulse { pipeline: old.clone(), ..pulse };
+        let old = || Beat { start, seconds: Arc::default() };
+        let pulse = Pulse { pipeline: old(), ..pulse };
         assert_eq!(pulse.stuck(), ["pipeline"]);
-        *pulse.sender.lock().unwrap() = Some(old.clone());
-        pulse.collectors.lock().unwrap().insert(account, old);
+        *pulse.sender.lock().unwrap() = Some(old());
+        pulse.collectors.lock().unwrap().insert(account, old());
         assert_eq!(pulse.stuck(), ["pipeline", "sender", "collectors"]);
         pulse.pipeline.now();
         pulse.keep(|_| false);

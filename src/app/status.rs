@@ -5,10 +5,10 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 
 use super::commands::print;
-use super::screen;
+use super::{control, screen};
+use crate::ask::Door;
 use crate::cli::{self, CONFIG_FILE, LISTEN_ADDRESS};
 use crate::config::{self, Environment};
-use crate::control::{self, Door};
 use crate::terminal::{Answer, Status, harmless_json};
 
 /// Prints the status; the answer is the daemon's verdict.
@@ -36,7 +36,7 @@ fn door(args: &cli::Status) -> Result<Door> {
     let file = args.config.file.as_path();
     match config::find_store(Some(file), &Environment::of_process()) {
         Some(store) => {
-            let socket = control::socket_path(&store);
+            let socket = control::path(&store);
             if socket.exists() {
                 return Ok(Door::Socket(socket));
             }

@@ -22,14 +22,13 @@ pub(super) async fn answer<B>(
         Some(guard) => guard.config().await,
         None => None,
     };
-    let admitted = match (misframed(request), guard.zip(config.as_deref())) {
-        (Some(refusal), _) => Err(refusal),
-        (None, Some((guard, config))) => guard.admit(config, request.headers()).await,
-        (None, None) => Ok(()),
-    };
-    let mut response = match admitted {
-        Ok(()) => routes::answer(request, context, guard).await,
-        Err(refusal) => refusal,
+    let mut response = match (misframed(request), guard.zip(config.as_deref())) {
+        (Some(refusal), _) => refusal,
+        (None, Some((guard, config))) => match guard.admit(config, request.headers()).await {
+            Ok(()) => routes::answer(request, context, Some(guard)).await,
+            Err(refusal) => refusal.into(),
+        },
+        (None, None) => routes::answer(request, context, guard).await,
     };
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

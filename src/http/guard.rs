@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hyper::header::{self, HeaderValue};
+use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Response, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
@@ -40,40 +40,68 @@ impl Guard {
         Some(self.config.as_ref()?.get().await)
     }
 
-    /// Whether a request may go on; `Err` is what it is answered instead.
-    pub(super) async fn admit(&self, config: &WebConfig, headers: &HeaderMap) -> Result<(), Response<Body>> {
+    /// Whether a request may go on.
+    pub(super) async fn admit(&self, config: &WebConfig, headers: &HeaderMap) -> Result<(), Refusal> {
         let limited = config.rate.is_some_and(|rate| {
             let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
             !bucket.take(rate, Instant::now())
         });
         if limited {
-            return Err(text(StatusCode::TOO_MANY_REQUESTS, "429: too many requests; try again later\n"));
+            return Err(Refusal::Rate);
         }
         let authorization = headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
         match config.users.check(authorization, &self.checks).await {
             Verdict::Allowed => Ok(()),
-            Verdict::Denied => {
-                let mut response = text(StatusCode::UNAUTHORIZED, "401: name and password, please\n");
-                let challenge = HeaderValue::from_static("Basic realm=\"hostwatch\", charset=\"UTF-8\"");
-                response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
-                Err(response)
-            }
-            Verdict::Busy => Err(later("503: too many passwords are being checked; try again later\n")),
+            Verdict::Denied => Err(Refusal::Credentials),
+            Verdict::Busy => Err(Refusal::Passwords),
         }
     }
 
-    /// A place among the scrapes, to be kept until the page is sent; `Err` is the answer where there is none.
-    pub(super) fn scrape(&self) -> Result<Option<OwnedSemaphorePermit>, Response<Body>> {
+    /// A place among the scrapes, to be kept until the page is sent; `None` where there is no limit.
+    pub(super) fn scrape(&self) -> Result<Option<OwnedSemaphorePermit>, Refusal> {
         let Some(scrapes) = &self.scrapes else { return Ok(None) };
-        let place = Arc::clone(scrapes).try_acquire_owned();
-        place.map(Some).map_err(|_| later("503: too many scrapes at one time (--web.max-requests)\n"))
+        Arc::clone(scrapes).try_acquire_owned().map(Some).map_err(|_| Refusal::Scrapes)
     }
 }
 
-fn later(why: &'static str) -> Response<Body> {
-    let mut response = text(StatusCode::SERVICE_UNAVAILABLE, why);
-    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-    response
+/// Why a request goes no further.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Refusal {
+    Rate,
+    Credentials,
+    /// Too many passwords wait to be checked.
+    Passwords,
+    Scrapes,
+}
+
+impl From<Refusal> for Response<Body> {
+    fn from(refusal: Refusal) -> Self {
+        const LATER: (HeaderName, &str) = (header::RETRY_AFTER, "1");
+        const CHALLENGE: &str = "Basic realm=\"hostwatch\", charset=\"UTF-8\"";
+        let (status, words, (name, value)) = match refusal {
+            Refusal::Rate => {
+                (StatusCode::TOO_MANY_REQUESTS, "429: too many requests; try again later\n", LATER)
+            }
+            Refusal::Credentials => (
+                StatusCode::UNAUTHORIZED,
+                "401: name and password, please\n",
+                (header::WWW_AUTHENTICATE, CHALLENGE),
+            ),
+            Refusal::Passwords => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "503: too many passwords are being checked; try again later\n",
+                LATER,
+            ),
+            Refusal::Scrapes => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "503: too many scrapes at one time (--web.max-requests)\n",
+                LATER,
+            ),
+        };
+        let mut response = text(status, words);
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+        response
+    }
 }
 
 /// Requests that may still come at once, as of some moment.

@@ -90,7 +90,7 @@ async fn respond<B>(
     match endpoint {
         Endpoint::Metrics => match guard.map_or(Ok(None), |guard| guard.scrape()) {
             Ok(place) => metrics(request, context, place),
-            Err(refusal) => refusal,
+            Err(refusal) => refusal.into(),
         },
         Endpoint::StatusPage => html(page::render(&status(request, context))),
         Endpoint::StatusJson => json(&status(request, context)),

@@ -146,6 +146,18 @@ impl Store {
         Ok(store)
     }
 
+    /// Does a daemon hold the store at `path`? Neither creates nor changes anything.
+    ///
+    /// # Errors
+    /// Where the lock file is there and cannot be opened.
+    pub fn is_held(path: &Path) -> std::io::Result<bool> {
+        match File::open(lock_path(path)) {
+            Ok(file) => Ok(matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Opens an existing store beside a running daemon.
     pub fn open_beside(path: &Path) -> Result<Self, StoreError> {
         let flags = OpenFlags::default().difference(OpenFlags::SQLITE_OPEN_CREATE);
@@ -230,10 +242,14 @@ impl Store {
     }
 }
 
-fn lock(path: &Path) -> Result<File, StoreError> {
+fn lock_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
-    let lock_path = PathBuf::from(name);
+    name.into()
+}
+
+fn lock(path: &Path) -> Result<File, StoreError> {
+    let lock_path = lock_path(path);
     let failed = |source| StoreError::Lock { path: lock_path.clone(), source };
     let file = File::options().create(true).truncate(false).write(true).open(&lock_path).map_err(failed)?;
     match file.try_lock() {

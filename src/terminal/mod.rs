@@ -3,7 +3,9 @@
 //! a provider wrote can move the cursor, turn the line or ring the bell.
 
 mod chart;
+pub mod doctor;
 pub mod forecast;
+pub mod rehearsal;
 mod sheet;
 pub mod status;
 mod text;

@@ -230,6 +230,32 @@ impl Sheet {
         }
     }
 
+    /// Rows of a word, what it is about, and paragraphs on it: the first says how it is, the next what to do.
+    pub(super) fn findings(&mut self, rows: &[(&str, Tone, &str, Vec<&str>)]) {
+        let words = rows.iter().map(|row| text::width(row.0)).max().unwrap_or(0);
+        let names: Vec<String> = rows.iter().map(|row| text::plain(row.2)).collect();
+        let widest = names.iter().map(|name| text::width(name)).max().unwrap_or(0);
+        let lead = 2 + words + 2 + widest + 2;
+        // Half a line for the paragraphs, or they go below.
+        let beside = lead <= self.style.width / 2;
+        for ((word, tone, _, paragraphs), name) in rows.iter().zip(names) {
+            let word = (text::pad(word, words + 2, false), *tone);
+            let indent = if beside { lead } else { 6 };
+            let lines = paragraphs.iter().enumerate().flat_map(|(index, paragraph)| {
+                let arrow = if index == 0 { "" } else { "→ " };
+                text::wrap(&format!("{arrow}{}", text::plain(paragraph)), self.style.width - indent)
+            });
+            let mut lines = lines.collect::<Vec<_>>().into_iter();
+            let first = if beside { lines.next().unwrap_or_default() } else { String::new() };
+            let width = if beside { widest + 2 } else { 0 };
+            let name = text::cut(&name, self.style.width - 2 - words - 2);
+            self.push("  ", &[word, (text::pad(&name, width, false), Tone::Plain), (first, Tone::Plain)]);
+            for line in lines {
+                self.push(&" ".repeat(indent), &[(line, Tone::Plain)]);
+            }
+        }
+    }
+
     /// One line as it is: signs and digits of our own, already laid out.
     pub(super) fn drawn(&mut self, indent: usize, spans: &[(String, Tone)]) {
         self.push(&" ".repeat(indent), spans);

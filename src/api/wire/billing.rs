@@ -3,6 +3,8 @@
 
 use chrono::{DateTime, NaiveDate, Utc};
 use serde::Deserialize;
+use serde::de::MapAccess;
+use serde::de::value::MapAccessDeserializer;
 use serde_json::value::RawValue;
 
 use crate::model::{Charge, Edd, Money, Order, OrderId, OrderState, Period, Tariff, TariffId};
@@ -64,15 +66,25 @@ fn date(text: &str) -> Option<NaiveDate> {
     }
 }
 
-/// A charge moment; its order is left as text, to be decoded once an order.
+/// A charge moment; its order is left as text, to be decoded once an order. There may be a million of
+/// them, so what can be is borrowed.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-pub(crate) struct MomentRow {
-    amount: Exact,
-    balance: Exact,
+pub(crate) struct MomentRow<'a> {
+    #[serde(borrow)]
+    amount: Option<&'a RawValue>,
+    #[serde(borrow)]
+    balance: Option<&'a RawValue>,
     moment: Field<Stamp>,
     positive: Field<bool>,
-    pub order: Option<Box<RawValue>>,
+    #[serde(borrow)]
+    pub order: Option<&'a RawValue>,
+}
+
+impl<'de> Wire<'de> for MomentRow<'de> {
+    fn object<A: MapAccess<'de>>(object: A) -> Result<Option<Self>, A::Error> {
+        Deserialize::deserialize(MapAccessDeserializer::new(object)).map(Some)
+    }
 }
 
 /// A charge moment without its order.
@@ -83,12 +95,12 @@ pub(crate) struct Balance {
     pub positive: Option<bool>,
 }
 
-impl MomentRow {
+impl MomentRow<'_> {
     /// Its time and both its amounts are required: without one of them it proves nothing.
     pub fn balance(&self, reader: &mut Reader<'_>) -> Result<Balance, Rejected> {
         let at = reader.moment_of("moment.moment", &self.moment)?;
-        let amount = reader.require_decimal("moment.amount", self.amount.as_deref())?;
-        let balance = reader.require_decimal("moment.balance", self.balance.as_deref())?;
+        let amount = reader.require_decimal("moment.amount", self.amount)?;
+        let balance = reader.require_decimal("moment.balance", self.balance)?;
         let positive = reader.take("moment.positive", self.positive.clone());
         Ok(Balance { at, amount: Money::new(amount), balance: Money::new(balance), positive })
     }
@@ -190,7 +202,7 @@ impl<'de> Wire<'de> for Pair {
     }
 }
 
-row!(ChargeRow, IdOnly, MomentRow, OrderRow, TariffRow);
+row!(ChargeRow, IdOnly, OrderRow, TariffRow);
 
 /// The expected disconnect date: null says something, anything that is no date says nothing.
 pub(crate) fn edd(field: Field<Stamp>, reader: &mut Reader<'_>) -> Edd {

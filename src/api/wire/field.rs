@@ -234,7 +234,11 @@ fn plain(text: &str) -> Option<NaiveDateTime> {
 pub(crate) fn decimal(raw: &RawValue) -> Option<Decimal> {
     let text = raw.get();
     match text.as_bytes().first()? {
-        b'"' => parse_decimal(serde_json::from_str::<String>(text).ok()?.trim()),
+        b'"' => match serde_json::from_str::<&str>(text) {
+            Ok(plain) => parse_decimal(plain.trim()),
+            // With an escape in it.
+            Err(_) => parse_decimal(serde_json::from_str::<String>(text).ok()?.trim()),
+        },
         b'-' | b'0'..=b'9' => parse_decimal(text),
         _ => None,
     }

@@ -14,11 +14,12 @@ const DEEPEST: u32 = 16;
 /// Decodes JSON; where that fails, decodes what is left when the odd pieces are taken out. The error
 /// is that of the first try, whose line and column fit the text.
 pub(crate) fn tolerant<T: DeserializeOwned>(body: &[u8]) -> Result<T, serde_json::Error> {
-    serde_json::from_slice(body).or_else(|error| {
-        let text = String::from_utf8_lossy(body);
-        let mended = mend(text.trim(), 0).ok_or(error)?;
-        serde_json::from_str(&mended)
-    })
+    serde_json::from_slice(body).or_else(|error| serde_json::from_str(&mended(body).ok_or(error)?))
+}
+
+/// JSON without the odd pieces; `None` where nothing is left.
+pub(crate) fn mended(body: &[u8]) -> Option<String> {
+    mend(String::from_utf8_lossy(body).trim(), 0)
 }
 
 /// The same value without what can't be decoded; `None` where nothing is left.

@@ -12,7 +12,7 @@ mod vm;
 pub(super) use billing::{ChargeRow, MomentRow, OrderRow, edd, error_text};
 pub(super) use field::{Field, Stamp, decimal};
 pub(super) use hosting::{ContainerRow, CronJobRow, DatabaseRow, SiteRow, Versions};
-pub(super) use mend::tolerant;
+pub(super) use mend::{mended, tolerant};
 pub(super) use notes::{Context, Notes, Reader, Record, RowOf};
 pub use notes::{FIELDS, Problem};
 pub(super) use page::{Next, Page, Shape, one, page};

@@ -1,7 +1,7 @@
 //! Asks a running daemon what it shows: one GET, over its Unix socket or its web address. Understands
 //! nothing of the answer.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use reqwest::{Client, ClientBuilder, Url, redirect};
@@ -22,7 +22,7 @@ pub enum Door {
 
 /// Why nothing could be learnt, and what to do.
 #[derive(Debug, thiserror::Error)]
-pub enum ControlError {
+pub enum AskError {
     #[error("preparing the request: {0}")]
     Setup(String),
     #[error(
@@ -47,20 +47,20 @@ impl Door {
     ///
     /// # Errors
     /// Where no daemon answers, or with something else than success.
-    pub async fn status(&self) -> Result<Vec<u8>, ControlError> {
+    pub async fn status(&self) -> Result<Vec<u8>, AskError> {
         self.get("/api/v1/status").await
     }
 
-    async fn get(&self, path: &str) -> Result<Vec<u8>, ControlError> {
+    async fn get(&self, path: &str) -> Result<Vec<u8>, AskError> {
         let place = self.to_string();
-        let client = self.client().build().map_err(|error| ControlError::Setup(cause(&error)))?;
+        let client = self.client().build().map_err(|error| AskError::Setup(cause(&error)))?;
         let answer = client.get(self.url(path)?).send().await.map_err(|error| self.failed(&error))?;
         match answer.status().as_u16() {
             200 => {}
-            401 => return Err(ControlError::Password { place }),
-            status => return Err(ControlError::Status { place, status }),
+            401 => return Err(AskError::Password { place }),
+            status => return Err(AskError::Status { place, status }),
         }
-        let broken = |cause| ControlError::Broken { place: place.clone(), cause };
+        let broken = |cause| AskError::Broken { place: place.clone(), cause };
         let mut answer = answer;
         let mut body = Vec::new();
         while let Some(chunk) = answer.chunk().await.map_err(|error| broken(cause(&error)))? {
@@ -84,12 +84,12 @@ impl Door {
         }
     }
 
-    fn url(&self, path: &str) -> Result<Url, ControlError> {
+    fn url(&self, path: &str) -> Result<Url, AskError> {
         match self {
             Self::Socket(_) => {
                 // The name is sent and looked up by nobody.
                 let url = format!("http://localhost{path}");
-                url.parse().map_err(|_| ControlError::Setup(format!("{url} is no address")))
+                url.parse().map_err(|_| AskError::Setup(format!("{url} is no address")))
             }
             Self::Web(root) => {
                 let mut url = root.clone();
@@ -101,15 +101,15 @@ impl Door {
         }
     }
 
-    fn failed(&self, error: &reqwest::Error) -> ControlError {
+    fn failed(&self, error: &reqwest::Error) -> AskError {
         let (place, why) = (self.to_string(), cause(error));
         let denied = |error: &std::io::Error| error.kind() == std::io::ErrorKind::PermissionDenied;
         if root_of(error).downcast_ref::<std::io::Error>().is_some_and(denied) {
-            return ControlError::Forbidden { place, cause: why };
+            return AskError::Forbidden { place, cause: why };
         }
         let cause =
             if error.is_timeout() { format!("no answer within {} s", PATIENCE.as_secs()) } else { why };
-        ControlError::Silent { place, cause }
+        AskError::Silent { place, cause }
     }
 }
 
@@ -127,13 +127,6 @@ impl std::fmt::Display for Door {
             }
         }
     }
-}
-
-/// The socket of the daemon whose store is at `store`: beside it, with `.sock` after its name.
-pub fn socket_path(store: &Path) -> PathBuf {
-    let mut path = store.as_os_str().to_owned();
-    path.push(".sock");
-    path.into()
 }
 
 fn cause(error: &reqwest::Error) -> String {
@@ -161,8 +154,7 @@ mod tests {
             web.url("/api/v1/status").unwrap().as_str(),
             "http://user:secret@mon.example.com:10245/hostwatch/api/v1/status"
         );
-        let store = Path::new("/var/lib/hostwatch/hostwatch.db");
-        let socket = Door::Socket(socket_path(store));
+        let socket = Door::Socket("/var/lib/hostwatch/hostwatch.db.sock".into());
         assert_eq!(socket.to_string(), "/var/lib/hostwatch/hostwatch.db.sock");
     }
 }

@@ -1,0 +1,130 @@
+//! `hostwatch rehearse`: the mails to come, in the order of time, and those that never come. Pure.
+
+use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
+
+use super::sheet::{Sheet, Style, Tone};
+use super::{Answer, words};
+use crate::model::forecast::Disconnect;
+use crate::model::{Money, PayBy};
+
+/// The rehearsal of one account.
+#[derive(Clone, Debug)]
+pub struct Rehearsal {
+    pub account: String,
+    pub currency: String,
+    pub zone: Tz,
+    pub now: DateTime<Utc>,
+    /// The days that the money was supposed to last, where the real report does not decide.
+    pub supposed_days: Option<u32>,
+    /// `Err` says why nothing is known.
+    pub disconnect: Result<Disconnect, String>,
+    pub mails: Vec<Mail>,
+    /// What is not mailed, and why; a sentence each.
+    pub never: Vec<String>,
+}
+
+/// One mail to come.
+#[derive(Clone, Debug)]
+pub struct Mail {
+    pub at: DateTime<Utc>,
+    /// `critical`, `warning` or `info`.
+    pub severity: String,
+    pub subject: String,
+    pub to: Vec<String>,
+    /// For how many days, and how much; `None` where the mail names no amount.
+    pub pay: Option<(u32, Money)>,
+    pub pay_by: Option<PayBy>,
+}
+
+impl Rehearsal {
+    /// Needs somebody where a cut-off is ahead and nobody would hear of it.
+    pub fn answer(&self) -> Answer {
+        match self.disconnect {
+            Ok(Disconnect::At { .. } | Disconnect::Now) if self.mails.is_empty() => Answer::NeedsYou,
+            Ok(Disconnect::At { .. } | Disconnect::Now | Disconnect::NotExpected) => Answer::Fine,
+            Ok(Disconnect::Unknown) | Err(_) => Answer::Unknown,
+        }
+    }
+
+    fn write(&self, sheet: &mut Sheet) {
+        let name = &self.account;
+        let supposed = match self.supposed_days {
+            Some(days) => {
+                format!(", supposing that the money lasts {}", words::count(days as usize, "day", "days"))
+            }
+            None => String::new(),
+        };
+        let heading = match &self.disconnect {
+            Ok(Disconnect::At { at, .. }) => {
+                format!("{name}: cut off {}{supposed}", words::moment(*at, self.zone, self.now))
+            }
+            Ok(Disconnect::Now) => format!("{name}: the balance is used up{supposed}"),
+            Ok(Disconnect::NotExpected) => format!("{name}: no cut-off is expected"),
+            Ok(Disconnect::Unknown) => format!("{name}: the report does not tell whether it will be cut off"),
+            Err(_) => format!("{name}: not known"),
+        };
+        sheet.heading(heading);
+        if let Err(error) = &self.disconnect {
+            sheet.item(2, "?", Tone::Warn, error);
+        }
+        for mail in &self.mails {
+            self.mail(sheet, mail);
+        }
+        match &self.disconnect {
+            Ok(Disconnect::NotExpected) if self.mails.is_empty() => {
+                sheet.text(2, "No mail is to come. hostwatch rehearse --days 10 supposes one.", Tone::Plain);
+            }
+            Ok(_) if self.mails.is_empty() => sheet.item(2, "✕", Tone::Bad, "No mail is to come."),
+            _ => {}
+        }
+        if !self.never.is_empty() {
+            sheet.text(2, "Never mailed:", Tone::Faint);
+            for reason in &self.never {
+                sheet.item(2, "-", Tone::Faint, reason);
+            }
+        }
+    }
+
+    fn mail(&self, sheet: &mut Sheet, mail: &Mail) {
+        let (sign, tone) = match mail.severity.as_str() {
+            "critical" => ("✕", Tone::Bad),
+            "warning" => ("!", Tone::Warn),
+            _ => ("i", Tone::Plain),
+        };
+        let when = words::moment(mail.at, self.zone, self.now);
+        let distance =
+            if mail.at <= self.now { "now".to_owned() } else { words::distance(mail.at, self.now) };
+        sheet.item(2, sign, tone, format!("{when} ({distance}), {}", mail.severity));
+        sheet.text(4, &mail.subject, Tone::Strong);
+        sheet.text(4, format!("to {}", mail.to.join(", ")), Tone::Plain);
+        let by = match mail.pay_by {
+            Some(PayBy::Now) => " now".to_owned(),
+            Some(PayBy::Missed(_)) => " at once".to_owned(),
+            Some(PayBy::Today(_)) => " that day".to_owned(),
+            Some(PayBy::On(date)) => format!(" by {}", words::day(date, self.zone, self.now)),
+            None => String::new(),
+        };
+        if let Some((days, amount)) = mail.pay {
+            let amount = words::to_pay(amount, &self.currency);
+            sheet.text(4, format!("pay {amount}{by} to stay up for {days} days"), Tone::Plain);
+        } else if mail.pay_by.is_some() {
+            sheet.text(4, format!("pay{by}; the amount is not known"), Tone::Plain);
+        }
+    }
+}
+
+/// The text of all.
+pub fn text(rehearsals: &[Rehearsal], style: Style) -> String {
+    let mut sheet = Sheet::new(style);
+    for rehearsal in rehearsals {
+        rehearsal.write(&mut sheet);
+    }
+    if rehearsals.iter().any(|rehearsal| !rehearsal.mails.is_empty()) {
+        sheet.text(0, "", Tone::Plain);
+        let note = "If nobody pays and nothing else changes. Nothing was sent or stored; a daemon that runs does not \
+                    repeat what it has mailed.";
+        sheet.text(0, note, Tone::Faint);
+    }
+    sheet.finish()
+}
