@@ -82,10 +82,12 @@ impl Board {
     /// # Errors
     /// When the store cannot be read; the view then stays as it is.
     pub(super) fn show_outbox(&self) -> Result<(), StoreError> {
+        // Else whoever read first might write last, and show for a minute what is over.
+        let _writing = self.writing();
         let summary = lock(&self.store).outbox_summary()?;
         self.own.outbox(&summary.by_state, summary.oldest);
         let count = |state: &str| summary.by_state.get(state).copied().unwrap_or(0);
-        self.write(|watch| {
+        self.change(|watch| {
             watch.outbox = OutboxSummary {
                 queued: count("queued"),
                 sending: count("sending"),
@@ -134,7 +136,15 @@ impl Board {
     }
 
     fn write(&self, change: impl FnOnce(&mut Watch)) {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _writing = self.writing();
+        self.change(change);
+    }
+
+    fn writing(&self) -> MutexGuard<'_, ()> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Watch)) {
         let mut watch = (*self.watch.get()).clone();
         change(&mut watch);
         self.watch.set(watch);

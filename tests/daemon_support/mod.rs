@@ -126,10 +126,15 @@ impl Drop for Provider {
 }
 
 /// Nothing tells a test of a metric or a request; it looks again, for a while.
-pub fn until(what: &str, mut so: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
+pub fn until(what: &str, so: impl FnMut() -> bool) {
+    until_within(PATIENCE, what, so);
+}
+
+/// The same with a patience of its own.
+pub fn until_within(patience: Duration, what: &str, mut so: impl FnMut() -> bool) {
+    let end = Instant::now() + patience;
     while !so() {
-        assert!(Instant::now() < end, "not within {PATIENCE:?}: {what}");
+        assert!(Instant::now() < end, "not within {patience:?}: {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -381,10 +386,13 @@ path = "{1}/hostwatch.db"
     pub fn has_sent(&self, count: usize) {
         let wanted = [("queued", 0), ("sending", 0), ("sent", count)]
             .map(|(state, count)| format!("hostwatch_outbox_messages{{state=\"{state}\"}} {count}"));
-        until(&wanted[2].clone(), || {
-            let page = self.page();
-            wanted.iter().all(|line| page.lines().any(|one| one == line))
-        });
+        let end = Instant::now() + PATIENCE;
+        let all = |page: &str| wanted.iter().all(|line| page.lines().any(|one| one == line));
+        while !all(&self.page()) {
+            let log = self.log.lines();
+            assert!(Instant::now() < end, "not {wanted:?}: {} {log:#?}", self.command(&["outbox"]).1);
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// Waits until the metrics have a line.
