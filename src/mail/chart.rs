@@ -53,7 +53,7 @@ impl Chart<'_> {
         }
         let balances = || std::iter::once(now).chain(self.report.moments.iter().map(|moment| moment.balance));
         let (highest, lowest) = (balances().max()?, balances().min()?);
-        let last = balances().next_back()?;
+        let last = self.report.moments.last().map_or(now, |moment| moment.balance);
         let frame = Frame::new(self.from, end, lowest.min(Money::ZERO), highest.max(Money::ZERO));
         let money = |money| words::amount(money, self.currency);
         let mut alt = format!("Balance to come: {} now, {}", money(now), money(last));

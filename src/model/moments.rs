@@ -1,49 +1,54 @@
-//! The charge moments of a report, in 16 bytes each: a forecast of 10,000 orders over 90 days has a
-//! million of them. Exact all the same: what does not fit the short form is kept whole beside it.
+//! The charge moments of a report, in some five bytes each: a forecast of 10,000 orders over 90 days has a
+//! million of them. Exact all the same: what does not fit the short form is kept whole.
 
 use std::fmt;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use rust_decimal::Decimal;
 
 use super::billing::ChargeMoment;
 use super::money::Money;
 
-/// No order.
-const NONE: u32 = u32::MAX;
-/// Places after the point that balances may have in the short form.
+/// Moments in a block.
+const BLOCK: usize = 256;
+/// Places after the point that amounts may have in the short form.
 const MOST_PLACES: u32 = 6;
 
-/// Charge moments as columns. An amount is the difference of two balances, and the provider's flag what
-/// the balance says, in every report that adds up; where they are not, the moment is kept whole.
+/// Charge moments in blocks, each readable by itself. In a report that adds up a balance is the one before
+/// less the amount, and the provider's flag is what the balance says: then a moment is the seconds since
+/// the one before, the way from its order to this one, and the amount. Any other moment is kept whole.
 #[derive(Clone, Default)]
 pub struct Moments {
-    /// Seconds since the Unix epoch.
-    at: Vec<u32>,
-    /// Index into `Report::orders`.
-    order: Vec<u32>,
-    /// In units of the last of `places`.
-    balance: Vec<i64>,
+    blocks: Vec<Block>,
+    /// The last, fewer than a block.
+    tail: Vec<ChargeMoment>,
+}
+
+#[derive(Clone)]
+struct Block {
+    first: ChargeMoment,
+    /// Of the amounts.
     places: u32,
-    /// Moments that the columns cannot tell exactly, by index, ascending. The first always is: nothing
-    /// stands before it.
-    whole: Vec<(u32, ChargeMoment)>,
+    /// All but the first.
+    short: Box<[u8]>,
+    /// Those of them that have no short form.
+    whole: Box<[ChargeMoment]>,
 }
 
 impl Moments {
     /// How many.
     pub fn len(&self) -> usize {
-        self.at.len()
+        self.blocks.len() * BLOCK + self.tail.len()
     }
 
     /// None at all.
     pub fn is_empty(&self) -> bool {
-        self.at.is_empty()
+        self.len() == 0
     }
 
     /// The moment at this place.
     pub fn get(&self, index: usize) -> Option<ChargeMoment> {
-        (index < self.len()).then(|| self.at(index))
+        self.iter_from(index).next()
     }
 
     /// The earliest, once sorted.
@@ -57,13 +62,15 @@ impl Moments {
     }
 
     /// One after the other.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = ChargeMoment> + ExactSizeIterator + Clone + '_ {
-        (0..self.len()).map(|index| self.at(index))
+    pub fn iter(&self) -> impl Iterator<Item = ChargeMoment> + Clone + '_ {
+        self.blocks.iter().flat_map(Block::iter).chain(self.tail.iter().copied())
     }
 
     /// Those from this place on.
-    pub fn iter_from(&self, start: usize) -> impl DoubleEndedIterator<Item = ChargeMoment> + '_ {
-        (start.min(self.len())..self.len()).map(|index| self.at(index))
+    pub fn iter_from(&self, start: usize) -> impl Iterator<Item = ChargeMoment> + '_ {
+        let blocks = (start / BLOCK).min(self.blocks.len());
+        let rest = self.blocks[blocks..].iter().flat_map(Block::iter).chain(self.tail.iter().copied());
+        rest.skip(start - blocks * BLOCK)
     }
 
     /// How many are no later than `until`; for sorted moments.
@@ -78,13 +85,10 @@ impl Moments {
 
     /// One more.
     pub fn push(&mut self, moment: ChargeMoment) {
-        let index = self.len() as u32;
-        self.at.push(u32::try_from(moment.at.timestamp()).unwrap_or_default());
-        self.order.push(moment.order.unwrap_or(NONE));
-        let units = self.units(moment.balance.decimal());
-        self.balance.push(units.unwrap_or_default());
-        if self.short(index as usize) != Some(moment) {
-            self.whole.push((index, moment));
+        self.tail.push(moment);
+        if self.tail.len() == BLOCK {
+            self.blocks.push(Block::of(&self.tail));
+            self.tail.clear();
         }
     }
 
@@ -97,118 +101,153 @@ impl Moments {
 
     /// Sorts by time; moments of one time keep their order, in which the balances add up.
     pub fn sort(&mut self) {
-        let times = || (0..self.len()).map(|index| self.time(index));
-        if !times().is_sorted() {
-            let mut places: Vec<u32> = (0..self.len() as u32).collect();
-            places.sort_by_key(|&place| self.time(place as usize));
-            *self = places.into_iter().map(|place| self.at(place as usize)).collect();
+        if !self.iter().is_sorted_by_key(|moment| moment.at) {
+            self.edit(|list| list.sort_by_key(|moment| moment.at));
         }
-        self.at.shrink_to_fit();
-        self.order.shrink_to_fit();
-        self.balance.shrink_to_fit();
-        self.whole.shrink_to_fit();
+        self.blocks.shrink_to_fit();
     }
 
     /// Points the moments to other places of their orders: those at `old` are at `places[old]` now.
     pub fn move_orders(&mut self, places: &[u32]) {
-        let moved = |old: u32| places.get(old as usize).copied().unwrap_or(old);
-        for order in self.order.iter_mut().filter(|order| **order != NONE) {
-            *order = moved(*order);
-        }
-        for (_, moment) in &mut self.whole {
-            moment.order = moment.order.map(moved);
+        if places.iter().zip(0..).any(|(&new, old)| new != old) {
+            let moved = |old: u32| places.get(old as usize).copied().unwrap_or(old);
+            *self = self.iter().map(|one| ChargeMoment { order: one.order.map(moved), ..one }).collect();
         }
     }
 
     fn partition(&self, earlier: impl Fn(DateTime<Utc>) -> bool) -> usize {
-        let (mut low, mut high) = (0, self.len());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if earlier(self.time(middle)) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low
-    }
-
-    fn kept_whole(&self, index: usize) -> Option<&ChargeMoment> {
-        let place = self.whole.binary_search_by_key(&index, |&(index, _)| index as usize).ok()?;
-        Some(&self.whole[place].1)
-    }
-
-    fn at(&self, index: usize) -> ChargeMoment {
-        match self.kept_whole(index) {
-            Some(moment) => *moment,
-            None => self.short(index).expect("what the columns cannot tell is kept whole"),
-        }
-    }
-
-    fn time(&self, index: usize) -> DateTime<Utc> {
-        self.kept_whole(index).map_or_else(|| seconds(self.at[index]), |moment| moment.at)
-    }
-
-    fn balance(&self, index: usize) -> Money {
-        self.kept_whole(index).map_or_else(|| self.short_balance(index), |moment| moment.balance)
-    }
-
-    fn short_balance(&self, index: usize) -> Money {
-        Money::new(Decimal::new(self.balance[index], self.places))
-    }
-
-    /// The moment as the columns tell it; `None` for the first.
-    fn short(&self, index: usize) -> Option<ChargeMoment> {
-        let before = self.balance(index.checked_sub(1)?);
-        let balance = self.short_balance(index);
-        Some(ChargeMoment {
-            at: seconds(self.at[index]),
-            amount: before - balance,
-            balance,
-            positive: Some(balance.is_positive()),
-            order: Some(self.order[index]).filter(|&order| order != NONE),
-        })
-    }
-
-    /// A balance in units of the last place, of which there may become more by it.
-    fn units(&mut self, balance: Decimal) -> Option<i64> {
-        let balance = if balance.scale() > self.places { balance.normalize() } else { balance };
-        if balance.scale() > self.places {
-            self.lengthen(balance.scale())?;
-        }
-        let factor = 10_i128.pow(self.places - balance.scale());
-        i64::try_from(balance.mantissa().checked_mul(factor)?).ok()
-    }
-
-    /// More places for every balance, if all still fit.
-    fn lengthen(&mut self, places: u32) -> Option<()> {
-        let factor = 10_i64.pow(places.min(MOST_PLACES) - self.places);
-        let room = i64::MAX / factor;
-        let fits = places <= MOST_PLACES && self.balance.iter().all(|&units| (-room..=room).contains(&units));
-        if !fits {
-            return None;
-        }
-        for units in &mut self.balance {
-            *units *= factor;
-        }
-        self.places = places;
-        Some(())
+        // The block that may hold the edge is the last one that begins before it.
+        let blocks = self.blocks.partition_point(|block| earlier(block.first.at)).saturating_sub(1);
+        let start = blocks * BLOCK;
+        start + self.iter_from(start).take_while(|moment| earlier(moment.at)).count()
     }
 }
 
-fn seconds(at: u32) -> DateTime<Utc> {
-    DateTime::from_timestamp(at.into(), 0).unwrap_or_default()
+impl Block {
+    fn of(moments: &[ChargeMoment]) -> Self {
+        let decimals = moments.iter().map(|moment| moment.amount.decimal().normalize().scale());
+        let places = decimals.filter(|&places| places <= MOST_PLACES).max().unwrap_or(0);
+        let mut short = Vec::with_capacity(moments.len() * 6);
+        let mut whole = Vec::new();
+        for pair in moments.windows(2) {
+            let (before, moment) = (&pair[0], &pair[1]);
+            match Step::between(before, moment, places).filter(|step| step.from(before, places) == *moment) {
+                Some(step) => step.write(&mut short),
+                None => {
+                    put(&mut short, WHOLE);
+                    whole.push(*moment);
+                }
+            }
+        }
+        Self { first: moments[0], places, short: short.into(), whole: whole.into() }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = ChargeMoment> + Clone + '_ {
+        let mut short = &*self.short;
+        let mut whole = self.whole.iter();
+        let mut before = self.first;
+        let rest = std::iter::from_fn(move || {
+            if short.is_empty() {
+                return None;
+            }
+            before = match take(&mut short) {
+                WHOLE => *whole.next()?,
+                seconds => Step::read(seconds, &mut short).from(&before, self.places),
+            };
+            Some(before)
+        });
+        std::iter::once(self.first).chain(rest)
+    }
+}
+
+/// Stands for a moment that is kept whole, where seconds would stand; those are one more than they are.
+const WHOLE: u64 = 0;
+
+/// The way from one moment to the next.
+struct Step {
+    seconds: u64,
+    /// One more than the order's place; 0 for none.
+    order: i64,
+    amount: i64,
+}
+
+impl Step {
+    /// `None` where the numbers are too large; it may still lose something.
+    fn between(before: &ChargeMoment, moment: &ChargeMoment, places: u32) -> Option<Self> {
+        let amount = moment.amount.decimal().normalize();
+        let factor = 10_i128.pow(places.checked_sub(amount.scale())?);
+        Some(Self {
+            seconds: u64::try_from((moment.at - before.at).num_seconds()).ok()?,
+            order: place(moment) - place(before),
+            amount: i64::try_from(amount.mantissa().checked_mul(factor)?).ok()?,
+        })
+    }
+
+    fn from(&self, before: &ChargeMoment, places: u32) -> ChargeMoment {
+        let amount = Money::new(Decimal::new(self.amount, places));
+        let balance = before.balance - amount;
+        let seconds = i64::try_from(self.seconds).ok().and_then(TimeDelta::try_seconds).unwrap_or_default();
+        ChargeMoment {
+            at: before.at.checked_add_signed(seconds).unwrap_or(before.at),
+            amount,
+            balance,
+            positive: Some(balance.is_positive()),
+            order: u32::try_from(place(before).wrapping_add(self.order) - 1).ok(),
+        }
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        put(out, self.seconds + 1);
+        put(out, zigzag(self.order));
+        put(out, zigzag(self.amount));
+    }
+
+    /// After the number where seconds stand.
+    fn read(seconds: u64, from: &mut &[u8]) -> Self {
+        Self { seconds: seconds - 1, order: unzigzag(take(from)), amount: unzigzag(take(from)) }
+    }
+}
+
+/// One more than the place of a moment's order; 0 for none.
+fn place(moment: &ChargeMoment) -> i64 {
+    moment.order.map_or(0, |order| i64::from(order) + 1)
+}
+
+/// Small numbers of either sign as small numbers.
+fn zigzag(number: i64) -> u64 {
+    ((number << 1) ^ (number >> 63)) as u64
+}
+
+fn unzigzag(number: u64) -> i64 {
+    (number >> 1) as i64 ^ -((number & 1) as i64)
+}
+
+/// Seven bits a byte, the lowest first; the eighth says that there are more.
+fn put(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+fn take(from: &mut &[u8]) -> u64 {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let Some((&byte, rest)) = from.split_first() else { break };
+        *from = rest;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            break;
+        }
+    }
+    number
 }
 
 impl FromIterator<ChargeMoment> for Moments {
     fn from_iter<I: IntoIterator<Item = ChargeMoment>>(moments: I) -> Self {
-        let moments = moments.into_iter();
         let mut all = Self::default();
-        let count = moments.size_hint().0;
-        all.at.reserve(count);
-        all.order.reserve(count);
-        all.balance.reserve(count);
-        moments.for_each(|moment| all.push(moment));
+        moments.into_iter().for_each(|moment| all.push(moment));
         all
     }
 }
@@ -262,7 +301,10 @@ mod tests {
             .collect();
         let moments = Moments::from(all.clone());
         assert_eq!(moments.iter().collect::<Vec<_>>(), all);
-        assert_eq!((moments.whole.len(), moments.places), (1, 3));
+        assert_eq!(moments.iter_from(500).collect::<Vec<_>>(), all[500..]);
+        assert!(moments.blocks.iter().all(|block| block.whole.is_empty() && block.places == 3));
+        let bytes: usize = moments.blocks.iter().map(|block| block.short.len()).sum();
+        assert!(bytes < 5 * all.len(), "{bytes}");
     }
 
     #[test]
@@ -275,7 +317,6 @@ mod tests {
         let balances =
             |moments: &Moments| moments.iter().map(|one| one.balance.to_string()).collect::<Vec<_>>();
         assert_eq!(balances(&moments), ["9", "8", "7", "5"]);
-        assert_eq!(moments.whole.len(), 1, "sorted, they add up");
         let t = |at| DateTime::from_timestamp(at, 0).unwrap();
         let found = |at| (moments.before(t(at)), moments.until(t(at)));
         assert_eq!(
@@ -310,7 +351,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_comes_is_kept_exactly(all in proptest::collection::vec(any_moment(), 0..30)) {
+        fn whatever_comes_is_kept_exactly(all in proptest::collection::vec(any_moment(), 0..700)) {
             let moments: Moments = all.iter().copied().collect();
             prop_assert_eq!(moments.iter().collect::<Vec<_>>(), all.clone());
             let mut sorted = moments.clone();
@@ -318,7 +359,7 @@ mod tests {
             let mut want = all;
             want.sort_by_key(|moment| moment.at);
             prop_assert_eq!(sorted.iter().collect::<Vec<_>>(), want.clone());
-            for moment in &want {
+            for moment in want.iter().step_by(97) {
                 let count = |than: &dyn Fn(DateTime<Utc>) -> bool| want.iter().filter(|one| than(one.at)).count();
                 prop_assert_eq!(sorted.until(moment.at), count(&|at| at <= moment.at));
                 prop_assert_eq!(sorted.before(moment.at), count(&|at| at < moment.at));
