@@ -257,15 +257,15 @@ fn decoding(c: &mut Criterion) {
     group.bench_function("100 VMs, plain serde_json", |b| b.iter(|| plain_vms(black_box(vms.as_bytes()))));
     group.throughput(Throughput::Bytes(sites.len() as u64));
     group.bench_function("100 sites", |b| {
-        b.iter(|| decode::sites(black_box(sites.as_bytes()), home).unwrap())
+        b.iter(|| decode::sites(black_box(sites.as_bytes()), home).unwrap());
     });
     group.bench_function("100 sites, plain serde_json", |b| {
-        b.iter(|| plain_sites(black_box(sites.as_bytes())))
+        b.iter(|| plain_sites(black_box(sites.as_bytes())));
     });
     let body = report_body(10_000);
     group.sample_size(20).throughput(Throughput::Bytes(body.len() as u64));
     group.bench_function("a report of 10,000 charges", |b| {
-        b.iter(|| decode::report(black_box(body.as_bytes())).unwrap())
+        b.iter(|| decode::report(black_box(body.as_bytes())).unwrap());
     });
     group.finish();
 }

@@ -103,10 +103,10 @@ impl Auditor {
     /// A mail that was queued.
     pub fn mailed(&mut self, id: &str, notice: &Notice) {
         if notice.items.is_empty() {
-            self.tell("started".to_owned(), &notice.to, id);
+            self.tell("started", &notice.to, id);
         }
         for item in &notice.items {
-            self.tell(item.event_key(), &notice.to, id);
+            self.tell(&item.event_key(), &notice.to, id);
             let episode = self.episodes.get_mut(&(item.key.clone(), item.episode));
             let episode = episode.unwrap_or_else(|| panic!("tells of {} out of nowhere", item.event_key()));
             episode.told.push((item.event.clone(), id.to_owned()));
@@ -171,9 +171,9 @@ impl Auditor {
     }
 
     /// Never two notices of one event to one recipient.
-    fn tell(&mut self, event_key: String, to: &[String], id: &str) {
+    fn tell(&mut self, event_key: &str, to: &[String], id: &str) {
         for recipient in to {
-            let old = self.told.insert((event_key.clone(), recipient.clone()), id.to_owned());
+            let old = self.told.insert((event_key.to_owned(), recipient.clone()), id.to_owned());
             assert!(old.is_none(), "{event_key} is told to {recipient} twice: {old:?} and {id}");
         }
     }

@@ -88,7 +88,9 @@ impl Witness {
                     Bill::CutIn(hours) => Some(now + Duration::hours(*hours)),
                     Bill::RunsOut => Some(now + Duration::days(3)),
                     Bill::UsedUp => Some(now + Duration::days(1)),
-                    _ => self.cut_off,
+                    Bill::Rich | Bill::Dropped | Bill::Unreadable | Bill::Short | Bill::Suspended => {
+                        self.cut_off
+                    }
                 };
                 let clear = match bill {
                     Bill::Rich | Bill::Dropped | Bill::Suspended => true,
