@@ -303,8 +303,13 @@ path = "{1}/hostwatch.db"
         self.address = address.parse().unwrap();
     }
 
+    /// Of its process, while it runs.
+    pub fn id(&self) -> u32 {
+        self.child.as_ref().unwrap().id()
+    }
+
     pub fn signal(&self, name: &str) {
-        let id = self.child.as_ref().unwrap().id().to_string();
+        let id = self.id().to_string();
         assert!(Process::new("kill").args([&format!("-{name}"), &id]).status().unwrap().success());
     }
 
