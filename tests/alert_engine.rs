@@ -609,3 +609,34 @@ fn what_outlives_its_cause_before_the_first_mail_is_in_that_mail() {
     world.end(Collector::Sites, None);
     assert_eq!(world.take_events(), ["main/vm_error/1 started"]);
 }
+
+#[test]
+fn the_ladder_goes_on_by_the_clock_in_its_second_life_too() {
+    let mut world = World::healthy();
+    world.report(cut_off_in(6 * 24));
+    world.report(rich());
+    world.report(rich());
+    assert_eq!(world.incident(Kind::Disconnect, "account").phase, Phase::Resolved);
+    world.told.clear();
+    world.report(cut_off_in(16 * 24));
+    world.told.clear();
+    world.fail(Collector::ExpectedBalance, FailureKind::Other);
+    world.pass(Duration::hours(3 * 24));
+    let told = world.take_events();
+    assert!(told.contains(&"main/disconnect/account rung:14".to_owned()), "{told:?}");
+}
+
+#[test]
+fn a_rule_that_is_switched_off_while_open_speaks_for_nobody_any_more() {
+    let mut world = World::healthy();
+    world.containers(&[(10, "DISABLED_BY_ADMIN"), (11, "ENABLED")]);
+    world.told.clear();
+    let off = Rule { enabled: Some(false), ..Rule::default() };
+    world.settings.rules.insert(Kind::ContainerDisabled, off);
+    world.set_settings();
+    world.sites(10, &[(100, "Error"), (101, "Active")]);
+    assert_eq!(world.take_events(), ["main/site_error/100 opened"]);
+    world.tick();
+    assert_eq!(world.incident(Kind::ContainerDisabled, "10").phase, Phase::Resolved);
+    assert_eq!(world.take_events(), Vec::<String>::new(), "without a mail");
+}

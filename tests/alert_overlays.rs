@@ -146,3 +146,34 @@ fn a_silence_at_the_first_start_keeps_out_of_its_mail() {
     world.pass(Duration::minutes(125));
     assert_eq!(world.take_events(), ["main/vm_error/1 opened"]);
 }
+
+#[test]
+fn what_was_folded_and_then_silenced_is_told_when_its_silence_ends() {
+    let mut world = World::healthy();
+    world.containers(&[(10, "DISABLED_BY_ADMIN"), (11, "ENABLED")]);
+    world.sites(10, &[(100, "Error"), (101, "Active")]);
+    world.told.clear();
+    let overlays = silence(&world, "main/site_*", 2);
+    world.engine.set_overlays(overlays);
+    for _ in 0..3 {
+        world.containers(&[(10, "ENABLED"), (11, "ENABLED")]);
+        world.sites(10, &[(100, "Error"), (101, "Active")]);
+    }
+    assert_eq!(world.take_events(), ["main/container_disabled/10 resolved"]);
+    world.pass(Duration::minutes(125));
+    assert_eq!(world.take_events(), ["main/site_error/100 opened"]);
+}
+
+#[test]
+fn a_silence_that_ends_while_another_container_fails_is_over_all_the_same() {
+    let mut world = World::healthy();
+    let overlays = silence(&world, "main/site_*", 1);
+    world.engine.set_overlays(overlays);
+    world.sites(10, &[(100, "Error"), (101, "Active")]);
+    world.fail(Collector::Sites, FailureKind::Other);
+    world.later(Duration::minutes(61));
+    world.tick();
+    assert_eq!(world.take_events(), ["main/collector_failing/sites opened"], "not looked at since");
+    world.sites(10, &[(100, "Error"), (101, "Active")]);
+    assert_eq!(world.take_events(), ["main/site_error/100 opened"]);
+}

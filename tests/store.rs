@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Duration, Utc};
 use hostwatch::alert::{Event, Incident, Key, Kind, Severity};
-use hostwatch::store::{Batch, Lane, Outgoing, Polls, SendResult, Store, StoreError, Which};
+use hostwatch::store::{Batch, Held, Lane, Outgoing, Polls, SendResult, Store, StoreError, Which};
 
 fn now() -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000, 0).unwrap()
@@ -161,7 +161,7 @@ fn without_its_file_the_store_goes_on_in_memory_and_comes_home() {
     let claimed = store.claim(now()).unwrap().unwrap();
     let other = rusqlite::Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    store.take_refuge(&[], true, now()).unwrap();
+    store.take_refuge(&[], &Default::default(), true, now()).unwrap();
     assert!(store.is_in_refuge());
     store.finish(&claimed, &SendResult::Sent, now()).unwrap();
     store.commit(&batch(vec![mail("meanwhile", Lane::Normal)]), now()).unwrap();
@@ -188,7 +188,7 @@ fn a_file_damaged_while_running_is_set_aside_and_the_incidents_go_on() {
         let size = std::fs::metadata(&file).unwrap().len() as usize;
         std::fs::write(&file, vec![b'x'; size]).unwrap();
     }
-    store.take_refuge(&known, true, now()).unwrap();
+    store.take_refuge(&known, &Default::default(), true, now()).unwrap();
     assert_eq!(store.load().unwrap().incidents, known);
     let aside = store.return_home(now()).unwrap().unwrap();
     assert!(aside.exists());
@@ -253,4 +253,36 @@ fn a_week_counts_polls_and_mails() {
     let week = store.week(now() - Duration::days(7)).unwrap();
     assert_eq!(week.polls["main"], (15, 1));
     assert_eq!((week.mails_sent, week.mails_dead), (1, 0));
+}
+
+#[test]
+fn what_a_refuge_did_not_know_is_still_there_when_it_comes_home() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hw.db");
+    let mut store = Store::open(&path, now()).unwrap().store;
+    let held = Held { at: now(), to: vec!["a@example.com".into()], items: Vec::new() };
+    let kept = Batch { held: vec![held], ..batch(vec![mail("before", Lane::Normal)]) };
+    store.commit(&kept, now()).unwrap();
+    let claimed = store.claim(now()).unwrap().unwrap();
+    // The file is away, as a network volume may be, and comes back as it was.
+    let away = directory.path().join("away");
+    std::fs::create_dir(&away).unwrap();
+    let files = ["hw.db", "hw.db-wal", "hw.db-shm"];
+    for file in files {
+        std::fs::rename(directory.path().join(file), away.join(file)).unwrap();
+    }
+    std::fs::create_dir(&path).unwrap();
+    store.take_refuge(&[], &Default::default(), true, now()).unwrap();
+    store.finish(&claimed, &SendResult::Dead { error: "550".into() }, now()).unwrap();
+    store.commit(&batch(vec![mail("meanwhile", Lane::Normal)]), now()).unwrap();
+    assert!(store.return_home(now()).is_err());
+    std::fs::remove_dir(&path).unwrap();
+    for file in files {
+        std::fs::rename(away.join(file), directory.path().join(file)).unwrap();
+    }
+    assert_eq!(store.return_home(now()).unwrap(), None);
+    assert!(store.held_since().unwrap().is_some());
+    let waiting: Vec<String> =
+        std::iter::from_fn(|| store.claim(now()).unwrap()).map(|claim| claim.message_id).collect();
+    assert_eq!(waiting, ["before", "before", "meanwhile", "meanwhile"]);
 }

@@ -67,7 +67,8 @@ impl Step<'_> {
             incident.streak = 0;
             incident.reason = "kept open: no further report could be read".to_owned();
         }
-        if incident.phase != Phase::Resolved && incident.phase != Phase::Recovering {
+        // One that was resolved has no ladder, or has a new one that crossed no rung yet.
+        if incident.phase != Phase::Recovering {
             self.climb(incident, state, settings);
         }
     }

@@ -220,9 +220,15 @@ impl Engine {
                 attempted(state) && status.is_none_or(|status| status.success)
             };
             let known = snapshot.accounts.get(&key.account).is_some_and(|state| knows(state));
-            let watcher = self.watchers.get(&key.account).filter(|_| known);
-            if let Some(watcher) = watcher.filter(|watcher| watcher.settings.enabled(key.kind)) {
-                step.time_passed(&key, &watcher.settings);
+            let (Some(watcher), Some(state)) =
+                (self.watchers.get(&key.account), snapshot.accounts.get(&key.account))
+            else {
+                continue;
+            };
+            if !watcher.settings.enabled(key.kind) {
+                step.retire(&key);
+            } else if known {
+                step.time_passed(&key, state, &watcher.settings);
             }
         }
     }
@@ -356,7 +362,7 @@ impl Engine {
 }
 
 /// Was each collector that sees states tried since the start?
-fn attempted(state: &AccountState) -> bool {
+pub fn attempted(state: &AccountState) -> bool {
     let polled = |collector| state.collectors.get(&collector).is_some_and(|status| status.polls > 0);
     state_collectors(state).all(polled)
 }

@@ -1,12 +1,13 @@
 //! Root causes: which open incident speaks for another. Judged on the snapshot as known. Pure.
 
 use super::kind::{Key, Kind};
+use super::settings::Settings;
 use super::step::Step;
 use crate::model::{AccountState, ContainerId, ContainerState, SiteId};
 
 /// The incident whose mail speaks for this one, if there is one: the overdue account's, its
 /// container's, or the first that shows the account blocked for payment.
-pub(super) fn of(step: &Step<'_>, key: &Key, state: &AccountState) -> Option<Key> {
+pub(super) fn of(step: &Step<'_>, key: &Key, state: &AccountState, settings: &Settings) -> Option<Key> {
     let site = match key.kind {
         Kind::VmError | Kind::VmBlocked | Kind::VmStopped | Kind::VmStuck => None,
         Kind::SiteError | Kind::SiteBlocked | Kind::SiteStuck => Some(key.resource.parse::<u64>().ok()?),
@@ -23,7 +24,7 @@ pub(super) fn of(step: &Step<'_>, key: &Key, state: &AccountState) -> Option<Key
     overdue(step, state)
         .or_else(|| site.and_then(|site| container_of(step, site, state)))
         .or_else(|| blocked_for_payment(step, key, state))
-        .filter(|root| root != key)
+        .filter(|root| root != key && settings.enabled(root.kind))
 }
 
 /// The disconnect incident, once overdue and told.
@@ -46,9 +47,8 @@ fn blocked_for_payment(step: &Step<'_>, key: &Key, state: &AccountState) -> Opti
     if key.kind == Kind::ContainerDisabled {
         return None;
     }
-    let disabled = step.of_account(state).filter(|incident| {
-        incident.key.kind == Kind::ContainerDisabled && incident.phase.is_open() && incident.announced
-    });
+    let disabled = step.of_kind(state, Kind::ContainerDisabled);
+    let disabled = disabled.filter(|incident| incident.phase.is_open() && incident.announced);
     let mut unpaid = disabled.filter(|incident| {
         let id = incident.key.resource.parse().ok().map(ContainerId::new);
         let container = id.and_then(|id| state.containers.get(id));

@@ -86,10 +86,27 @@ impl<'a> Step<'a> {
         self.incidents.keys().chain(self.parts.changed.keys()).cloned().collect()
     }
 
-    /// Incidents of one account as this step has them.
-    pub(super) fn of_account<'b>(&'b self, state: &'b AccountState) -> impl Iterator<Item = &'b Incident> {
-        let old = self.incidents.values().filter(|incident| !self.parts.changed.contains_key(&incident.key));
-        old.chain(self.parts.changed.values()).filter(|incident| incident.key.account == state.profile.name)
+    /// Incidents of one kind of an account as this step has them.
+    pub(super) fn of_kind(&self, state: &AccountState, kind: Kind) -> impl Iterator<Item = &Incident> {
+        let first = Key { account: state.profile.name.clone(), kind, resource: String::new() };
+        let is_it = move |key: &Key| key.kind == kind && key.account == first.account;
+        let start = Key { account: state.profile.name.clone(), kind, resource: String::new() };
+        let is_too = is_it.clone();
+        let old = self.incidents.range(start.clone()..).take_while(move |(key, _)| is_it(key));
+        let old = old.filter(|(key, _)| !self.parts.changed.contains_key(key));
+        let new = self.parts.changed.range(start..).take_while(move |(key, _)| is_too(key));
+        old.chain(new).map(|(_, incident)| incident)
+    }
+
+    /// Ends, without a mail, what its rule no longer watches.
+    pub(super) fn retire(&mut self, key: &Key) {
+        let Some(mut incident) = self.get(key).cloned() else { return };
+        incident.enter(Phase::Resolved, self.now);
+        incident.flapping = false;
+        incident.folded_into = None;
+        incident.ladder = None;
+        incident.reason = "its rule is switched off: no mail".to_owned();
+        self.decide(incident);
     }
 
     /// The first-start mail is out.
@@ -106,7 +123,12 @@ impl<'a> Step<'a> {
     pub(super) fn into_parts(mut self) -> Parts {
         self.withdraw_ended();
         let incidents = self.incidents;
-        self.parts.changed.retain(|key, incident| incidents.get(key) != Some(incident));
+        // That it was seen once more as it is known is no change worth a commit.
+        let same = |old: &Incident, new: &Incident| {
+            let last_observed = new.last_observed;
+            *new == Incident { last_observed, ..old.clone() }
+        };
+        self.parts.changed.retain(|key, incident| !incidents.get(key).is_some_and(|old| same(old, incident)));
         self.parts
     }
 
@@ -158,7 +180,7 @@ impl<'a> Step<'a> {
     }
 
     /// Reminders, and the end of flapping.
-    pub(super) fn time_passed(&mut self, key: &Key, settings: &Settings) {
+    pub(super) fn time_passed(&mut self, key: &Key, state: &AccountState, settings: &Settings) {
         let Some(mut incident) = self.get(key).cloned() else { return };
         if incident.flapping {
             let settled = matches!(incident.phase, Phase::Firing | Phase::Resolved);
@@ -182,6 +204,13 @@ impl<'a> Step<'a> {
             && self.started
             && self.silenced(&incident).is_none()
         {
+            if let Some(root) = root::of(self, key, state, settings) {
+                incident.reason = format!("no mail: folded into {root}, which speaks for it");
+                incident.folded_into = Some(root);
+                incident.announced = true;
+                self.decide(incident);
+                return;
+            }
             incident.reason = "still wrong when its silence ended".to_owned();
             self.tell(incident, Event::Opened);
             return;
@@ -208,6 +237,10 @@ impl<'a> Step<'a> {
     /// opening is then told at the silence's end, if it is still wrong.
     pub(super) fn tell(&mut self, mut incident: Incident, event: Event) {
         if let Some(why) = self.silenced(&incident) {
+            if event == Event::Opened {
+                // Also where a mail that spoke for it is over: now nobody does.
+                incident.announced = false;
+            }
             incident.reason = format!("{}; no mail: {why}", incident.reason);
             self.decide(incident);
             return;
@@ -268,16 +301,23 @@ impl<'a> Step<'a> {
                 self.decide(incident);
             }
             Phase::Firing => {
-                if incident.folded_into.is_none() {
+                let untold = !incident.announced && self.started && !incident.flapping;
+                if incident.folded_into.is_none() && (!untold || self.silenced(&incident).is_some()) {
                     self.put(incident);
                     return;
                 }
-                if let Some(root) = root::of(self, &incident.key, state) {
+                if let Some(root) = root::of(self, &incident.key, state, settings) {
                     // One cause may end while another goes on.
                     incident.reason = format!("no mail: folded into {root}, which speaks for it");
                     incident.folded_into = Some(root);
+                    incident.announced = true;
                     incident.streak = 0;
                     self.keep(incident);
+                    return;
+                }
+                if incident.folded_into.is_none() {
+                    incident.reason = "still wrong when its silence ended".to_owned();
+                    self.tell(incident, Event::Opened);
                     return;
                 }
                 // The mail that spoke for it is over, and it is still wrong.
@@ -331,7 +371,7 @@ impl<'a> Step<'a> {
         if !hold.is_zero() {
             incident.reason = format!("unchanged for {} min", held.as_secs() / 60);
         }
-        if let Some(root) = root::of(self, &incident.key, state) {
+        if let Some(root) = root::of(self, &incident.key, state, settings) {
             incident.reason = format!("no mail: folded into {root}, which speaks for it");
             incident.folded_into = Some(root);
             incident.announced = true;

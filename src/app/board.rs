@@ -96,6 +96,7 @@ impl Board {
                 oldest: summary.oldest,
             };
             watch.last_mail_at = summary.last_sent;
+            watch.last_dead_at = summary.last_dead;
         });
         Ok(())
     }

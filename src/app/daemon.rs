@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::board::{Board, lock};
 use super::mailroom::Mailroom;
-use super::pipeline::{Accounts, Pipeline, SitesEncoded, Upkeep};
+use super::pipeline::{Accounts, Pipeline, SitesEncoded, Upkeep, damaged_note};
 use super::pulse::Pulse;
 use super::reload::{Collectors, ReadSettings, Reloader, SecretFiles};
 use super::sender::Sender;
@@ -58,11 +58,8 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
     let mails = settings.email.is_some();
     let mut notes = Vec::new();
     if let Some(aside) = &aside {
-        let aside = aside.display();
-        tracing::error!(%aside, "the store was damaged; it was set aside and a new one begun");
-        notes.push(format!(
-            "The store of incidents and mails was damaged. It was set aside as {aside}, and a new one begun: what was queued in it may never have been sent."
-        ));
+        tracing::error!(aside = %aside.display(), "the store was damaged; it was set aside and a new one begun");
+        notes.push(damaged_note(aside));
     }
     if let Some(error) = refuge {
         tracing::error!(%error, "the store cannot be used; incidents and mails go on in memory until it can");
@@ -167,7 +164,7 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
     let mut reloader = Reloader { read_settings, transport, heartbeat, messages, collectors, secrets };
     let mut hangups = hangups()?;
     // Better a restart by whoever watches us than a daemon that looks alive.
-    let mut died = None;
+    let mut died: Option<anyhow::Error> = None;
     notify(&[sd_notify::NotifyState::Ready]);
     loop {
         let answer: Option<Reload> = tokio::select! {
@@ -175,13 +172,17 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
             asked = reloads.recv() => asked,
             _ = hangups.recv() => None,
             Some(ended) = tasks.join_next() => {
+                died = match ended {
+                    Err(panic) => Some(panic.into()),
+                    // None of them ends before it is told to.
+                    Ok(()) => (!stop.is_cancelled()).then(|| anyhow!("it ended without being asked to")),
+                };
                 stop.cancel();
-                died = ended.err();
                 break;
             }
             ended = reloader.collectors.died() => {
                 stop.cancel();
-                died = Some(ended);
+                died = Some(ended.into());
                 break;
             }
             () = reloader.secrets.changed() => {

@@ -141,7 +141,6 @@ impl Collectors {
         for running in &ending {
             running.ended.cancelled().await;
         }
-        self.pulse.keep(|name| settings.accounts.iter().any(|account| account.name() == name));
     }
 
     /// Starts collectors.
@@ -167,6 +166,9 @@ impl Collectors {
             });
             self.running.insert(account.name().clone(), Running { account, client, stop, ended });
         }
+        // Without a schedule nothing turns.
+        let turns = |running: &Running| !running.account.schedules.is_empty();
+        self.pulse.keep(|name| self.running.get(name).is_some_and(turns));
     }
 
     /// Resolves when collectors died by a fault of their own; forever waiting while all is well.

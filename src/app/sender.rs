@@ -89,12 +89,6 @@ impl Sender {
 
     /// Sends what is due, until nothing is or the server is in the way. False where the store failed.
     async fn drain(&self, hold: &mut Option<Hold>, stop: &CancellationToken) -> bool {
-        let now = (self.clock)();
-        let expired = lock(&self.board.store).expire(now - GIVE_UP_AFTER, now);
-        for _ in 0..expired.as_ref().copied().unwrap_or(0) {
-            self.board.own.notification(Notification::Dead);
-        }
-        self.said(expired.map(drop));
         while !stop.is_cancelled() {
             self.beat.now();
             let claimed = tokio::task::block_in_place(|| lock(&self.board.store).claim((self.clock)()));
@@ -137,6 +131,13 @@ impl Sender {
                 break;
             }
         }
+        // After the attempts: what waited while the machine was off is tried before it is given up.
+        let now = (self.clock)();
+        let expired = lock(&self.board.store).expire(now - GIVE_UP_AFTER, now);
+        for _ in 0..expired.as_ref().copied().unwrap_or(0) {
+            self.board.own.notification(Notification::Dead);
+        }
+        self.said(expired.map(drop));
         true
     }
 

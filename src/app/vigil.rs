@@ -117,7 +117,11 @@ fn trouble(snapshot: &Snapshot, watch: &Watch, keeps: bool, now: DateTime<Utc>) 
         for collector in state_collectors(state) {
             let status = state.collectors.get(&collector).cloned().unwrap_or_default();
             let stale_after = state.profile.stale_after.get(&collector).copied().unwrap_or(LOOK_EVERY);
-            let fresh = |at: DateTime<Utc>| (now - at).to_std().unwrap_or_default() <= stale_after;
+            // A reading from the future tells nothing: the clock was set back.
+            let ahead = chrono::Duration::minutes(1);
+            let fresh = |at: DateTime<Utc>| {
+                at <= now + ahead && (now - at).to_std().unwrap_or_default() <= stale_after
+            };
             if !status.last_success.is_some_and(fresh) {
                 return Some(format!("{name}: {} is not read", collector.as_str()));
             }
@@ -125,6 +129,9 @@ fn trouble(snapshot: &Snapshot, watch: &Watch, keeps: bool, now: DateTime<Utc>) 
     }
     if !keeps {
         return Some("the store cannot be written".to_owned());
+    }
+    if watch.last_dead_at.is_some_and(|dead| watch.last_mail_at.is_none_or(|sent| sent < dead)) {
+        return Some("the last mail had to be given up".to_owned());
     }
     let waits = watch.outbox.oldest.is_some_and(|oldest| now - oldest > MAIL_WAITS_AT_MOST);
     waits.then(|| "mails are not delivered".to_owned())

@@ -113,7 +113,9 @@ async fn follow(account: Account, collector: Collector, schedule: Schedule) {
     let work = async {
         if matches!(collector, Collector::Databases | Collector::CronJobs) {
             // They are read site by site.
-            account.sites.known.cancelled().await;
+            while tokio::time::timeout(LONGEST_SLEEP, account.sites.known.cancelled()).await.is_err() {
+                (account.plan.awake)();
+            }
         }
         let mut memory = polls::Memory::new(account.plan.horizon_days);
         loop {

@@ -68,7 +68,14 @@ pub async fn serve(listeners: Vec<Listener>, limits: Limits, context: Arc<Contex
         };
         accepting.spawn(listen(listener, Arc::clone(slots), visit));
     }
-    while accepting.join_next().await.is_some() {}
+    while let Some(ended) = accepting.join_next().await {
+        if let Err(error) = ended
+            && let Ok(panic) = error.try_into_panic()
+        {
+            // A door that closed by a fault must not look like one that was closed.
+            std::panic::resume_unwind(panic);
+        }
+    }
 }
 
 async fn listen(listener: Listener, slots: Arc<Semaphore>, visit: Visit) {

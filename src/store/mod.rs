@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
 pub use attention::Which;
 pub use held::Held;
@@ -46,6 +46,8 @@ pub enum StoreError {
     Damaged { path: PathBuf, detail: String },
     #[error("cannot set the damaged store {path} aside: {source}; move it away by hand")]
     Aside { path: PathBuf, source: std::io::Error },
+    #[error("cannot keep a copy of the store as {path} before bringing it up: {source}")]
+    Copy { path: PathBuf, source: std::io::Error },
     #[error("the store: {0}")]
     Sql(#[from] rusqlite::Error),
     #[error("the store holds something that cannot be read: {0}")]
@@ -91,10 +93,8 @@ pub struct Store {
     path: Option<PathBuf>,
     /// Held while the daemon runs.
     _lock: Option<File>,
-    /// It runs in memory because its file cannot be used.
-    refuge: bool,
-    /// That file is damaged, and is to be set aside.
-    damaged: bool,
+    /// It runs in memory because its file cannot be used, and this is what it took along.
+    refuge: Option<refuge::Taken>,
 }
 
 /// How a store was opened.
@@ -124,9 +124,9 @@ impl Store {
                 (Self::open_file(path, now)?, Some(aside), None)
             }
             Err(error @ (StoreError::Sql(_) | StoreError::Open { .. })) if existed => {
-                let Ok(connection) = refuge::copy_into_memory(path) else { return Err(error) };
+                let Ok((connection, taken)) = refuge::copy_into_memory(path) else { return Err(error) };
                 let path = Some(path.to_owned());
-                let mut store = Self { connection, path, _lock: None, refuge: true, damaged: false };
+                let mut store = Self { connection, path, _lock: None, refuge: Some(taken) };
                 store.void_claims(now)?;
                 (store, None, Some(error))
             }
@@ -170,12 +170,12 @@ impl Store {
     pub fn in_memory() -> Result<Self, StoreError> {
         let mut connection = Connection::open_in_memory()?;
         schema::migrate(&mut connection, Path::new(":memory:"))?;
-        Ok(Self { connection, path: None, _lock: None, refuge: false, damaged: false })
+        Ok(Self { connection, path: None, _lock: None, refuge: None })
     }
 
     /// Commits a decision: incidents, reasons, rendered mails, in one transaction.
     pub fn commit(&mut self, batch: &Batch, now: DateTime<Utc>) -> Result<(), StoreError> {
-        let transaction = self.connection.transaction()?;
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         incidents::write(&transaction, &batch.incidents, &batch.decisions, now)?;
         outbox::withdraw(&transaction, &batch.withdraw)?;
         for mail in &batch.mails {
@@ -215,7 +215,7 @@ impl Store {
         let open = |source| StoreError::Open { path: path.to_owned(), source };
         let connection = Connection::open_with_flags(path, flags).map_err(open)?;
         connection.busy_timeout(BUSY).map_err(open)?;
-        Ok(Self { connection, path: Some(path.to_owned()), _lock: None, refuge: false, damaged: false })
+        Ok(Self { connection, path: Some(path.to_owned()), _lock: None, refuge: None })
     }
 
     fn check(&self) -> Result<(), StoreError> {

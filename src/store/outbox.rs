@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Duration, Utc};
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::{Store, StoreError, moment};
 use crate::alert::{Event, Key, Unsent};
@@ -106,6 +106,7 @@ pub struct Summary {
     pub by_state: BTreeMap<&'static str, u64>,
     pub oldest: Option<DateTime<Utc>>,
     pub last_sent: Option<DateTime<Utc>>,
+    pub last_dead: Option<DateTime<Utc>>,
 }
 
 impl Store {
@@ -130,7 +131,8 @@ impl Store {
 
     /// Claims the next mail that is due: disconnect mails first, then by age.
     pub fn claim(&mut self, now: DateTime<Utc>) -> std::result::Result<Option<Claim>, StoreError> {
-        let transaction = self.connection.transaction()?;
+        // A transaction that first reads could not wait for a command that writes meanwhile.
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let found = transaction
             .query_row(
                 "SELECT e.id, m.message_id, m.sender, e.recipient, m.raw, e.attempts, m.created_at
@@ -171,20 +173,20 @@ impl Store {
         let at = stamp(now);
         match result {
             Result::Sent => self.connection.execute(
-                "UPDATE envelopes SET state = 'sent', attempts = attempts + 1, error = NULL, ended_at = ?2 WHERE id = ?1",
-                params![id, at],
+                "UPDATE envelopes SET state = 'sent', attempts = attempts + 1, error = NULL, ended_at = ?2 WHERE id = ?1 AND message_id = ?3",
+                params![id, at, claim.message_id],
             )?,
             Result::Retry { due_at, error } => self.connection.execute(
-                "UPDATE envelopes SET state = 'queued', attempts = attempts + 1, due_at = ?2, error = ?3 WHERE id = ?1",
-                params![id, stamp(*due_at), error],
+                "UPDATE envelopes SET state = 'queued', attempts = attempts + 1, due_at = ?2, error = ?3 WHERE id = ?1 AND message_id = ?4",
+                params![id, stamp(*due_at), error, claim.message_id],
             )?,
             Result::Untried { error } => self.connection.execute(
-                "UPDATE envelopes SET state = 'queued', due_at = ?2, error = ?3 WHERE id = ?1",
-                params![id, at, error],
+                "UPDATE envelopes SET state = 'queued', due_at = ?2, error = ?3 WHERE id = ?1 AND message_id = ?4",
+                params![id, at, error, claim.message_id],
             )?,
             Result::Dead { error } => self.connection.execute(
-                "UPDATE envelopes SET state = 'dead', attempts = attempts + 1, error = ?2, ended_at = ?3 WHERE id = ?1",
-                params![id, error, at],
+                "UPDATE envelopes SET state = 'dead', attempts = attempts + 1, error = ?2, ended_at = ?3 WHERE id = ?1 AND message_id = ?4",
+                params![id, error, at, claim.message_id],
             )?,
         };
         Ok(())
@@ -200,7 +202,7 @@ impl Store {
         due.map(|text| moment(&text)).transpose()
     }
 
-    /// Queued mails created before `then`: given up.
+    /// Queued mails created before `then` that were tried: given up.
     pub fn expire(
         &mut self,
         then: DateTime<Utc>,
@@ -208,7 +210,7 @@ impl Store {
     ) -> std::result::Result<usize, StoreError> {
         Ok(self.connection.execute(
             "UPDATE envelopes SET state = 'dead', ended_at = ?2, error = 'given up: ' || coalesce(error, 'never tried')
-             WHERE state = 'queued' AND coalesce(revived_at, '') < ?1
+             WHERE state = 'queued' AND error IS NOT NULL AND coalesce(revived_at, '') < ?1
                AND message_id IN (SELECT message_id FROM messages WHERE created_at < ?1)",
             params![stamp(then), stamp(now)],
         )?)
@@ -276,6 +278,12 @@ impl Store {
             [],
             |row| row.get(0),
         )?;
+        let dead: Option<String> = self.connection.query_row(
+            "SELECT max(ended_at) FROM envelopes WHERE state = 'dead'",
+            [],
+            |row| row.get(0),
+        )?;
+        summary.last_dead = dead.map(|text| moment(&text)).transpose()?;
         summary.oldest = oldest.map(|text| moment(&text)).transpose()?;
         summary.last_sent = last.map(|text| moment(&text)).transpose()?;
         Ok(summary)

@@ -9,39 +9,105 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Connection, ErrorCode};
 
 use super::{Store, StoreError, incidents, schema, set_meta};
-use crate::alert::Incident;
+use crate::alert::{Incident, Overlays};
 
-/// What only the daemon writes.
-const OWN: [&str; 7] = ["meta", "incidents", "decisions", "messages", "envelopes", "told", "tallies"];
-/// What commands write too.
-const OTHERS: [&str; 2] = ["acks", "silences"];
 /// Nobody waits for a file longer than this.
 const BUSY: Duration = Duration::from_millis(100);
+
+/// What the memory took over from the file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Taken {
+    /// All that goes on from it; its numbers of rows are the file's.
+    Whole,
+    /// Less, or not the newest: what is written home gets new numbers and replaces nothing it does not
+    /// know.
+    Part,
+    /// The file is damaged, and is to be set aside.
+    Damaged,
+}
+
+/// How rows come from the file: everything but raw mails that went out already, and old reasons.
+const TAKE: [&str; 8] = [
+    "INSERT OR REPLACE INTO main.meta SELECT * FROM home.meta",
+    "INSERT OR REPLACE INTO main.incidents SELECT * FROM home.incidents",
+    "INSERT OR REPLACE INTO main.messages SELECT message_id, created_at, sender, subject, lane, told,
+       CASE WHEN EXISTS (SELECT 1 FROM home.envelopes e WHERE e.message_id = m.message_id
+         AND e.state IN ('queued', 'sending', 'dead')) THEN raw ELSE x'' END FROM home.messages m",
+    "INSERT OR REPLACE INTO main.envelopes SELECT * FROM home.envelopes",
+    "INSERT OR REPLACE INTO main.told SELECT * FROM home.told",
+    "INSERT OR REPLACE INTO main.held SELECT * FROM home.held",
+    "INSERT OR REPLACE INTO main.acks SELECT * FROM home.acks",
+    "INSERT OR REPLACE INTO main.silences SELECT * FROM home.silences",
+];
+
+/// What goes home in any case. Only what changed is written: the disk may have little room.
+const GIVE: [&str; 5] = [
+    "INSERT OR REPLACE INTO home.meta SELECT * FROM main.meta WHERE key <> 'retry_asked'
+       EXCEPT SELECT * FROM home.meta",
+    "INSERT OR REPLACE INTO home.incidents SELECT * FROM main.incidents EXCEPT SELECT * FROM home.incidents",
+    "INSERT OR IGNORE INTO home.messages SELECT * FROM main.messages",
+    "INSERT OR IGNORE INTO home.told SELECT * FROM main.told",
+    "INSERT INTO home.decisions (key, decided_at, reason)
+       SELECT key, decided_at, reason FROM main.decisions ORDER BY id",
+];
+
+/// What else goes home where the memory had everything. Whoever dropped a mail meanwhile is right.
+const GIVE_WHOLE: [&str; 4] = [
+    "UPDATE main.envelopes SET state = 'withdrawn' WHERE state IN ('queued', 'dead')
+       AND id IN (SELECT id FROM home.envelopes WHERE state = 'withdrawn')",
+    "INSERT OR REPLACE INTO home.envelopes SELECT * FROM main.envelopes EXCEPT SELECT * FROM home.envelopes",
+    "DELETE FROM home.held WHERE id NOT IN (SELECT id FROM main.held)",
+    "INSERT OR IGNORE INTO home.held SELECT * FROM main.held",
+];
+
+/// And where it had not. What the file says is being sent is not: it is due again.
+const GIVE_PART: [&str; 3] = [
+    "UPDATE home.envelopes SET state = 'queued' WHERE state = 'sending'",
+    "INSERT INTO home.envelopes (message_id, recipient, state, attempts, due_at, error, ended_at, reported, revived_at)
+       SELECT message_id, recipient, state, attempts, due_at, error, ended_at, reported, revived_at
+       FROM main.envelopes e WHERE NOT EXISTS (SELECT 1 FROM home.envelopes h
+         WHERE h.message_id = e.message_id AND h.recipient = e.recipient)",
+    "INSERT INTO home.held (held_at, recipients, items) SELECT held_at, recipients, items FROM main.held m
+       WHERE NOT EXISTS (SELECT 1 FROM home.held h WHERE h.held_at = m.held_at AND h.items = m.items)",
+];
+
+/// The tally of the meantime is added to.
+const GIVE_TALLIES: &str = "INSERT INTO home.tallies SELECT day, account, polls, failed FROM main.tallies WHERE true
+   ON CONFLICT (day, account) DO UPDATE SET polls = polls + excluded.polls, failed = failed + excluded.failed";
+
+/// What people decided; only a new file lacks it.
+const GIVE_OVERLAYS: [&str; 2] = [
+    "INSERT OR REPLACE INTO home.acks SELECT * FROM main.acks",
+    "INSERT OR REPLACE INTO home.silences SELECT * FROM main.silences",
+];
 
 impl Store {
     /// Does it run in memory because its file cannot be used?
     pub fn is_in_refuge(&self) -> bool {
-        self.refuge
+        self.refuge.is_some()
     }
 
     /// Leaves a file that cannot be used. Goes on from what it still gives, or, where it gives nothing,
-    /// from the incidents that the daemon knows.
+    /// from what the daemon knows.
     pub fn take_refuge(
         &mut self,
         known: &[Incident],
+        overlays: &Overlays,
         started: bool,
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
-        if self.refuge {
+        if self.is_in_refuge() {
             return Ok(());
         }
         let Some(path) = self.path.clone() else {
             return Err(StoreError::Content("a store without a file has nowhere to go".to_owned()));
         };
-        let memory = match copy_into_memory(&path) {
-            Ok(memory) => memory,
+        match copy_into_memory(&path) {
+            Ok((memory, taken)) => {
+                self.connection = memory;
+                self.refuge = Some(taken);
+            }
             Err(error) => {
-                self.damaged = error.is_damage();
                 let mut memory = empty()?;
                 let transaction = memory.transaction()?;
                 incidents::write(&transaction, known, &[], now)?;
@@ -49,19 +115,24 @@ impl Store {
                     set_meta(&transaction, "started", &now.to_rfc3339())?;
                 }
                 transaction.commit()?;
-                memory
+                self.connection = memory;
+                self.refuge = Some(if error.is_damage() { Taken::Damaged } else { Taken::Part });
+                for (key, ack) in &overlays.acks {
+                    self.acknowledge(key, ack.episode, &ack.comment, ack.at)?;
+                }
+                for silence in &overlays.silences {
+                    self.silence(&silence.pattern, silence.until, &silence.comment, silence.at)?;
+                }
             }
-        };
-        self.connection = memory;
-        self.refuge = true;
+        }
         Ok(())
     }
 
-    /// Writes everything home and goes on there. A damaged file is set aside first; its new name is
+    /// Writes home what changed and goes on there. A damaged file is set aside first; its new name is
     /// returned.
     pub fn return_home(&mut self, now: DateTime<Utc>) -> Result<Option<PathBuf>, StoreError> {
-        let Some(path) = self.path.clone().filter(|_| self.refuge) else { return Ok(None) };
-        let found = if self.damaged { None } else { Some(Self::usable(&path)) };
+        let (Some(path), Some(taken)) = (self.path.clone(), self.refuge) else { return Ok(None) };
+        let found = if taken == Taken::Damaged { None } else { Some(Self::usable(&path)) };
         let (home, aside) = match found {
             Some(Ok(home)) => (home, None),
             Some(Err(error)) if !error.is_damage() => return Err(error),
@@ -70,34 +141,36 @@ impl Store {
                 (Self::usable(&path)?, Some(aside))
             }
         };
-        self.connection.busy_timeout(BUSY)?;
         self.connection.execute("ATTACH ?1 AS home", [path.to_string_lossy()])?;
-        let written = self.write_home(aside.is_some());
+        let written = self.write_home(taken, aside.is_some());
         self.connection.execute_batch("DETACH home")?;
+        if let Err(error) = &written
+            && error.is_damage()
+        {
+            self.refuge = Some(Taken::Damaged);
+        }
         written?;
         self.connection = home.connection;
         self.connection.busy_timeout(super::BUSY)?;
-        self.refuge = false;
-        self.damaged = false;
+        self.refuge = None;
         Ok(aside)
     }
 
-    /// Can the file be read and is it whole? Creates one where none is.
+    /// Opens the file, or creates one where none is. That it is whole shows when it is written.
     fn usable(path: &Path) -> Result<Self, StoreError> {
         let mut store = Self::connect(path, rusqlite::OpenFlags::default())?;
         store.connection.busy_timeout(BUSY)?;
-        store.check()?;
+        store.connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;
         schema::migrate(&mut store.connection, path)?;
         Ok(store)
     }
 
-    fn write_home(&mut self, everything: bool) -> Result<(), StoreError> {
+    fn write_home(&mut self, taken: Taken, everything: bool) -> Result<(), StoreError> {
         let transaction = self.connection.transaction()?;
-        transaction.execute_batch("DELETE FROM home.held; INSERT INTO home.held SELECT * FROM main.held")?;
-        let others = if everything { OTHERS.as_slice() } else { &[] };
-        for table in OWN.iter().chain(others) {
-            transaction
-                .execute_batch(&format!("INSERT OR REPLACE INTO home.{table} SELECT * FROM main.{table}"))?;
+        let rest = if taken == Taken::Whole { GIVE_WHOLE.as_slice() } else { GIVE_PART.as_slice() };
+        let overlays = if everything { GIVE_OVERLAYS.as_slice() } else { &[] };
+        for sql in GIVE.iter().chain(rest).chain([&GIVE_TALLIES]).chain(overlays) {
+            transaction.execute_batch(sql)?;
         }
         Ok(transaction.commit()?)
     }
@@ -118,7 +191,8 @@ impl StoreError {
             | Self::Lock { .. }
             | Self::Newer { .. }
             | Self::Conflict
-            | Self::Aside { .. } => false,
+            | Self::Aside { .. }
+            | Self::Copy { .. } => false,
         }
     }
 }
@@ -150,18 +224,23 @@ fn empty() -> Result<Connection, StoreError> {
     Ok(memory)
 }
 
-/// Everything in the file, in memory. The file is opened as it allows: for writing, for reading, or,
-/// where even its lock cannot be had, as it lies there.
-pub(super) fn copy_into_memory(path: &Path) -> Result<Connection, StoreError> {
+/// What the file gives, in memory. It is opened as it allows: for writing, for reading, or, where even
+/// its lock cannot be had, as it lies there, without what its journal holds.
+pub(super) fn copy_into_memory(path: &Path) -> Result<(Connection, Taken), StoreError> {
     let uri = |mode: &str| {
         let encoded = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
         format!("file:{encoded}?{mode}")
     };
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-wal");
+    let journaled = std::fs::metadata(&journal).is_ok_and(|journal| journal.len() > 0);
+    let as_it_lies = if journaled { Taken::Part } else { Taken::Whole };
     let mut failed = None;
-    for source in [uri("mode=rw"), uri("mode=ro"), uri("immutable=1")] {
+    let sources = [("mode=rw", Taken::Whole), ("mode=ro", Taken::Whole), ("immutable=1", as_it_lies)];
+    for (mode, taken) in sources {
         let mut memory = empty()?;
-        match copy(&mut memory, &source) {
-            Ok(()) => return Ok(memory),
+        match copy(&mut memory, &uri(mode)) {
+            Ok(()) => return Ok((memory, taken)),
             Err(error) => failed = Some(failed.unwrap_or(error)),
         }
     }
@@ -171,9 +250,8 @@ pub(super) fn copy_into_memory(path: &Path) -> Result<Connection, StoreError> {
 fn copy(memory: &mut Connection, source: &str) -> Result<(), StoreError> {
     memory.execute("ATTACH ?1 AS home", [source])?;
     let transaction = memory.transaction()?;
-    for table in OWN.iter().chain(&OTHERS).chain(&["held"]) {
-        transaction
-            .execute_batch(&format!("INSERT OR REPLACE INTO main.{table} SELECT * FROM home.{table}"))?;
+    for sql in TAKE {
+        transaction.execute_batch(sql)?;
     }
     transaction.commit()?;
     memory.execute_batch("DETACH home")?;

@@ -79,6 +79,14 @@ fn keep_copy(connection: &Connection, path: &Path, version: i64) -> Result<(), S
     if copy.exists() {
         return Ok(());
     }
-    connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()])?;
-    Ok(())
+    // Under its name only once it is whole.
+    let mut begun = copy.as_os_str().to_owned();
+    begun.push(".begun");
+    let begun = Path::new(&begun);
+    let failed = |source| StoreError::Copy { path: copy.to_owned(), source };
+    if begun.exists() {
+        std::fs::remove_file(begun).map_err(failed)?;
+    }
+    connection.execute("VACUUM INTO ?1", [begun.to_string_lossy()])?;
+    std::fs::rename(begun, copy).map_err(failed)
 }

@@ -123,6 +123,11 @@ impl World {
         self.step(&Input::Poll { account: self.name.clone(), observed: vec![], ended: Some(collector) });
     }
 
+    /// A reload with these settings.
+    pub fn set_settings(&mut self) {
+        self.engine.set_watchers(watchers(&self.name, &self.settings));
+    }
+
     pub fn tick(&mut self) {
         self.step(&Input::Tick);
     }

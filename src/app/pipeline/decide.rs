@@ -53,19 +53,22 @@ impl Pipeline {
             tracing::info!(incident = %key, reason, "decided");
         }
         self.engine.commit(outcome, threads);
-        self.committed(&batch, now)
+        self.committed(&batch, now);
+        Ok(())
     }
 
-    /// What follows a commit: the sender is called and the view shows it.
-    pub(super) fn committed(&mut self, batch: &Batch, now: DateTime<Utc>) -> Result<(), StoreError> {
+    /// What follows a commit: the sender is called and the view shows it. Nothing in here undoes it.
+    pub(super) fn committed(&mut self, batch: &Batch, now: DateTime<Utc>) {
         self.upkeep.took(batch, now);
         if !batch.mails.is_empty() {
             failpoint::reach("waking-sender");
             self.wake.new_mail();
-            self.board.show_outbox()?;
+            // What cannot be shown is kept all the same: deciding again would count one reading twice.
+            if let Err(error) = self.board.show_outbox() {
+                tracing::error!(%error, "the outbox cannot be shown");
+            }
         }
         self.board.show_incidents(&self.engine, now);
-        Ok(())
     }
 
     fn batch(

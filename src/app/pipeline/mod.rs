@@ -28,7 +28,7 @@ use crate::model::{
 };
 use crate::schedule::Schedule;
 use crate::state::Shared;
-pub(super) use upkeep::Upkeep;
+pub(super) use upkeep::{Upkeep, damaged_note};
 
 /// What the pipeline is told.
 pub(super) enum Message {
@@ -97,16 +97,18 @@ impl Pipeline {
         let mut look = interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
+            self.pulse.pipeline.now();
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
+                // Before the messages: in a storm these never end, and the ladder must go on.
+                _ = tick.tick() => self.tick(),
+                _ = look.tick() => self.look(),
                 message = messages.recv() => match message {
                     Some(Message::Update(update)) => self.update(update),
                     Some(Message::Accounts(accounts)) => self.accounts(accounts),
                     None => return,
                 },
-                _ = tick.tick() => self.tick(),
-                _ = look.tick() => self.look(),
             }
         }
     }

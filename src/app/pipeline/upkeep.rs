@@ -2,13 +2,14 @@
 //! digest, the tally of polls, and a store whose file fails.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
 
 use chrono::{DateTime, Duration, NaiveDate, Utc};
 use chrono_tz::Tz;
 
 use super::super::board::lock;
 use super::Pipeline;
-use crate::alert::{Digest, DigestAccount, Incident, Input, Notice, Overflow, cap, digest};
+use crate::alert::{Digest, DigestAccount, Incident, Input, Notice, Overflow, cap, digest, engine};
 use crate::failpoint;
 use crate::model::{AccountName, Home, lives_on};
 use crate::store::{Batch, Polls, Store, StoreError};
@@ -86,6 +87,14 @@ impl Upkeep {
     }
 }
 
+/// What the next mail says of a store that was set aside.
+pub(in crate::app) fn damaged_note(aside: &Path) -> String {
+    format!(
+        "The store of incidents and mails was damaged. It was set aside as {}, and a new one begun: what was queued in it may never have been sent.",
+        aside.display()
+    )
+}
+
 impl Pipeline {
     /// Looks at what somebody else may have written, and whether the summary is due.
     pub(super) fn look(&mut self) {
@@ -159,7 +168,7 @@ impl Pipeline {
 
     fn look_at_store(&mut self) -> Result<(), StoreError> {
         let version = lock(&self.board.store).data_version()?;
-        if self.upkeep.data_version.replace(version) == Some(version) {
+        if self.upkeep.data_version == Some(version) {
             return Ok(());
         }
         let now = (self.clock)();
@@ -167,6 +176,7 @@ impl Pipeline {
             let store = lock(&self.board.store);
             (store.overlays(now)?, store.retry_asked()?)
         };
+        self.upkeep.data_version = Some(version);
         if overlays != *self.engine.overlays() {
             self.engine.set_overlays(overlays);
             // The end of a silence may be the beginning of a mail.
@@ -236,8 +246,12 @@ impl Pipeline {
     /// Accounts whose digest fell due since the last look, and the date it has there.
     fn digests_due(&self, now: DateTime<Utc>) -> BTreeMap<AccountName, NaiveDate> {
         let Some(schedule) = &self.digest else { return BTreeMap::new() };
-        let since = self.upkeep.digested_until.max(now - DIGEST_AT_MOST_LATE);
+        // Never from what lies ahead: the clock may have been set back.
+        let since = self.upkeep.digested_until.min(now).max(now - DIGEST_AT_MOST_LATE);
         let snapshot = self.snapshot.get();
+        if !snapshot.accounts.values().all(|state| engine::attempted(state)) {
+            return BTreeMap::new();
+        }
         let mut by_zone: HashMap<Tz, Option<NaiveDate>> = HashMap::new();
         let due = snapshot.accounts.iter().filter_map(|(name, state)| {
             let zone = state.profile.zone();
@@ -257,7 +271,8 @@ impl Pipeline {
         lock(&self.board.store).commit(&batch, now)?;
         failpoint::reach("committed");
         self.engine.add_threads(threads);
-        self.committed(&batch, now)
+        self.committed(&batch, now);
+        Ok(())
     }
 
     /// Leaves a store file that fails and goes on in memory; false where that would change nothing.
@@ -268,7 +283,9 @@ impl Pipeline {
         let known: Vec<Incident> = self.engine.incidents().values().cloned().collect();
         let now = (self.clock)();
         let mut store = lock(&self.board.store);
-        if store.is_in_refuge() || store.take_refuge(&known, self.engine.is_started(), now).is_err() {
+        if store.is_in_refuge()
+            || store.take_refuge(&known, self.engine.overlays(), self.engine.is_started(), now).is_err()
+        {
             return false;
         }
         drop(store);
@@ -290,6 +307,7 @@ impl Pipeline {
         match store.return_home(now) {
             Ok(None) => tracing::info!("the store works again; what was kept in memory is in it"),
             Ok(Some(aside)) => {
+                self.upkeep.notes.push(damaged_note(&aside));
                 let aside = aside.display();
                 tracing::error!(%aside, "the store was damaged; it was set aside and a new one begun");
             }
@@ -299,6 +317,7 @@ impl Pipeline {
             }
         }
         drop(store);
+        self.board.store_changed();
         self.upkeep.data_version = None;
     }
 
