@@ -254,3 +254,13 @@ fn a_week_counts_polls_and_mails() {
     assert_eq!(week.polls["main"], (15, 1));
     assert_eq!((week.mails_sent, week.mails_dead), (1, 0));
 }
+
+#[test]
+fn attempts_come_after_the_delays_of_the_contract_for_five_days() {
+    let minutes = [(0, 0), (1, 2), (2, 5), (3, 15), (4, 30), (5, 30), (100, 30)];
+    for (attempts, minutes) in minutes {
+        let wanted = if attempts == 0 { Duration::seconds(30) } else { Duration::minutes(minutes) };
+        assert_eq!(hostwatch::store::retry_delay(attempts), wanted, "after {attempts} attempts before it");
+    }
+    assert_eq!(hostwatch::store::GIVE_UP_AFTER, Duration::days(5));
+}
