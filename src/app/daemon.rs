@@ -141,7 +141,9 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
         digest: accounts.digest,
         inconsistent: BTreeSet::new(),
     };
-    tasks.spawn(pipeline.run(inbox, stop.child_token()));
+    // Handing a worker's tasks on for every update would keep making threads, each with memory of its own.
+    let (runtime, stopped) = (tokio::runtime::Handle::current(), stop.child_token());
+    tasks.spawn_blocking(move || runtime.block_on(pipeline.run(inbox, stopped)));
 
     let transport = match &settings.email {
         Some(email) => Some(Shared::new(Transport::new(&email.server).context("preparing to send mail")?)),

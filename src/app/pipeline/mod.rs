@@ -90,7 +90,7 @@ const TICK: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(500);
 
 impl Pipeline {
-    /// Takes in messages until stopped.
+    /// Takes in messages until stopped. Computes and writes for long stretches, so it wants a thread of its own.
     pub(super) async fn run(mut self, mut messages: mpsc::Receiver<Message>, stop: CancellationToken) {
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -101,12 +101,12 @@ impl Pipeline {
                 biased;
                 () = stop.cancelled() => return,
                 message = messages.recv() => match message {
-                    Some(Message::Update(update)) => tokio::task::block_in_place(|| self.update(update)),
-                    Some(Message::Accounts(accounts)) => tokio::task::block_in_place(|| self.accounts(accounts)),
+                    Some(Message::Update(update)) => self.update(update),
+                    Some(Message::Accounts(accounts)) => self.accounts(accounts),
                     None => return,
                 },
-                _ = tick.tick() => tokio::task::block_in_place(|| self.tick()),
-                _ = look.tick() => tokio::task::block_in_place(|| self.look()),
+                _ = tick.tick() => self.tick(),
+                _ = look.tick() => self.look(),
             }
         }
     }
