@@ -286,3 +286,13 @@ fn what_a_refuge_did_not_know_is_still_there_when_it_comes_home() {
         std::iter::from_fn(|| store.claim(now()).unwrap()).map(|claim| claim.message_id).collect();
     assert_eq!(waiting, ["before", "before", "meanwhile", "meanwhile"]);
 }
+
+#[test]
+fn attempts_come_after_the_delays_of_the_contract_for_five_days() {
+    let minutes = [(0, 0), (1, 2), (2, 5), (3, 15), (4, 30), (5, 30), (100, 30)];
+    for (attempts, minutes) in minutes {
+        let wanted = if attempts == 0 { Duration::seconds(30) } else { Duration::minutes(minutes) };
+        assert_eq!(hostwatch::store::retry_delay(attempts), wanted, "after {attempts} attempts before it");
+    }
+    assert_eq!(hostwatch::store::GIVE_UP_AFTER, Duration::days(5));
+}

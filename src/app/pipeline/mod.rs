@@ -141,6 +141,9 @@ impl Pipeline {
         self.snapshot.set(snapshot);
 
         failpoint::reach("reading-applied");
+        // What somebody silenced a moment ago is silenced.
+        let looked = self.look_at_store();
+        self.store_said(looked);
         // Mails first: a large page takes longer to encode than a mail may wait.
         self.decide(&Input::Poll { account, observed, ended: ended.then_some(collector) });
 

@@ -166,7 +166,8 @@ impl Pipeline {
         Ok(())
     }
 
-    fn look_at_store(&mut self) -> Result<(), StoreError> {
+    /// Takes in what commands wrote, where they wrote.
+    pub(super) fn look_at_store(&mut self) -> Result<(), StoreError> {
         let version = lock(&self.board.store).data_version()?;
         if self.upkeep.data_version == Some(version) {
             return Ok(());
