@@ -201,7 +201,7 @@ impl Judge<'_> {
 
     /// A site may have moved to another container.
     fn lives_elsewhere<T: Watched>(&self, id: u64) -> bool {
-        T::SORT == "site" && self.state.site(id.into()).is_some()
+        T::SORT == "site" && self.state.has_site(id.into())
     }
 
     /// What no listing shows is gone: true of VMs and containers, and of sites once those of every

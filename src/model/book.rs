@@ -396,6 +396,7 @@ mod tests {
                 for id in (0..8).map(SiteId::new) {
                     let homes: Vec<_> = listed.iter().filter(|(site, _)| *site == id).map(|&(_, home)| home).collect();
                     proptest::prop_assert!(homes.len() <= 1, "{id} is in {homes:?}");
+                    proptest::prop_assert_eq!(book.state().has_site(id), !homes.is_empty());
                     proptest::prop_assert_eq!(book.state().site(id).map(|site| site.container), homes.first().copied());
                 }
             }

@@ -250,6 +250,11 @@ impl AccountState {
         self.sites.get(self.homes.get(&id)?)?.get(id)
     }
 
+    /// Is this site in any listing?
+    pub fn has_site(&self, id: SiteId) -> bool {
+        self.homes.contains_key(&id)
+    }
+
     /// Every site, container by container.
     pub fn all_sites(&self) -> impl Iterator<Item = &Site> {
         self.sites.values().flat_map(|listing| listing.rows.iter())
