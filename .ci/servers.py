@@ -100,11 +100,11 @@ class Servers:
         self.running.append((name, process, log))
         return process
 
-    def stop(self, name):
+    def stop(self, name, how=signal.SIGTERM):
         """Ends one of them before the others."""
         for entry in [entry for entry in self.running if entry[0] == name]:
             self.running.remove(entry)
-            entry[1].terminate()
+            entry[1].send_signal(how)
             entry[1].wait(8)
 
     def write(self, name, text):
@@ -114,14 +114,18 @@ class Servers:
 
     def prometheus(self, targets, rules, alertmanager=None, name="prometheus"):
         """Scrapes and evaluates every second. Gives its address."""
-        port = free_port()
         alerting = {"alertmanagers": [{"static_configs": [{"targets": [alertmanager]}]}]} if alertmanager else {}
         # JSON is YAML.
-        config = self.write(f"{name}.yml", json.dumps({
+        return self.prometheus_with(json.dumps({
             "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
             "rule_files": [str(path) for path in rules],
             "scrape_configs": [{"job_name": "hostwatch", "static_configs": [{"targets": targets}]}],
-            "alerting": alerting}))
+            "alerting": alerting}), name)
+
+    def prometheus_with(self, text, name="prometheus"):
+        """The same by a configuration of its own; paths in it are relative to the directory of all servers."""
+        port = free_port()
+        config = self.write(f"{name}.yml", text)
         self.start(name, "prometheus", f"--config.file={config}", f"--storage.tsdb.path={self.path / name}",
                    f"--web.listen-address=127.0.0.1:{port}", "--log.level=warn")
         base = f"http://127.0.0.1:{port}"
@@ -136,9 +140,9 @@ class Servers:
         wait("the simulator answers", 20, lambda: fetch(f"{base}/_sim/state"))
         return base
 
-    def daemon(self, binary, provider, name="hostwatch", account="main", smtp=None, more="", schedule=""):
+    def daemon(self, binary, provider, name="hostwatch", account="main", smtp=None, more="", schedule="", port=None):
         """`hostwatch run` with everything polled every 2 s. Gives host and port."""
-        port = free_port()
+        port = port or free_port()
         email = f'[email]\nsmtp_url = "smtp://127.0.0.1:{smtp}"\nfrom = "h@example.com"\nto = ["you@example.com"]\n' if smtp else ""
         config = self.write(f"{name}.toml", f"""
 [accounts.{account}]
