@@ -640,3 +640,15 @@ fn a_rule_that_is_switched_off_while_open_speaks_for_nobody_any_more() {
     assert_eq!(world.incident(Kind::ContainerDisabled, "10").phase, Phase::Resolved);
     assert_eq!(world.take_events(), Vec::<String>::new(), "without a mail");
 }
+
+#[test]
+fn a_date_that_its_own_charges_contradict_says_so() {
+    let mut world = World::healthy();
+    // 25.50 at 10 a day cannot pay the third charge.
+    world.report(cut_off_in(6 * 24));
+    let detail = &world.incident(Kind::Disconnect, "account").detail;
+    assert!(detail.ends_with("; by its own charges 2026-03-05 12:00 UTC"), "{detail}");
+    world.report(cut_off_in(3 * 24));
+    let detail = &world.incident(Kind::Disconnect, "account").detail;
+    assert!(!detail.contains("by its own charges"), "{detail}");
+}

@@ -1,5 +1,7 @@
 //! The disconnect incident: reports and time move the ladder; only reports that prove it close it.
 
+use chrono::Duration;
+
 use super::incident::{Incident, Phase};
 use super::kind::{Event, Key, Kind};
 use super::ladder::{Ladder, Move, rung_severity};
@@ -142,7 +144,7 @@ impl Step<'_> {
                 incident.reason = match (rung, told, edd) {
                     (0, _, _) if ladder.used_up => "the balance is used up".to_owned(),
                     (0, _, _) => "the disconnect date has passed".to_owned(),
-                    (_, Some(told), Some(edd)) if told - edd > chrono::Duration::days(3) => {
+                    (_, Some(told), Some(edd)) if told - edd > Duration::days(3) => {
                         format!(
                             "the date moved {} days nearer and crossed the {rung}-day rung",
                             (told - edd).num_days()
@@ -188,7 +190,7 @@ impl Step<'_> {
             return;
         };
         // A charge that falls due within a day may come early; that is no drop.
-        let soon = forecast::foreseen_balance(previous, at + chrono::Duration::days(1));
+        let soon = forecast::foreseen_balance(previous, at + Duration::days(1));
         let foreseen =
             forecast::foreseen_balance(previous, at).map(|then| soon.map_or(then, |soon| soon.min(then)));
         let (Some(now), Some(foreseen)) = (forecast::balance_now(report), foreseen) else { return };
@@ -250,5 +252,14 @@ fn detail(ladder: Option<&Ladder>, state: &AccountState) -> String {
         (false, Some(date)) => format!("disconnect {date}"),
         (false, None) => "no date is known".to_owned(),
     };
-    rules::clean(&text, 200)
+    // Which of the two is right nobody here can say; that they differ somebody should know.
+    let by_charges = state.billing.report.as_ref().and_then(|report| {
+        forecast::edd_disagreement(report).filter(|&by| by > Duration::days(1))?;
+        forecast::first_unpaid(report)
+    });
+    let doubt = by_charges.map_or_else(String::new, |at| {
+        let local = at.with_timezone(&state.profile.zone());
+        format!("; by its own charges {}", local.format("%Y-%m-%d %H:%M %Z"))
+    });
+    rules::clean(&format!("{text}{doubt}"), 200)
 }

@@ -251,7 +251,7 @@ fn horizon_days(report: &Report, from: DateTime<Utc>) -> i64 {
     end.map_or(0, |end| ((end - from).num_hours() + 12) / 24)
 }
 
-fn first_unpaid_without(report: &Report, order: u32) -> Option<DateTime<Utc>> {
+pub fn first_unpaid_without(report: &Report, order: u32) -> Option<DateTime<Utc>> {
     let mut saved = Money::ZERO;
     for moment in report.moments.iter() {
         if moment.order == Some(order) {
