@@ -218,9 +218,7 @@ impl AccountForecast {
                 |name| format!("{} ({})", text::name(name), order.id),
             );
             let buys = match order.buys_days {
-                Some(days) => {
-                    format!("buys {}", words::count(usize::try_from(days).unwrap_or(0), "day", "days"))
-                }
+                Some(days) => words::buys(days),
                 None if cut_off => "past the report's end".to_owned(),
                 None => String::new(),
             };

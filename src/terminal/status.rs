@@ -171,7 +171,7 @@ impl Status {
                 || format!("order {}", order.id),
                 |name| format!("{} ({})", text::name(name), order.id),
             );
-            let buys = order.buys_days.map(|days| format!("buys {} days", days.max(0)));
+            let buys = order.buys_days.map(words::buys);
             vec![
                 Cell::new(name),
                 Cell::new(words::amount(order.per_day, &account.currency)),

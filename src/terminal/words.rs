@@ -57,6 +57,14 @@ fn with_unit(number: &str, currency: &str) -> String {
     }
 }
 
+/// What switching an order off gains.
+pub(super) fn buys(days: i64) -> String {
+    match usize::try_from(days) {
+        Ok(days @ 1..) => format!("buys {}", count(days, "day", "days")),
+        Ok(0) | Err(_) => "buys under a day".to_owned(),
+    }
+}
+
 /// `1 thing`, `2 things`.
 pub(super) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
