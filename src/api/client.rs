@@ -96,7 +96,7 @@ impl Client {
         throttle: Arc<Throttle>,
         breakers: [Arc<Mutex<Breaker>>; 3],
     ) -> Result<Self, ApiError> {
-        let transport = Transport::new(&settings, &timing).map_err(|(group, kind)| {
+        let transport = Transport::new(&settings, &timing, &hosts).map_err(|(group, kind)| {
             let operation = match group {
                 Group::Hosting => Operation::Containers,
                 Group::Vm => Operation::Vms,

@@ -82,19 +82,43 @@ impl Throttle {
     }
 }
 
-/// Places in flight, by host. Clones share them: give all accounts the same one.
+/// Places in flight, by host, and the connections to them. Clones share both: give all accounts the same
+/// one. A client of its own would cost each account the authorities of TLS once more, half a megabyte.
 #[derive(Clone, Debug, Default)]
-pub struct Hosts(Arc<Mutex<HashMap<String, Arc<Gate>>>>);
+pub struct Hosts {
+    gates: Arc<Mutex<HashMap<String, Arc<Gate>>>>,
+    http: Arc<Mutex<Option<Shared>>>,
+}
+
+/// A client, and the connect and whole time-outs that it was made with.
+type Shared = ((Duration, Duration), reqwest::Client);
 
 impl Hosts {
     /// Waits for a place; it is free again when the permit is dropped.
     pub(super) async fn place(&self, url: &Url, urgency: Urgency) -> Permit {
         let host = format!("{}:{}", url.host_str().unwrap_or(""), url.port_or_known_default().unwrap_or(0));
         let gate = {
-            let mut hosts = lock(&self.0);
-            Arc::clone(hosts.entry(host).or_insert_with(|| Arc::new(Gate::new(IN_FLIGHT, Duration::ZERO))))
+            let mut gates = lock(&self.gates);
+            Arc::clone(gates.entry(host).or_insert_with(|| Arc::new(Gate::new(IN_FLIGHT, Duration::ZERO))))
         };
         gate.enter(urgency).await
+    }
+
+    /// The client that all share, made by `make` for the first who asks with these time-outs.
+    pub(super) fn http<E>(
+        &self,
+        timeouts: (Duration, Duration),
+        make: impl FnOnce() -> Result<reqwest::Client, E>,
+    ) -> Result<reqwest::Client, E> {
+        let mut http = lock(&self.http);
+        match http.as_ref() {
+            Some((made_with, client)) if *made_with == timeouts => Ok(client.clone()),
+            Some(_) | None => {
+                let client = make()?;
+                *http = Some((timeouts, client.clone()));
+                Ok(client)
+            }
+        }
     }
 }
 

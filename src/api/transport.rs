@@ -16,6 +16,7 @@ use super::error::ErrorKind;
 use super::observe::{Code, Observer};
 use super::retry;
 use super::settings::{BillingCredentials, Settings};
+use super::throttle::Hosts;
 use super::throttle::Permit;
 
 /// How long things may take and how large they may be; other values in tests only.
@@ -55,18 +56,21 @@ pub(super) struct Transport {
 }
 
 impl Transport {
-    pub fn new(settings: &Settings, timing: &Timing) -> Result<Self, (Group, ErrorKind)> {
-        let http = Client::builder()
-            .user_agent(concat!("hostwatch/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(timing.connect)
-            .timeout(timing.whole)
-            // Shorter than servers keep idle connections, so that one is seldom closed as it is used.
-            .pool_idle_timeout(Duration::from_secs(30))
-            .redirect(redirect::Policy::none())
-            .referer(false)
-            .no_proxy()
-            .build()
-            .map_err(|error| (Group::Hosting, ErrorKind::Setup(cause(&error))))?;
+    pub fn new(settings: &Settings, timing: &Timing, hosts: &Hosts) -> Result<Self, (Group, ErrorKind)> {
+        let make = || {
+            Client::builder()
+                .user_agent(concat!("hostwatch/", env!("CARGO_PKG_VERSION")))
+                .connect_timeout(timing.connect)
+                .timeout(timing.whole)
+                // Shorter than servers keep idle connections, so that one is seldom closed as it is used.
+                .pool_idle_timeout(Duration::from_secs(30))
+                .redirect(redirect::Policy::none())
+                .referer(false)
+                .no_proxy()
+                .build()
+        };
+        let http = hosts.http((timing.connect, timing.whole), make);
+        let http = http.map_err(|error| (Group::Hosting, ErrorKind::Setup(cause(&error))))?;
         let hosting = settings.hosting.as_ref().map(|hosting| authorization(&hosting.scheme, &hosting.token));
         let vm = settings.vm_api_key.as_ref().map(|key| authorization("Token", key));
         let bad =
