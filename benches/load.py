@@ -142,6 +142,12 @@ class Daemon:
     def calls(self):
         return sum(value for key, value in self.own().items() if key.startswith("hostwatch_api_requests_total{"))
 
+    def ready(self):
+        """Waits until everything was polled once and stands on the page, which is made after the mails."""
+        until("the first polls", lambda: all(self.polls(one) >= 1 for one in SWEEPS), 900, 0.2)
+        shown = ("\nhosting_vms{", "\nhosting_sites{", "\nhosting_billing_orders{")
+        until("the page", lambda: all(one in gzip.decompress(self.get(packed=True)).decode() for one in shown), 60, 0.5)
+
     def polled(self, times, collectors=SWEEPS, seconds=900):
         """Waits until each collector has ended so many more polls."""
         goal = {collector: self.polls(collector) + times for collector in collectors}
@@ -191,7 +197,7 @@ def at_size(args, work, vms, containers, sites, name):
         schedule = {"vms": EVERY, "containers": EVERY, "expected_balance": EVERY}
         with daemon(args, work, port, name) as running:
             began = time.monotonic()
-            until("the first polls", lambda: all(running.polls(one) >= 1 for one in SWEEPS), 900, 0.5)
+            running.ready()
             result["first_sweep_s"] = time.monotonic() - began
             result["calls"] = running.calls()
             result["rss_first"] = memory_mib(running.pid)
@@ -203,7 +209,7 @@ def at_size(args, work, vms, containers, sites, name):
             result["gzip_bytes"], result["text_bytes"] = len(packed), len(text)
             result["series"] = sum(1 for line in text.splitlines() if line and not line.startswith(b"#"))
         with daemon(args, work, port, f"{name}-on", **schedule) as running:
-            until("the first polls", lambda: all(running.polls(one) >= 1 for one in SWEEPS), 900, 0.5)
+            running.ready()
             resident = [memory_mib(running.pid)]
             for turn in range(args.polls):
                 control(port, "set_vm", vm=FIRST_VM + turn, state="stopped")
@@ -255,7 +261,7 @@ def against_nginx(args, work, vms, containers, sites):
     (work / "nginx.conf").write_text(NGINX.format(work=work, port=port))
     with provider(args, work, vms, containers, sites, "nginx") as behind, \
             daemon(args, work, behind, "served") as running:
-        until("the first polls", lambda: all(running.polls(one) >= 1 for one in SWEEPS), 900, 0.5)
+        running.ready()
         (work / "www" / "metrics").write_bytes(running.get(packed=True))
         with process(["nginx", "-p", work, "-c", work / "nginx.conf"], work / "nginx.log"):
             until("nginx", lambda: listening(port))
