@@ -6,9 +6,11 @@ set -euo pipefail
 
 cd "$(dirname "$0")/.."
 missing=()
-for pair in nginx-light:nginx wrk:wrk python3-venv:python3; do
+for pair in nginx-light:nginx wrk:wrk python3:python3; do
   command -v "${pair#*:}" >/dev/null || missing+=("${pair%%:*}")
 done
+# Debian keeps what a virtual environment needs in a package of its own.
+python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
 if [ "${#missing[@]}" -gt 0 ]; then
   apt-get update -qq
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
