@@ -54,7 +54,7 @@ pub(super) fn plan(account: &Account, client: Client, horizon_days: u32) -> Plan
         horizon_days,
         least_horizon_days: (top_rung + 7).min(horizon_days),
         clock: clock::now,
-        awake: std::sync::Arc::new(|| ()),
+        awake: Arc::new(|| ()),
     }
 }
 

@@ -14,7 +14,9 @@ use tokio_util::sync::CancellationToken;
 use super::daemon::{accounts, heartbeat};
 use super::observer::OwnObserver;
 use super::pipeline::Message;
+use super::provider;
 use super::pulse::Pulse;
+use crate::api;
 use crate::collect::{self, Plan, Update};
 use crate::config::{Account, Settings};
 use crate::failpoint;
@@ -23,7 +25,6 @@ use crate::mail::transport::Transport;
 use crate::metrics::Own;
 use crate::model::AccountName;
 use crate::state::Shared;
-use crate::{api, clock};
 
 /// Reads the configuration anew; `Err` says why it was refused.
 pub(super) type ReadSettings = Arc<dyn Fn() -> Result<Settings, String> + Send + Sync>;
@@ -148,16 +149,8 @@ impl Collectors {
         for Prepared { account, client } in prepared {
             let (stop, ended) = (self.stop.child_token(), CancellationToken::new());
             let beat = self.pulse.collectors(account.name());
-            let top_rung = account.alert.disconnect_days.iter().copied().max().unwrap_or(0);
-            let plan = Plan {
-                profile: Arc::clone(&account.profile),
-                client: client.clone(),
-                schedules: account.schedules.clone(),
-                horizon_days: account.horizon_days,
-                least_horizon_days: (top_rung + 7).min(account.horizon_days),
-                clock: clock::now,
-                awake: Arc::new(move || beat.now()),
-            };
+            let plan = provider::plan(&account, client.clone(), account.horizon_days);
+            let plan = Plan { awake: Arc::new(move || beat.now()), ..plan };
             let (updates, inbox) = mpsc::channel(16);
             let (messages, stopping, done) = (messages.clone(), stop.clone(), ended.clone().drop_guard());
             self.tasks.spawn(async move {

@@ -4,6 +4,7 @@ use chrono::{DateTime, Datelike as _, Utc};
 use chrono_tz::Tz;
 
 use crate::model::Money;
+pub(super) use crate::model::phrase::{count, distance};
 
 /// `3 March`, with the year when it is not this one.
 pub(super) fn day(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
@@ -14,22 +15,6 @@ pub(super) fn day(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
 /// `3 March 14:05 MSK`.
 pub(super) fn moment(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
     format!("{} {}", day(at, zone, now), at.with_timezone(&zone).format("%H:%M %Z"))
-}
-
-/// `5 min ago`, `in 3 days`.
-pub(super) fn distance(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
-    let seconds = (now - at).num_seconds();
-    let span = span(seconds.unsigned_abs());
-    if seconds >= 0 { format!("{span} ago") } else { format!("in {span}") }
-}
-
-fn span(seconds: u64) -> String {
-    match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7200 => format!("{} min", seconds / 60),
-        7200..172_800 => format!("{} h", seconds / 3600),
-        _ => format!("{} days", seconds / 86_400),
-    }
 }
 
 /// `1 234.50 RUB`: two places, thousands apart by a narrow space that does not break.
@@ -51,11 +36,6 @@ pub(super) fn amount(money: Money, currency: &str) -> String {
         out.push_str(currency);
     }
     out
-}
-
-/// `1 thing`, `2 things`.
-pub(super) fn count(number: usize, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 #[cfg(test)]

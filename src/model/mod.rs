@@ -10,6 +10,7 @@ pub mod moments;
 pub mod money;
 pub mod pattern;
 pub mod pay_by;
+pub mod phrase;
 pub mod resources;
 pub mod snapshot;
 pub mod states;

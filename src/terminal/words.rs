@@ -5,6 +5,8 @@ use chrono_tz::Tz;
 
 use super::text;
 use crate::model::Money;
+use crate::model::phrase::span;
+pub(super) use crate::model::phrase::{count, distance};
 
 /// `Wed 4 March`, with the year when it is not this one.
 pub(super) fn day(date: NaiveDate, zone: Tz, now: DateTime<Utc>) -> String {
@@ -18,26 +20,9 @@ pub(super) fn moment(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String 
     format!("{} {}", day(local.date_naive(), zone, now), local.format("%H:%M %Z"))
 }
 
-/// `5 min ago`, `in 3 days`.
-pub(super) fn distance(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
-    let seconds = (now - at).num_seconds();
-    let span = span(seconds.unsigned_abs());
-    if seconds >= 0 { format!("{span} ago") } else { format!("in {span}") }
-}
-
 /// `5 min`: how long since.
 pub(super) fn age(since: DateTime<Utc>, now: DateTime<Utc>) -> String {
     span((now - since).num_seconds().max(0).unsigned_abs())
-}
-
-/// `40 s`, `12 min`, `5 h`, `3 days`.
-fn span(seconds: u64) -> String {
-    match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7200 => format!("{} min", seconds / 60),
-        7200..172_800 => format!("{} h", seconds / 3600),
-        _ => format!("{} days", seconds / 86_400),
-    }
 }
 
 /// `-44.50 RUB`: two places. Without marks between thousands, so that it can be copied.
@@ -63,11 +48,6 @@ pub(super) fn buys(days: i64) -> String {
         Ok(days @ 1..) => format!("buys {}", count(days, "day", "days")),
         Ok(0) | Err(_) => "buys under a day".to_owned(),
     }
-}
-
-/// `1 thing`, `2 things`.
-pub(super) fn count(number: usize, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 #[cfg(test)]
