@@ -246,7 +246,7 @@ fn email() {
         url,
         "smtps://u@mail.example.com",
         &[
-            "x.toml: email.password: missing beside the user in email.smtp_url; set it, or email.password_file",
+            "x.toml: email.password: missing beside the user in email.smtp_url; set it, email.password_file, or the systemd credential smtp.password",
         ],
     );
     row(

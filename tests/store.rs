@@ -153,6 +153,33 @@ fn a_store_of_the_first_release_is_brought_up_and_a_copy_of_it_kept() {
 }
 
 #[test]
+fn an_older_store_without_room_for_its_copy_goes_on_in_memory_and_is_brought_up_later() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hw.db");
+    let raw = rusqlite::Connection::open(&path).unwrap();
+    raw.execute_batch(include_str!("fixtures/store/v1.sql")).unwrap();
+    let version = || raw.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).unwrap();
+    // Where the copy is begun there is something that cannot be removed as a file.
+    let in_the_way = directory.path().join("hw.db.v1.begun");
+    std::fs::create_dir(&in_the_way).unwrap();
+    let opened = Store::open(&path, now()).unwrap();
+    assert!(matches!(opened.refuge, Some(StoreError::Copy { .. })), "{:?}", opened.refuge);
+    let mut store = opened.store;
+    assert_eq!(store.load().unwrap().incidents.len(), 3);
+    let claim = store.claim(now()).unwrap().unwrap();
+    store.finish(&claim, &SendResult::Sent, now()).unwrap();
+    store.silence("main/*/*", now() + Duration::hours(1), "", now()).unwrap();
+    assert!(store.return_home(now()).is_err());
+    assert_eq!(version(), 1, "nothing is brought up without a copy");
+    std::fs::remove_dir(in_the_way).unwrap();
+    store.return_home(now()).unwrap();
+    assert_eq!(version(), 2);
+    assert!(directory.path().join("hw.db.v1").exists());
+    let summary = Store::open_beside(&path).unwrap().outbox_summary().unwrap();
+    assert_eq!((summary.by_state["sent"], summary.by_state["queued"]), (1, 2));
+}
+
+#[test]
 fn without_its_file_the_store_goes_on_in_memory_and_comes_home() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("hw.db");

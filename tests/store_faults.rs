@@ -1,6 +1,6 @@
 //! A store whose disk is full, that somebody locks, or that is damaged, under the real binary: it says so once,
 //! nobody misses a mail, and a damaged file is kept for whoever wants to look at it.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod daemon_support;
 mod tools_support;
@@ -109,7 +109,8 @@ fn comes_home(provider: &Provider, smtp: &SmtpServer, daemon: &mut Daemon) {
     let mut told = [STARTED.to_owned(), opened(10001), opened(10002), resolved(10001), resolved(10002)];
     told.sort();
     let ledger = Ledger::of(smtp, OPS);
-    assert_eq!((ledger.events(), ledger.repeats()), (told.iter().map(String::as_str).collect(), 0));
+    let told: Vec<&str> = told.iter().map(String::as_str).collect();
+    assert_eq!((ledger.events(), ledger.repeats()), (told, 0), "{:#?}", daemon.log.lines());
     assert_eq!(daemon.stop(), 0);
 }
 
@@ -146,6 +147,70 @@ fn a_daemon_starts_on_a_full_disk() {
     provider.all_polled(3);
     let ledger = Ledger::of(&smtp, OPS);
     assert_eq!((ledger.events(), ledger.repeats()), (vec![STARTED, &opened(10001)], 0));
+}
+
+#[test]
+fn a_daemon_starts_on_a_disk_that_came_up_read_only() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let mut daemon = healthy(&provider, &smtp);
+    daemon.stop();
+    let place = daemon.directory.path().to_str().unwrap().to_owned();
+    let read_only = format!("mount --bind {place} {place} && mount -o remount,bind,ro {place}");
+    let private = ["--mount", "--propagation", "private", "sh", "-c"];
+    let can = tools_support::run("unshare", &[&private[..], &[&read_only]].concat());
+    if !can.is_some_and(|tried| tried.ok) {
+        eprintln!("skipped: this user may not mount");
+        return;
+    }
+    provider.set_vm(10001, "error");
+    let mut command = Command::new("unshare");
+    let script = format!("{read_only} && exec \"$@\"");
+    let binary = env!("CARGO_BIN_EXE_hostwatch");
+    command.args(private).args([&script, "sh", binary, "run", "--web.listen-address=127.0.0.1:0"]);
+    daemon.run_as(command);
+    wait_for(&smtp, &opened(10001));
+    daemon.shows("hostwatch_store_usable 0");
+    let id = daemon.id().to_string();
+    let writable = ["-t", &id, "-m", "mount", "-o", "remount,bind,rw", &place];
+    let remounted = tools_support::run("nsenter", &writable).unwrap();
+    assert!(remounted.ok, "{}", remounted.text);
+    until_within(A_WHILE, "the store works again", || daemon.log.count(HOME) == 1);
+    daemon.stop();
+    daemon.run();
+    provider.all_polled(3);
+    let ledger = Ledger::of(&smtp, OPS);
+    assert_eq!((ledger.events(), ledger.repeats()), (vec![STARTED, &opened(10001)], 0));
+}
+
+#[test]
+fn an_update_on_a_full_disk_holds_back_no_mail() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let mut daemon = Daemon::prepare(&provider, smtp.address, "");
+    let raw = Connection::open(store(&daemon)).unwrap();
+    raw.execute_batch(include_str!("fixtures/store/v1.sql")).unwrap();
+    drop(raw);
+    let version = |daemon: &Daemon| -> i64 {
+        Connection::open(store(daemon))
+            .unwrap()
+            .query_row("PRAGMA user_version", [], |row| row.get(0))
+            .unwrap()
+    };
+    daemon.run_as(shell("ulimit -S -f 0;"));
+    wait_for(&smtp, "main/disconnect/account rung:7");
+    daemon.shows("hostwatch_store_usable 0");
+    assert_eq!(version(&daemon), 1);
+    if !full_disk(&daemon, false) {
+        return;
+    }
+    until_within(A_WHILE, "the store works again", || daemon.log.count(HOME) == 1);
+    assert_eq!(version(&daemon), 2);
+    assert!(daemon.directory.path().join("hostwatch.db.v1").exists(), "the older release's is kept");
+    daemon.stop();
+    daemon.run();
+    provider.all_polled(3);
+    assert_eq!(Ledger::of(&smtp, OPS).repeats(), 0);
 }
 
 #[test]

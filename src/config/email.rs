@@ -40,7 +40,8 @@ fn server(view: &View<'_>, password: Secret, secrets: &Secrets, findings: &mut F
     let Endpoint { host, port, security, username } = view.parsed(URL_KEY, findings, endpoint)?;
     match (&username, &password) {
         (Some(_), Secret::Absent) => {
-            let message = "missing beside the user in email.smtp_url; set it, or email.password_file";
+            let message = "missing beside the user in email.smtp_url; set it, email.password_file, \
+                           or the systemd credential smtp.password";
             view.error("email.password", findings, message);
         }
         (None, Secret::Given(_) | Secret::Broken) => {

@@ -8,6 +8,7 @@ use figment::{Metadata, Profile, Provider};
 
 use super::keys::{self, Type};
 use super::problem::Findings;
+use super::renamed::Renames;
 
 const PREFIX: &str = "HOSTWATCH_";
 
@@ -60,7 +61,12 @@ pub(super) struct Variable {
 
 /// The variables that set keys, `__` between levels, values typed by the table of keys. `accounts` are the
 /// names that files define: a variable's account is matched to them without regard to case or of `-` and `_`.
-pub(super) fn variables(env: &Environment, accounts: &[String], findings: &mut Findings) -> Vec<Variable> {
+pub(super) fn variables(
+    env: &Environment,
+    accounts: &[String],
+    renames: Renames,
+    findings: &mut Findings,
+) -> Vec<Variable> {
     let mut found = Vec::new();
     for (name, text) in &env.0 {
         let Some(rest) = name.strip_prefix(PREFIX).filter(|_| !FLAGS.contains(&name.as_str())) else {
@@ -71,7 +77,11 @@ pub(super) fn variables(env: &Environment, accounts: &[String], findings: &mut F
             findings.warn(name, "", message);
             continue;
         }
-        let path = path_of(rest, accounts);
+        let mut path = path_of(rest, accounts);
+        if let Some((new, renamed)) = renames.of(&path) {
+            renames.warn(name, &path, &new, renamed, findings);
+            path = new;
+        }
         let value = match keys::find(&path) {
             // Unknown keys are told by the check of the merged tree, this variable's name beside them.
             None => Value::from(text.as_str()),

@@ -75,7 +75,7 @@ const OWN_TABLES: [&str; 4] = ["schedule.", "limits.", "billing.", "alerts."];
 impl Key {
     /// May stand in an account's own table as well.
     pub fn per_account(&self) -> bool {
-        OWN_TABLES.iter().any(|table| self.path.starts_with(table)) && self.path != "schedule.digest"
+        per_account(self.path)
     }
 
     /// The default as a value; `None` where there is none.
@@ -126,31 +126,49 @@ struct Pattern {
 
 impl Pattern {
     fn covers(&self, path: &[String]) -> bool {
-        self.segments.iter().zip(path).all(|(segment, name)| match *segment {
-            "<name>" => name.parse::<AccountName>().is_ok(),
-            "<kind>" => name.parse::<alert::Kind>().is_ok(),
-            "<family>" => metrics::family::named(name).is_some(),
-            "<code>" => name.parse::<i64>().is_ok(),
-            exact => exact == name,
-        })
+        covers(&self.segments, path)
     }
 }
 
-static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
-    let mut patterns = Vec::new();
-    for key in KEYS {
-        let segments: Vec<&'static str> = key.path.split('.').collect();
-        let mut add = |segments: Vec<&'static str>| patterns.push(Pattern { segments, key });
-        if let ["accounts", "<name>", rest @ ..] = segments.as_slice() {
-            add([&["defaults"], rest].concat());
-        }
-        if key.per_account() {
-            add([&["defaults"], segments.as_slice()].concat());
-            add([&["accounts", "<name>"], segments.as_slice()].concat());
-        }
-        add(segments);
+fn per_account(path: &str) -> bool {
+    OWN_TABLES.iter().any(|table| path.starts_with(table)) && path != "schedule.digest"
+}
+
+/// Everywhere that a key of the table may stand: where it says, and where an account or `[defaults]` has it.
+pub(super) fn places(path: &'static str) -> Vec<Vec<&'static str>> {
+    let segments: Vec<&'static str> = path.split('.').collect();
+    let mut places = Vec::new();
+    if let ["accounts", "<name>", rest @ ..] = segments.as_slice() {
+        places.push([&["defaults"], rest].concat());
     }
-    patterns
+    if per_account(path) {
+        places.push([&["defaults"], segments.as_slice()].concat());
+        places.push([&["accounts", "<name>"], segments.as_slice()].concat());
+    }
+    places.push(segments);
+    places
+}
+
+/// Does a key that was written here stand in this place?
+pub(super) fn is_place(place: &[&str], path: &[String]) -> bool {
+    place.len() == path.len() && covers(place, path)
+}
+
+/// As far as both go.
+fn covers(place: &[&str], path: &[String]) -> bool {
+    place.iter().zip(path).all(|(segment, name)| match *segment {
+        "<name>" => name.parse::<AccountName>().is_ok(),
+        "<kind>" => name.parse::<alert::Kind>().is_ok(),
+        "<family>" => metrics::family::named(name).is_some(),
+        "<code>" => name.parse::<i64>().is_ok(),
+        exact => exact == name,
+    })
+}
+
+static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
+    KEYS.iter()
+        .flat_map(|key| places(key.path).into_iter().map(move |segments| Pattern { segments, key }))
+        .collect()
 });
 
 const fn key(path: &'static str, kind: Type, default: &'static str, help: &'static str) -> Key {

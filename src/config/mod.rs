@@ -8,6 +8,7 @@ mod environment;
 pub mod keys;
 mod problem;
 pub mod reference;
+pub mod renamed;
 mod secrets;
 mod series;
 mod sources;
@@ -30,6 +31,7 @@ use crate::model::{AccountName, Collector, Profile};
 use crate::schedule::Schedule;
 use crate::{alert, api, mail, metrics};
 use problem::Findings;
+use renamed::{RENAMED, Renames};
 use secrets::Secrets;
 use tree::{Tree, View};
 
@@ -86,8 +88,12 @@ impl Account {
 /// # Errors
 /// Everything that is wrong, in the order of files and keys.
 pub fn load(path: Option<&Path>, env: &Environment) -> Result<Settings, Errors> {
+    load_renaming(path, env, Renames(RENAMED))
+}
+
+fn load_renaming(path: Option<&Path>, env: &Environment, renames: Renames) -> Result<Settings, Errors> {
     let mut findings = Findings::default();
-    let settings = read(path, env, &mut findings);
+    let settings = read(path, env, renames, &mut findings);
     match settings {
         Some(settings) if findings.errors.0.is_empty() => {
             let warnings = findings.warnings.iter().map(Problem::to_string).collect();
@@ -100,11 +106,16 @@ pub fn load(path: Option<&Path>, env: &Environment) -> Result<Settings, Errors> 
 /// Where the store is, however wrong the rest may be: for commands that only look for a daemon. `None`
 /// where the file cannot be read at all.
 pub fn find_store(path: Option<&Path>, env: &Environment) -> Option<PathBuf> {
-    read(path, env, &mut Findings::default()).map(|settings| settings.store_path)
+    read(path, env, Renames(RENAMED), &mut Findings::default()).map(|settings| settings.store_path)
 }
 
-fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Option<Settings> {
-    let sources = sources::read(path, env, findings)?;
+fn read(
+    path: Option<&Path>,
+    env: &Environment,
+    renames: Renames,
+    findings: &mut Findings,
+) -> Option<Settings> {
+    let sources = sources::read(path, env, renames, findings)?;
     let tree = Tree::check(&sources, findings);
     let directory = |name: &str| env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let mut secrets = Secrets {
@@ -171,3 +182,6 @@ impl fmt::Debug for Settings {
             .finish()
     }
 }
+
+#[cfg(test)]
+mod tests;

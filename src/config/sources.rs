@@ -12,6 +12,7 @@ use figment::{Figment, Metadata, Profile, Provider};
 use super::environment::{self, Environment};
 use super::keys::KEYS;
 use super::problem::Findings;
+use super::renamed::{Present, Renames, put};
 
 /// The merged values, and which accounts and tables somebody wrote.
 pub(super) struct Sources {
@@ -26,7 +27,12 @@ pub(super) struct Sources {
 }
 
 /// Reads and merges all layers. `None` where the main file can't be had: nothing else is worth saying then.
-pub(super) fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Option<Sources> {
+pub(super) fn read(
+    path: Option<&Path>,
+    env: &Environment,
+    renames: Renames,
+    findings: &mut Findings,
+) -> Option<Sources> {
     let mut sources = Sources {
         values: Dict::new(),
         figment: Figment::from(Defaults),
@@ -35,16 +41,17 @@ pub(super) fn read(path: Option<&Path>, env: &Environment, findings: &mut Findin
         main: path.map_or_else(|| "environment".to_owned(), |path| path.display().to_string()),
     };
     if let Some(path) = path {
-        let file = Toml::file_exact(path);
-        let data = file.data().map_err(|error| refuse_file(path, &error, findings)).ok()?;
+        let inner = Toml::file_exact(path);
+        let data = inner.data().map_err(|error| refuse_file(path, &error, findings)).ok()?;
+        let data = renames.apply(data, &sources.main, findings);
         sources.note(&data, &sources.main.clone(), findings);
-        sources.figment = sources.figment.merge(file);
+        sources.figment = sources.figment.merge(Present { inner, data });
         for extra in account_files(path, findings) {
-            sources.add_accounts(&extra, findings);
+            sources.add_accounts(&extra, renames, findings);
         }
     }
     let names: Vec<String> = sources.accounts.keys().cloned().collect();
-    for variable in environment::variables(env, &names, findings) {
+    for variable in environment::variables(env, &names, renames, findings) {
         if let Ok(data) = variable.data() {
             sources.note_environment(&data, &variable.metadata().name);
         }
@@ -73,19 +80,20 @@ impl Sources {
     }
 
     /// A file of `accounts.d`.
-    fn add_accounts(&mut self, path: &Path, findings: &mut Findings) {
-        let file = Toml::file_exact(path);
-        let data = match file.data() {
+    fn add_accounts(&mut self, path: &Path, renames: Renames, findings: &mut Findings) {
+        let inner = Toml::file_exact(path);
+        let data = match inner.data() {
             Ok(data) => data,
             Err(error) => return refuse_file(path, &error, findings),
         };
         let source = path.display().to_string();
+        let data = renames.apply(data, &source, findings);
         for name in data.values().flat_map(Dict::keys).filter(|name| *name != "accounts") {
             let message = "only [accounts.NAME] tables belong in accounts.d; move it to the main file";
             findings.error(&source, name, message);
         }
         self.note(&data, &source, findings);
-        self.figment = std::mem::take(&mut self.figment).merge(file);
+        self.figment = std::mem::take(&mut self.figment).merge(Present { inner, data });
     }
 
     fn note(&mut self, data: &Map<Profile, Dict>, source: &str, findings: &mut Findings) {
@@ -185,20 +193,10 @@ impl Provider for Defaults {
         for key in KEYS {
             let path = key.path.replace("accounts.<name>", "defaults");
             if let Some(value) = key.default_value().filter(|_| !path.contains('<')) {
+                let path: Vec<String> = path.split('.').map(str::to_owned).collect();
                 put(&mut root, &path, value);
             }
         }
         Ok(Profile::Default.collect(root))
-    }
-}
-
-fn put(table: &mut Dict, path: &str, value: Value) {
-    let Some((first, rest)) = path.split_once('.') else {
-        table.insert(path.to_owned(), value);
-        return;
-    };
-    let entry = table.entry(first.to_owned()).or_insert_with(|| Value::from(Dict::new()));
-    if let Value::Dict(_, inner) = entry {
-        put(inner, rest, value);
     }
 }

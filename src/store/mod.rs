@@ -14,6 +14,7 @@ mod schema;
 mod tally;
 
 use std::fs::{File, TryLockError};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -123,7 +124,9 @@ impl Store {
                 let aside = refuge::set_aside(path, now)?;
                 (Self::open_file(path, now)?, Some(aside), None)
             }
-            Err(error @ (StoreError::Sql(_) | StoreError::Open { .. })) if existed => {
+            Err(error @ (StoreError::Sql(_) | StoreError::Open { .. } | StoreError::Copy { .. }))
+                if existed =>
+            {
                 let Ok((connection, taken)) = refuge::copy_into_memory(path) else { return Err(error) };
                 let path = Some(path.to_owned());
                 let mut store = Self { connection, path, _lock: None, refuge: Some(taken) };
@@ -153,7 +156,7 @@ impl Store {
     pub fn is_held(path: &Path) -> std::io::Result<bool> {
         match File::open(lock_path(path)) {
             Ok(file) => Ok(matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -251,7 +254,13 @@ fn lock_path(path: &Path) -> PathBuf {
 fn lock(path: &Path) -> Result<File, StoreError> {
     let lock_path = lock_path(path);
     let failed = |source| StoreError::Lock { path: lock_path.clone(), source };
-    let file = File::options().create(true).truncate(false).write(true).open(&lock_path).map_err(failed)?;
+    let file = File::options().create(true).truncate(false).write(true).open(&lock_path);
+    // A disk that came up read-only still holds the last daemon's file: that will do for a lock.
+    let file = file.or_else(|error| match error.kind() {
+        ErrorKind::ReadOnlyFilesystem => File::open(&lock_path).map_err(|_| error),
+        _ => Err(error),
+    });
+    let file = file.map_err(failed)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(StoreError::Locked(path.to_owned())),

@@ -26,18 +26,22 @@ pub(super) enum Taken {
     Damaged,
 }
 
-/// How rows come from the file: everything but raw mails that went out already, and old reasons.
-const TAKE: [&str; 8] = [
-    "INSERT OR REPLACE INTO main.meta SELECT * FROM home.meta",
-    "INSERT OR REPLACE INTO main.incidents SELECT * FROM home.incidents",
-    "INSERT OR REPLACE INTO main.messages SELECT message_id, created_at, sender, subject, lane, told,
+/// How rows come from the file, and the version from which it has them: everything but raw mails that went out
+/// already, and old reasons. The memory is of the file's own version while they do.
+const TAKE: [(i64, &str); 8] = [
+    (1, "INSERT OR REPLACE INTO main.meta SELECT * FROM home.meta"),
+    (1, "INSERT OR REPLACE INTO main.incidents SELECT * FROM home.incidents"),
+    (
+        1,
+        "INSERT OR REPLACE INTO main.messages SELECT message_id, created_at, sender, subject, lane, told,
        CASE WHEN EXISTS (SELECT 1 FROM home.envelopes e WHERE e.message_id = m.message_id
          AND e.state IN ('queued', 'sending', 'dead')) THEN raw ELSE x'' END FROM home.messages m",
-    "INSERT OR REPLACE INTO main.envelopes SELECT * FROM home.envelopes",
-    "INSERT OR REPLACE INTO main.told SELECT * FROM home.told",
-    "INSERT OR REPLACE INTO main.held SELECT * FROM home.held",
-    "INSERT OR REPLACE INTO main.acks SELECT * FROM home.acks",
-    "INSERT OR REPLACE INTO main.silences SELECT * FROM home.silences",
+    ),
+    (1, "INSERT OR REPLACE INTO main.envelopes SELECT * FROM home.envelopes"),
+    (1, "INSERT OR REPLACE INTO main.told SELECT * FROM home.told"),
+    (2, "INSERT OR REPLACE INTO main.held SELECT * FROM home.held"),
+    (2, "INSERT OR REPLACE INTO main.acks SELECT * FROM home.acks"),
+    (2, "INSERT OR REPLACE INTO main.silences SELECT * FROM home.silences"),
 ];
 
 /// What goes home in any case. Only what changed is written: the disk may have little room.
@@ -220,12 +224,12 @@ pub(super) fn set_aside(path: &Path, now: DateTime<Utc>) -> Result<PathBuf, Stor
 fn empty() -> Result<Connection, StoreError> {
     let mut memory = Connection::open_in_memory()?;
     memory.busy_timeout(BUSY)?;
-    schema::migrate(&mut memory, Path::new(":memory:"))?;
+    schema::bring_to(&mut memory, schema::NEWEST)?;
     Ok(memory)
 }
 
-/// What the file gives, in memory. It is opened as it allows: for writing, for reading, or, where even
-/// its lock cannot be had, as it lies there, without what its journal holds.
+/// What the file gives, in memory, as this release has it. It is opened as it allows: for writing, for reading,
+/// or, where even its lock cannot be had, as it lies there, without what its journal holds.
 pub(super) fn copy_into_memory(path: &Path) -> Result<(Connection, Taken), StoreError> {
     let uri = |mode: &str| {
         let encoded = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
@@ -238,22 +242,29 @@ pub(super) fn copy_into_memory(path: &Path) -> Result<(Connection, Taken), Store
     let mut failed = None;
     let sources = [("mode=rw", Taken::Whole), ("mode=ro", Taken::Whole), ("immutable=1", as_it_lies)];
     for (mode, taken) in sources {
-        let mut memory = empty()?;
-        match copy(&mut memory, &uri(mode)) {
-            Ok(()) => return Ok((memory, taken)),
+        match copy(&uri(mode)) {
+            Ok(memory) => return Ok((memory, taken)),
             Err(error) => failed = Some(failed.unwrap_or(error)),
         }
     }
     Err(failed.unwrap_or_else(|| StoreError::Content("the file gives nothing".to_owned())))
 }
 
-fn copy(memory: &mut Connection, source: &str) -> Result<(), StoreError> {
+fn copy(source: &str) -> Result<Connection, StoreError> {
+    let mut memory = Connection::open_in_memory()?;
+    memory.busy_timeout(BUSY)?;
     memory.execute("ATTACH ?1 AS home", [source])?;
+    // An update that found no room for its copy leaves the file as the older release wrote it. One without a
+    // version has no tables either: it gives nothing, and that shows below.
+    let found: i64 = memory.query_row("PRAGMA home.user_version", [], |row| row.get(0))?;
+    let version = if found == 0 { schema::NEWEST } else { found };
+    schema::bring_to(&mut memory, version)?;
     let transaction = memory.transaction()?;
-    for sql in TAKE {
+    for (_, sql) in TAKE.iter().filter(|(since, _)| *since <= version) {
         transaction.execute_batch(sql)?;
     }
     transaction.commit()?;
     memory.execute_batch("DETACH home")?;
-    Ok(())
+    schema::bring_to(&mut memory, schema::NEWEST)?;
+    Ok(memory)
 }

@@ -52,9 +52,12 @@ CREATE TABLE tallies (
 ALTER TABLE envelopes ADD COLUMN revived_at TEXT;
 "];
 
+/// The version that this release writes.
+pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;
+
 /// Brings the store to the newest version, in one transaction a version.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
-    let known = MIGRATIONS.len() as i64;
+    let known = NEWEST;
     let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     if found > known {
         return Err(StoreError::Newer { path: path.to_owned(), found, known });
@@ -62,7 +65,14 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), St
     if found > 0 && found < known {
         keep_copy(connection, path, found)?;
     }
-    for (version, sql) in (0i64..).zip(MIGRATIONS).skip_while(|(version, _)| *version < found) {
+    bring_to(connection, known)
+}
+
+/// Brings an older or empty store to this version.
+pub(super) fn bring_to(connection: &mut Connection, wanted: i64) -> Result<(), StoreError> {
+    let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let steps = (0i64..wanted).zip(MIGRATIONS).skip_while(|(version, _)| *version < found);
+    for (version, sql) in steps {
         let transaction = connection.transaction()?;
         transaction.execute_batch(sql)?;
         transaction.pragma_update(None, "user_version", version + 1)?;
@@ -87,6 +97,10 @@ fn keep_copy(connection: &Connection, path: &Path, version: i64) -> Result<(), S
     if begun.exists() {
         std::fs::remove_file(begun).map_err(failed)?;
     }
-    connection.execute("VACUUM INTO ?1", [begun.to_string_lossy()])?;
+    if let Err(error) = connection.execute("VACUUM INTO ?1", [begun.to_string_lossy()]) {
+        // What there was room for is of no use, and takes the room.
+        let _ = std::fs::remove_file(begun);
+        return Err(error.into());
+    }
     std::fs::rename(begun, copy).map_err(failed)
 }

@@ -12,7 +12,7 @@ use crate::api;
 use crate::app::control;
 use crate::ask::Door;
 use crate::clock;
-use crate::config::Settings;
+use crate::config::{Environment, Settings};
 use crate::mail::transport::Transport;
 use crate::model::{Snapshot, lives_on};
 use crate::store::Store;
@@ -104,7 +104,7 @@ pub(super) async fn store(settings: &Settings) -> Vec<Check> {
     let path = settings.store_path.as_path();
     let mut checks = Vec::new();
     if settings.email.is_some() {
-        checks.push(writable(path));
+        checks.push(writable(path, Environment::of_process().get("STATE_DIRECTORY")));
     } else {
         checks.push(Check::new("store", Outcome::Skip, "not used: there is no [email] table"));
     }
@@ -124,9 +124,15 @@ pub(super) async fn store(settings: &Settings) -> Vec<Check> {
     checks
 }
 
-/// Tries without changing anything: the file is opened, the directory gets a file for a moment.
-fn writable(path: &Path) -> Check {
+/// Tries without changing anything: the file is opened, the directory gets a file for a moment. `state` is
+/// systemd's list of directories, which it makes when it starts the daemon.
+fn writable(path: &Path, state: Option<&str>) -> Check {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let systemd_makes = state.is_some_and(|list| list.split(':').any(|made| Path::new(made) == directory));
+    if systemd_makes && !directory.exists() {
+        let says = format!("systemd will make {} at the first start", directory.display());
+        return Check::new("store", Outcome::Ok, says);
+    }
     let probe = directory.join(format!(".hostwatch-doctor-{}", std::process::id()));
     let made = File::create_new(&probe).and_then(|_| std::fs::remove_file(&probe));
     if let Err(error) = made {
@@ -189,6 +195,20 @@ mod tests {
         let behind = clocks("https://a.example", Some(now() + Duration::hours(1)), now());
         assert_eq!(behind.says, "this machine is 3600 s behind https://a.example");
         assert_eq!(clocks("https://a.example", None, now()).outcome, Outcome::Skip);
+    }
+
+    #[test]
+    fn a_state_directory_is_made_by_systemd_and_any_other_must_be_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let missing = directory.path().join("hostwatch");
+        let path = missing.join("hostwatch.db");
+        let list = format!("/elsewhere:{}", missing.display());
+        assert_eq!(writable(&path, Some(&list)).outcome, Outcome::Ok);
+        assert_eq!(writable(&path, Some("/elsewhere")).outcome, Outcome::Fail);
+        assert_eq!(writable(&path, None).outcome, Outcome::Fail);
+        std::fs::create_dir(&missing).unwrap();
+        assert_eq!(writable(&path, None).says, format!("{} will be made", path.display()));
+        assert_eq!(std::fs::read_dir(&missing).unwrap().count(), 0, "nothing is left");
     }
 
     #[test]
