@@ -94,6 +94,11 @@ pub(super) struct Prepared {
     client: api::Client,
 }
 
+/// Fifty accounts a second.
+const FIRST_POLLS_APART: Duration = Duration::from_millis(20);
+/// Nobody waits longer for a first poll, however many accounts there are.
+const FIRST_POLLS_WITHIN: Duration = Duration::from_secs(30);
+
 impl Collectors {
     pub(super) fn new(own: Arc<Own>, pulse: Arc<Pulse>, stop: CancellationToken) -> Self {
         let (hosts, tasks, running) = (api::Hosts::default(), JoinSet::new(), BTreeMap::new());
@@ -146,7 +151,8 @@ impl Collectors {
 
     /// Starts collectors.
     pub(super) fn start(&mut self, prepared: Vec<Prepared>, messages: &mpsc::Sender<Message>) {
-        for Prepared { account, client } in prepared {
+        let count = prepared.len();
+        for (index, Prepared { account, client }) in prepared.into_iter().enumerate() {
             let (stop, ended) = (self.stop.child_token(), CancellationToken::new());
             let beat = self.pulse.collectors(account.name());
             let plan = provider::plan(&account, client.clone(), account.horizon_days);
@@ -155,6 +161,10 @@ impl Collectors {
             let (messages, stopping, done) = (messages.clone(), stop.clone(), ended.clone().drop_guard());
             self.tasks.spawn(async move {
                 let _done = done;
+                tokio::select! {
+                    () = stopping.cancelled() => return,
+                    () = tokio::time::sleep(first_poll_after(index, count)) => {}
+                }
                 tokio::join!(forward(inbox, messages), collect::run(plan, updates, stopping));
             });
             self.running.insert(account.name().clone(), Running { account, client, stop, ended });
@@ -180,6 +190,13 @@ impl Collectors {
         self.stop.cancel();
         while self.tasks.join_next().await.is_some() {}
     }
+}
+
+/// When an account polls first, of several that start together: they are not to fire in the same second.
+fn first_poll_after(index: usize, count: usize) -> Duration {
+    let count = u32::try_from(count).unwrap_or(u32::MAX).max(1);
+    let whole = (FIRST_POLLS_APART.saturating_mul(count)).min(FIRST_POLLS_WITHIN);
+    whole * u32::try_from(index).unwrap_or(u32::MAX) / count
 }
 
 async fn forward(mut updates: mpsc::Receiver<Update>, messages: mpsc::Sender<Message>) {
@@ -226,4 +243,24 @@ impl SecretFiles {
 fn stamp(path: &PathBuf) -> Option<Stamp> {
     let found = std::fs::metadata(path).ok()?;
     Some((found.modified().ok()?, found.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_polls_are_spread_and_none_waits_long() {
+        assert_eq!(first_poll_after(0, 1), Duration::ZERO, "one account waits for nothing");
+        for count in [1, 2, 50, 500, 5000] {
+            let after: Vec<Duration> = (0..count).map(|index| first_poll_after(index, count)).collect();
+            assert!(after.is_sorted() && after[count - 1] < FIRST_POLLS_WITHIN, "{count}");
+            let second = |from: u64| {
+                let (from, to) = (Duration::from_secs(from), Duration::from_secs(from + 1));
+                after.iter().filter(|&&at| at >= from && at < to).count()
+            };
+            let most = (0..30).map(second).max().unwrap();
+            assert!(most <= (count / 30 + 1).max(50), "{most} of {count} in one second");
+        }
+    }
 }

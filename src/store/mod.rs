@@ -256,9 +256,10 @@ fn lock(path: &Path) -> Result<File, StoreError> {
     let failed = |source| StoreError::Lock { path: lock_path.clone(), source };
     let file = File::options().create(true).truncate(false).write(true).open(&lock_path);
     // A disk that came up read-only still holds the last daemon's file: that will do for a lock.
-    let file = file.or_else(|error| match error.kind() {
-        ErrorKind::ReadOnlyFilesystem => File::open(&lock_path).map_err(|_| error),
-        _ => Err(error),
+    let file = file.or_else(|error| {
+        let held =
+            if error.kind() == ErrorKind::ReadOnlyFilesystem { File::open(&lock_path).ok() } else { None };
+        held.ok_or(error)
     });
     let file = file.map_err(failed)?;
     match file.try_lock() {

@@ -49,8 +49,12 @@ pub struct Provider {
 
 impl Provider {
     pub fn start(scenario: &str) -> Self {
-        let simulator =
-            Simulator::from_scenario(&Args::default(), scenario, Arc::new(hostwatch::clock::now)).unwrap();
+        Self::start_as(scenario, &Args::default())
+    }
+
+    /// The same with flags of its own.
+    pub fn start_as(scenario: &str, args: &Args) -> Self {
+        let simulator = Simulator::from_scenario(args, scenario, Arc::new(hostwatch::clock::now)).unwrap();
         let simulator = Arc::new(simulator);
         let stop = CancellationToken::new();
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -385,6 +389,18 @@ path = "{1}/hostwatch.db"
 
     fn failpoint_file(&self) -> PathBuf {
         self.directory.path().join("failpoint")
+    }
+
+    /// A line of its process's status, in whatever unit it has.
+    pub fn status_of_process(&self, name: &str) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).unwrap();
+        line.split_whitespace().next().unwrap().parse().unwrap()
+    }
+
+    /// Its open file descriptors.
+    pub fn descriptors(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.id())).unwrap().count()
     }
 
     /// Waits until nothing is left to be sent, and so many envelopes were.
