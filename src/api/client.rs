@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep};
 use crate::clock;
 use crate::model::Group;
 
+use super::blot::Blot;
 use super::breaker::{Breaker, PollCount};
 use super::endpoint::{Endpoint, Operation};
 use super::error::{ApiError, ErrorKind};
@@ -30,6 +31,7 @@ pub struct Client {
 }
 
 struct Shared {
+    blot: Arc<Blot>,
     settings: Settings,
     context: Arc<Context>,
     observer: Arc<dyn Observer>,
@@ -107,6 +109,7 @@ impl Client {
         let context =
             Context { zone: settings.time_zone, container_states: settings.container_states.clone() };
         let shared = Shared {
+            blot: Arc::new(Blot::new(&settings)),
             settings,
             context: Arc::new(context),
             observer,
@@ -147,7 +150,12 @@ impl Client {
     }
 
     pub(super) fn endpoint(&self, operation: Operation, id: &str) -> Result<Endpoint, ApiError> {
-        Endpoint::new(&self.shared.settings, operation, id)
+        Endpoint::new(&self.shared.settings, &self.shared.blot, operation, id)
+    }
+
+    /// A text of the provider's without the credentials.
+    pub(super) fn hide(&self, text: Box<str>) -> Box<str> {
+        self.shared.blot.hide(text.into()).into()
     }
 
     pub(super) fn context(&self) -> &Arc<Context> {

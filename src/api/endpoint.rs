@@ -1,10 +1,13 @@
 //! Every read operation of the interface (4.1–4.8) as a table: its path, whose credentials it takes,
 //! which limit it counts against, and how urgent it is. And the address of one.
 
+use std::sync::Arc;
+
 use reqwest::Url;
 
 use crate::model::Group;
 
+use super::blot::Blot;
 use super::error::{ApiError, ErrorKind};
 use super::settings::Settings;
 
@@ -142,11 +145,17 @@ pub(super) struct Endpoint {
     pub operation: Operation,
     /// Without query, fragment or user.
     pub url: Url,
+    blot: Arc<Blot>,
 }
 
 impl Endpoint {
     /// The address of an operation on `id` (a number, a date, or empty where the path has none).
-    pub fn new(settings: &Settings, operation: Operation, id: &str) -> Result<Self, ApiError> {
+    pub fn new(
+        settings: &Settings,
+        blot: &Arc<Blot>,
+        operation: Operation,
+        id: &str,
+    ) -> Result<Self, ApiError> {
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if !id.chars().all(fits) || (operation.path().contains("{}") && id.is_empty()) {
             let kind = ErrorKind::BadArgument("an id is made of letters, digits, '-' and '_'");
@@ -164,11 +173,12 @@ impl Endpoint {
         let mut url = bare(base);
         let prefix = url.path().trim_end_matches('/').to_owned();
         url.set_path(&format!("{prefix}{path}"));
-        Ok(Self { operation, url })
+        Ok(Self { operation, url, blot: Arc::clone(blot) })
     }
 
+    /// Without the credentials, should the provider have quoted them.
     pub fn error(&self, kind: ErrorKind) -> ApiError {
-        ApiError::new(self.operation, self.url.as_str(), kind)
+        ApiError::new(self.operation, self.url.as_str(), self.blot.hide_in(kind))
     }
 }
 
@@ -192,7 +202,7 @@ mod tests {
         let mut settings = settings();
         settings.base_url = Some(base.parse().unwrap());
         settings.panel_url = Some(base.parse().unwrap());
-        Endpoint::new(&settings, operation, id).unwrap().url.into()
+        Endpoint::new(&settings, &Arc::default(), operation, id).unwrap().url.into()
     }
 
     #[test]
@@ -218,7 +228,7 @@ mod tests {
     fn an_id_can_not_leave_its_place_in_the_path() {
         let settings = settings();
         for id in ["../../x", "1/2", "1?x=2", "", "%2e", ".."] {
-            let error = Endpoint::new(&settings, Operation::Charge, id).unwrap_err();
+            let error = Endpoint::new(&settings, &Arc::default(), Operation::Charge, id).unwrap_err();
             assert!(matches!(error.kind, ErrorKind::BadArgument(_)), "{id}");
         }
     }

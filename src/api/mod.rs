@@ -6,6 +6,7 @@
 
 #[doc(hidden)]
 pub mod bench;
+mod blot;
 mod breaker;
 mod charges;
 mod client;

@@ -56,6 +56,7 @@ pub(super) async fn read(client: &Client, endpoint: &Endpoint) -> Result<Report,
     drop(body);
     let (report, notes) = decoder.await.expect("decoding neither panics nor is aborted");
     client.tell(&notes);
+    let report = report.map(|report| Report { error: report.error.map(|text| client.hide(text)), ..report });
     match broken {
         Some(kind) => Err(endpoint.error(kind)),
         None => report.map_err(|kind| endpoint.error(kind)),

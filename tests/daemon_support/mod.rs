@@ -303,8 +303,9 @@ path = "{1}/hostwatch.db"
         self.log = Log::follow(child.stderr.take().unwrap());
         self.child = Some(child);
         let line = self.log.wait("serving metrics");
-        let address = line.split("address=").nth(1).unwrap().split(' ').next().unwrap();
-        self.address = address.parse().unwrap();
+        // As logfmt or as JSON.
+        let address = line.split("address=").nth(1).or_else(|| line.split("\"address\":\"").nth(1)).unwrap();
+        self.address = address.split([' ', '"']).next().unwrap().parse().unwrap();
     }
 
     /// Of its process, while it runs.
@@ -335,6 +336,17 @@ path = "{1}/hostwatch.db"
         }
     }
 
+    /// Waits until it has ended by itself; its exit status.
+    pub fn ended(&mut self) -> i32 {
+        let mut child = self.child.take().unwrap();
+        let mut status = None;
+        until("its end", || {
+            status = child.try_wait().unwrap();
+            status.is_some()
+        });
+        status.unwrap().code().unwrap()
+    }
+
     /// SIGKILL.
     pub fn kill(&mut self) {
         let mut child = self.child.take().unwrap();
@@ -349,6 +361,7 @@ path = "{1}/hostwatch.db"
             .arg("--config.file")
             .arg(self.config())
             .env_clear()
+            .envs(self.environment.iter().cloned())
             .output()
             .unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
