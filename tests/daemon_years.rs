@@ -93,7 +93,7 @@ fn systemd_is_told_of_start_reload_life_and_stop() {
     };
     wait("READY=1");
     wait("WATCHDOG=1");
-    wait("STATUS=1 accounts, 11 resources, 0 open incidents, 0 mails waiting");
+    wait("STATUS=1 account, 11 resources, 0 open incidents, 0 mails waiting");
     daemon.signal("HUP");
     assert!(wait("RELOADING=1").contains("MONOTONIC_USEC="));
     wait("READY=1");

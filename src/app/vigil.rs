@@ -16,6 +16,7 @@ use crate::heartbeat::Heartbeat;
 use crate::http::view::Watch;
 use crate::metrics::Own;
 use crate::model::Snapshot;
+use crate::model::phrase::count;
 use crate::state::Shared;
 
 /// Loops are looked at this often at least.
@@ -141,9 +142,17 @@ fn trouble(snapshot: &Snapshot, watch: &Watch, keeps: bool, now: DateTime<Utc>) 
 fn status_line(snapshot: &Snapshot, watch: &Watch) -> String {
     let resources: usize = snapshot.accounts.values().map(|state| state.resource_count()).sum();
     let open = watch.incidents.iter().filter(|row| row.is_open()).count();
-    let mails =
-        if watch.mails { format!("{} mails waiting", watch.outbox.queued) } else { "mail off".into() };
-    format!("{} accounts, {resources} resources, {open} open incidents, {mails}", snapshot.accounts.len())
+    let mails = if watch.mails {
+        format!("{} waiting", count(watch.outbox.queued as usize, "mail", "mails"))
+    } else {
+        "mail off".into()
+    };
+    format!(
+        "{}, {}, {}, {mails}",
+        count(snapshot.accounts.len(), "account", "accounts"),
+        count(resources, "resource", "resources"),
+        count(open, "open incident", "open incidents")
+    )
 }
 
 fn notify(state: &[sd_notify::NotifyState<'_>]) {
@@ -201,7 +210,7 @@ mod tests {
         }
         assert_eq!(
             status_line(&snapshot(None), &waiting(1)),
-            "1 accounts, 0 resources, 0 open incidents, 1 mails waiting"
+            "1 account, 0 resources, 0 open incidents, 1 mail waiting"
         );
     }
 }
