@@ -14,12 +14,14 @@ mod account;
 #[path = "../mail_support/mod.rs"]
 mod mail_support;
 
+mod exposition;
 mod given;
 
 mod dates;
 mod decode;
 mod forecast;
 mod money;
+mod page;
 mod schedule;
 
 /// How the properties of a file run: so many cases in a short run, failures kept under `regressions/`.
