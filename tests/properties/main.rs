@@ -16,13 +16,16 @@ mod mail_support;
 
 mod exposition;
 mod given;
+mod markup;
 
 mod dates;
 mod decode;
 mod forecast;
+mod mail;
 mod money;
 mod page;
 mod schedule;
+mod terminal;
 
 /// How the properties of a file run: so many cases in a short run, failures kept under `regressions/`.
 macro_rules! quick {
