@@ -18,19 +18,22 @@ mod exposition;
 mod given;
 mod markup;
 
+mod config;
 mod dates;
 mod decode;
 mod forecast;
+mod fuzz;
 mod mail;
 mod money;
 mod page;
 mod schedule;
 mod terminal;
+mod web_config;
 
 /// How the properties of a file run: so many cases in a short run, failures kept under `regressions/`.
 macro_rules! quick {
     ($file:literal, $cases:expr) => {
-        crate::config(
+        crate::run(
             $cases,
             concat!(env!("CARGO_MANIFEST_DIR"), "/tests/properties/regressions/", $file, ".txt"),
         )
@@ -39,7 +42,7 @@ macro_rules! quick {
 pub(crate) use quick;
 
 /// See [`quick`].
-fn config(quick: u32, regressions: &'static str) -> proptest::test_runner::Config {
+fn run(quick: u32, regressions: &'static str) -> proptest::test_runner::Config {
     use proptest::test_runner::{Config, FileFailurePersistence};
     let long = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse::<u64>().ok());
     let cases = long.map_or(u64::from(quick), |cases| (cases * u64::from(quick) / 256).max(1));

@@ -181,6 +181,7 @@ proptest! {
         });
         let read = markup::read(page.text().trim_end(), &MARKUP);
         let words = read.map_err(|why| TestCaseError::fail(format!("{why}\n{}", page.text())))?;
+        prop_assert!(!words.chars().any(|c| c != '\n' && is_obeyed(c)), "{:?}", words);
         let json: Value = serde_json::from_slice(&status.body).unwrap();
         for row in json["resources"]["rows"].as_array().unwrap() {
             // To a program a name is what it is; to people it is, at the least, there.
