@@ -1,7 +1,8 @@
 //! Moments of the provider: naive ones are read in the account's time zone, across DST changes.
 
 use chrono::{
-    DateTime, Duration, LocalResult, NaiveDate, NaiveDateTime, NaiveTime, TimeZone, Timelike as _, Utc,
+    DateTime, Datelike as _, Duration, LocalResult, NaiveDate, NaiveDateTime, NaiveTime, TimeZone,
+    Timelike as _, Utc,
 };
 use chrono_tz::Tz;
 
@@ -20,16 +21,21 @@ pub fn parse_moment(text: &str, zone: Option<Tz>) -> Option<DateTime<Utc>> {
         _ => text.to_owned(),
     };
     if let Ok(moment) = DateTime::parse_from_rfc3339(&iso) {
-        return Some(moment.with_timezone(&Utc));
+        return of_four_digits(moment.with_timezone(&Utc));
     }
     if let Ok(moment) = DateTime::parse_from_str(&iso, "%Y-%m-%dT%H:%M:%S%.f%z") {
-        return Some(moment.with_timezone(&Utc));
+        return of_four_digits(moment.with_timezone(&Utc));
     }
     let naive = NaiveDateTime::parse_from_str(&iso, "%Y-%m-%dT%H:%M:%S%.f")
         .or_else(|_| NaiveDateTime::parse_from_str(&iso, "%Y-%m-%dT%H:%M"))
         .or_else(|_| NaiveDate::parse_from_str(&iso, "%Y-%m-%d").map(|date| date.and_time(NaiveTime::MIN)))
         .ok()?;
-    Some(at_zone(naive, zone?))
+    of_four_digits(at_zone(naive, zone?))
+}
+
+/// A moment of the years 0 to 9999 in UTC: RFC 3339 has no others, and what we tell of it has to be read again.
+pub fn of_four_digits(moment: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    (0..=9999).contains(&moment.year()).then_some(moment)
 }
 
 /// A naive moment in a zone. Twice-told hours mean the earlier one and skipped hours the moment the

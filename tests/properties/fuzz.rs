@@ -243,7 +243,7 @@ fn money(bytes: &[u8]) {
         assert_eq!(money.to_string().parse::<Money>().unwrap(), money);
         let _ = (
             money + money,
-            money - money,
+            -money - money,
             -money,
             money.times(money.decimal()),
             money.over(money.decimal()),
