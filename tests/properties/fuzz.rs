@@ -28,7 +28,7 @@ use crate::account::{self, read_at};
 use crate::exposition::{self, Format};
 use crate::mail::is_obeyed;
 use crate::mail_support::{disconnect, mail, notice};
-use crate::{config, decode, given, web_config};
+use crate::{config, decode_report, given, web_config};
 
 /// Something that reads bytes.
 struct Target {
@@ -157,7 +157,7 @@ const YAML: &[&str] = &[
 
 /// Reads pages and reports, and shows what came of them everywhere.
 fn api(bytes: &[u8]) {
-    decode::decode_all(bytes);
+    decode_report::decode_all(bytes);
     let zones = [None, Some(chrono_tz::Africa::Cairo), Some(chrono_tz::Pacific::Apia)];
     let account =
         Account { zone: zones[bytes.len() % 3], container: ContainerId::new(31), ..Account::default() };

@@ -21,6 +21,7 @@ mod markup;
 mod config;
 mod dates;
 mod decode;
+mod decode_report;
 mod forecast;
 mod fuzz;
 mod mail;
