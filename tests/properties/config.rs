@@ -111,39 +111,52 @@ fn named_keys() -> impl Strategy<Value = &'static Key> {
     select(named)
 }
 
+/// Values that few keys take, each of a type that TOML has.
+const ODD: &[&str] = &[
+    "{ a = [1, \"x\"] }",
+    "-1",
+    "-9223372036854775808",
+    "9223372036854775807",
+    "1.5",
+    "nan",
+    "inf",
+    "\"\"",
+    "\"\\u0000\"",
+    "[]",
+    "[-1]",
+    "[\"\"]",
+    "true",
+    "1979-05-27T07:32:00Z",
+    "07:32:00",
+];
+
+/// A piece of a file: a key with what it takes, with what it does not take, odd lines, anything.
 fn piece() -> impl Strategy<Value = String> {
+    let tables = vec![
+        "[accounts]",
+        "[[accounts]]",
+        "accounts = 1",
+        "[accounts.\"\"]",
+        "[email]",
+        "[",
+        "{",
+        "= 1",
+        "\0",
+        "\"\"\"",
+        "\'\'\'",
+        "a.b.c.d.e = nan",
+        "x = 0xffffffffffffffff",
+    ];
+    let line = |key: &Key, value: &str| {
+        let (table, name) = place(key);
+        format!("\n[{table}]\n{name} = {value}\n")
+    };
     prop_oneof![
-        keys().prop_map(|key| {
-            let (table, name) = place(key);
-            format!("\n[{table}]\n{name} = {}\n", key.kind.example())
-        }),
-        keys().prop_map(|key| {
-            let (table, name) = place(key);
-            format!("\n[{table}]\n{name} = {{ a = [1, \"x\"] }}\n")
-        }),
-        keys().prop_map(|key| {
-            let (table, name) = place(key);
-            format!("\n{table}.{name} = -9223372036854775808\n")
-        }),
-        select(vec![
-            "[accounts]",
-            "[[accounts]]",
-            "accounts = 1",
-            "[accounts.\"\"]",
-            "[email]",
-            "[schedule]\nvms = 1979-05-27T07:32:00Z\n",
-            "= 1",
-            "\0",
-            "\"\"\"",
-            "'''",
-            "[",
-            "{",
-            "a.b.c.d.e = nan",
-            "x = 0xffffffffffffffff"
-        ])
-        .prop_map(|text| format!("\n{text}\n")),
-        "(?s).{0,20}",
-        "[a-z.=\"'\\[\\]{}0-9\n ,#-]{0,30}",
+        2 => keys().prop_map(move |key| line(key, key.kind.example())),
+        3 => (keys(), select(ODD)).prop_map(move |(key, value)| line(key, value)),
+        1 => select(tables).prop_map(|text| format!("\n{text}\n")),
+        1 => "(?s).{0,20}",
+        1 => "[a-z.=\"'\\[\\]{}0-9\n ,#-]{0,30}",
     ]
 }
 
@@ -156,7 +169,7 @@ proptest! {
     }
 
     #[test]
-    fn any_pieces_are_read_or_refused(pieces in vec(piece(), 0..8), base in any::<bool>()) {
+    fn any_pieces_are_read_or_refused(pieces in vec(piece(), 0..5), base in any::<bool>()) {
         let text = if base { format!("{BASE}{}", pieces.concat()) } else { pieces.concat() };
         let _ = read(text.as_bytes(), &[]);
     }
