@@ -1,34 +1,53 @@
 //! Datetimes of the provider (contract section 4): every form of one moment is that moment, naive ones in the wall clock
 //! of the account, on the early side of a clock change.
 
-use chrono::{DateTime, Duration, FixedOffset, NaiveDateTime, Utc};
+use std::sync::LazyLock;
+
+use chrono::{DateTime, Duration, FixedOffset, NaiveDate, NaiveDateTime, Utc};
 use chrono_tz::Tz;
 use hostwatch::model::time::{at_zone, parse_moment};
 use proptest::prelude::*;
+use proptest::sample::Index;
 
 use crate::given;
 
-/// A naive moment, often near a change of the clock; since 1975 zones change on whole minutes.
-fn wall() -> impl Strategy<Value = NaiveDateTime> {
-    // Of Berlin, New York, Lord Howe, Cairo, Santiago in 2026; Samoa left out a day of 2011.
-    let changes = [
-        1_774_746_000_i64,
-        1_792_890_000,
-        1_772_953_200,
-        1_793_512_800,
-        1_775_314_800,
-        1_791_039_600,
-        1_777_000_000,
-        1_793_307_600,
-        1_775_358_000,
-        1_788_667_200,
-        1_325_239_200,
-    ];
-    let near = (proptest::sample::select(changes.to_vec()), -100_000..100_000_i64)
-        .prop_map(|(change, off)| change + off);
-    let seconds = prop_oneof![2 => near, 1 => 157_766_400..4_000_000_000_i64];
-    (seconds, prop_oneof![3 => Just(0), 1 => 0..1_000_000_000_u32])
-        .prop_map(|(seconds, nanos)| DateTime::from_timestamp(seconds, nanos).unwrap().naive_utc())
+/// When the clock of a zone changed, hour by hour of some years; Samoa left out a day of 2011.
+static CHANGES: LazyLock<Vec<Vec<DateTime<Utc>>>> = LazyLock::new(|| {
+    let hours = |year: i32| {
+        let start = NaiveDate::from_ymd_opt(year, 1, 1).unwrap().and_time(chrono::NaiveTime::MIN).and_utc();
+        (0..366 * 24).map(move |hour| start + Duration::hours(hour))
+    };
+    let of = |zone: Tz| {
+        let offset = |at: DateTime<Utc>| at.with_timezone(&zone).naive_local() - at.naive_utc();
+        let changed = |at: &DateTime<Utc>| offset(*at) != offset(*at - Duration::hours(1));
+        [2011, 2026, 2027].into_iter().flat_map(hours).filter(changed).collect()
+    };
+    given::ZONES.into_iter().map(of).collect()
+});
+
+/// A zone and a moment of it, mostly within hours of a change of its clock; since 1975 zones change on whole minutes.
+fn there() -> impl Strategy<Value = (Tz, DateTime<Utc>)> {
+    let near = (0..given::ZONES.len(), any::<Index>(), -10_000..10_000_i64, any::<Index>());
+    let anywhere = 157_766_400..4_000_000_000_i64;
+    (near, anywhere, prop_oneof![3 => Just(0), 1 => 0..1_000_000_000_u32]).prop_map(
+        |((zone, change, off, far), anywhere, nanos)| {
+            let changes = &CHANGES[zone];
+            let at = match changes.is_empty() || far.index(4) == 0 {
+                true => anywhere,
+                false => changes[change.index(changes.len())].timestamp() + off,
+            };
+            (given::ZONES[zone], DateTime::from_timestamp(at, nanos).unwrap())
+        },
+    )
+}
+
+/// A naive moment of that zone, as a wall would show it there, or would have without the change.
+fn wall() -> impl Strategy<Value = (Tz, NaiveDateTime)> {
+    (there(), any::<bool>()).prop_map(|((zone, at), before)| {
+        let as_of = if before { at - Duration::hours(30) } else { at };
+        let offset = as_of.with_timezone(&zone).naive_local() - as_of.naive_utc();
+        (zone, at.naive_utc() + offset)
+    })
 }
 
 /// What `at_zone` is to find, by asking the zone from the other side: which moments show this on the wall?
@@ -73,7 +92,7 @@ proptest! {
     }
 
     #[test]
-    fn a_moment_without_offset_is_what_the_wall_of_the_account_shows(naive in wall(), zone in given::zone()) {
+    fn a_moment_without_offset_is_what_the_wall_of_the_account_shows((zone, naive) in wall()) {
         let got = at_zone(naive, zone);
         prop_assert_eq!(got, oracle(naive, zone), "{} in {}", naive, zone);
         let shown = got.with_timezone(&zone).naive_local();
@@ -81,7 +100,7 @@ proptest! {
     }
 
     #[test]
-    fn every_naive_form_is_read_alike(naive in wall(), zone in given::zone()) {
+    fn every_naive_form_is_read_alike((zone, naive) in wall()) {
         let whole = chrono::Timelike::with_nanosecond(&naive, 0).unwrap();
         let want = Some(at_zone(whole, zone));
         for form in ["%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S.0"] {
@@ -96,8 +115,7 @@ proptest! {
 
     /// What a wall showed first is read as that moment; what it showed again, as the first time it did.
     #[test]
-    fn a_moment_shown_on_the_wall_reads_back(naive in wall(), zone in given::zone()) {
-        let at = naive.and_utc();
+    fn a_moment_shown_on_the_wall_reads_back((zone, at) in there()) {
         let shown = at.with_timezone(&zone).naive_local();
         let back = at_zone(shown, zone);
         prop_assert!(back <= at && back.with_timezone(&zone).naive_local() == shown);
@@ -105,7 +123,8 @@ proptest! {
 
     #[test]
     fn any_text_is_a_moment_of_four_digits_or_none(
-        text in prop_oneof!["(?s).{0,40}", "[+-]?[0-9]{1,7}-[0-9]{1,2}-[0-9]{1,2}([T ][0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\\.[0-9]{1,12})?)?)?(Z|[+-][0-9]{2}:?[0-9]{2})?"],
+        text in prop_oneof!["(?s).{0,40}", "[+-]?[0-9]{1,7}-[0-9]{1,2}-[0-9]{1,2}([T ][0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\\.[0-9]{1,12})?)?)?(Z|[+-][0-9]{2}:?[0-9]{2})?",
+            "(0000-01-01|9999-12-31)(T(00|23):[0-5][0-9]:[0-5][0-9](Z|[+-]1[0-4]:00)?)?"],
         zone in given::zone(),
     ) {
         if let Some(at) = parse_moment(&text, Some(zone)) {
@@ -117,7 +136,7 @@ proptest! {
 }
 
 /// Found by the properties: years that no calendar has made the search for a moment that exists run past the end of
-/// time, and what is left of a second within a skipped hour was kept.
+/// time.
 #[test]
 fn years_have_four_digits() {
     for text in [
@@ -125,6 +144,8 @@ fn years_have_four_digits() {
         "+262142-12-31",
         "-262143-01-01",
         "+10000-01-01T00:00:00Z",
+        "9999-12-31T23:59:59-01:00",
+        "0000-01-01T00:00:00+01:00",
         "-2-1-1",
         "99-01-01",
     ] {
@@ -134,4 +155,11 @@ fn years_have_four_digits() {
     }
     let last = NaiveDateTime::MAX;
     assert!(given::ZONES.iter().all(|&zone| at_zone(last, zone) > DateTime::UNIX_EPOCH));
+}
+
+/// Found by the properties: what is left of a second within a skipped hour was kept.
+#[test]
+fn a_skipped_time_is_the_jump_to_the_second() {
+    let skipped = "2011-12-30T10:00:00.000000001".parse().unwrap();
+    assert_eq!(at_zone(skipped, chrono_tz::Pacific::Apia).to_rfc3339(), "2011-12-30T10:00:00+00:00");
 }

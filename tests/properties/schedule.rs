@@ -223,7 +223,8 @@ proptest! {
 
     #[test]
     fn equal_meaning_is_equal_and_no_gap_is_outside_of_what_is_told(fields in expression()) {
-        let Ok(schedule) = text(&fields).parse::<Schedule>() else { return Ok(()) };
+        let Ok(schedule) = format!(" {}\n", text(&fields)).parse::<Schedule>() else { return Ok(()) };
+        prop_assert_eq!(schedule.to_string(), text(&fields), "it is shown as it was written");
         let list = |field: &Written| match field.starred {
             true => field.text.clone(),
             false => field.values.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
