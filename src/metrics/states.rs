@@ -1,8 +1,9 @@
 //! Series of states, the same for VMs, containers and sites. Knows no resource.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::text::{Label, Lines};
+use super::text::{self, Label, Lines};
 use super::{Settings, StateSeries};
 
 /// One resource's state: 1 on the current one and 0 on the other known ones, or only the current one.
@@ -26,17 +27,18 @@ pub(super) fn state<'a>(
     }
 }
 
-/// How many are in each state; every known state is there, at 0 too.
+/// How many are in each state; every known state is there, at 0 too. States that a label cannot tell apart are
+/// counted together: a series that is there twice costs the whole scrape.
 pub(super) fn count<'a>(
     lines: &mut Lines<'_>,
     known: impl Iterator<Item = &'a str>,
     current: impl Iterator<Item = &'a str>,
 ) {
-    let mut counts: BTreeMap<&str, u64> = known.map(|state| (state, 0)).collect();
+    let mut counts: BTreeMap<Cow<'a, str>, u64> = known.map(|state| (state.into(), 0)).collect();
     for state in current {
-        *counts.entry(state).or_default() += 1;
+        *counts.entry(text::without_nul(state)).or_default() += 1;
     }
     for (state, count) in counts {
-        lines.put(&[Label::Text(state)], count);
+        lines.put(&[Label::Text(&state)], count);
     }
 }

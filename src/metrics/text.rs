@@ -2,6 +2,7 @@
 //!
 //! What is written here reads the same as text 0.0.4 and as OpenMetrics 1.0.0.
 
+use std::borrow::Cow;
 use std::io::Write as _;
 
 use super::cap::{Count, Limit};
@@ -121,6 +122,11 @@ impl<'a> Lines<'a> {
             self.put(labels, value);
         }
     }
+}
+
+/// What [`escape`] makes of NUL, where two texts must not become one label unseen.
+pub(super) fn without_nul(text: &str) -> Cow<'_, str> {
+    if text.contains('\0') { text.replace('\0', "\u{fffd}").into() } else { text.into() }
 }
 
 /// Backslash, quote and line feed as the format wants them. NUL becomes U+FFFD: it is valid UTF-8, but

@@ -1,13 +1,19 @@
 //! Moments of the provider: naive ones are read in the account's time zone, across DST changes.
 
-use chrono::{DateTime, Duration, LocalResult, NaiveDate, NaiveDateTime, NaiveTime, TimeZone, Utc};
+use chrono::{
+    DateTime, Datelike as _, Duration, LocalResult, NaiveDate, NaiveDateTime, NaiveTime, TimeZone,
+    Timelike as _, Utc,
+};
 use chrono_tz::Tz;
 
 /// Reads any form the provider may send: RFC 3339, with or without offset, a space for the `T`, or a
 /// date alone (its midnight). Without an offset it needs the account's zone, else it is unknown.
 pub fn parse_moment(text: &str, zone: Option<Tz>) -> Option<DateTime<Utc>> {
     let text = text.trim();
-    if text.len() > 64 || !text.is_ascii() {
+    // Four digits of a year, as RFC 3339 has it: chrono reads some 262,000 years, and those at the end of them
+    // are past it in another zone.
+    let has_year = text.as_bytes().iter().take(4).filter(|byte| byte.is_ascii_digit()).count() == 4;
+    if text.len() > 64 || !text.is_ascii() || !has_year {
         return None;
     }
     let iso = match text.as_bytes().get(10) {
@@ -15,16 +21,21 @@ pub fn parse_moment(text: &str, zone: Option<Tz>) -> Option<DateTime<Utc>> {
         _ => text.to_owned(),
     };
     if let Ok(moment) = DateTime::parse_from_rfc3339(&iso) {
-        return Some(moment.with_timezone(&Utc));
+        return of_four_digits(moment.with_timezone(&Utc));
     }
     if let Ok(moment) = DateTime::parse_from_str(&iso, "%Y-%m-%dT%H:%M:%S%.f%z") {
-        return Some(moment.with_timezone(&Utc));
+        return of_four_digits(moment.with_timezone(&Utc));
     }
     let naive = NaiveDateTime::parse_from_str(&iso, "%Y-%m-%dT%H:%M:%S%.f")
         .or_else(|_| NaiveDateTime::parse_from_str(&iso, "%Y-%m-%dT%H:%M"))
         .or_else(|_| NaiveDate::parse_from_str(&iso, "%Y-%m-%d").map(|date| date.and_time(NaiveTime::MIN)))
         .ok()?;
-    Some(at_zone(naive, zone?))
+    of_four_digits(at_zone(naive, zone?))
+}
+
+/// A moment of the years 0 to 9999 in UTC: RFC 3339 has no others, and what we tell of it has to be read again.
+pub fn of_four_digits(moment: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    (0..=9999).contains(&moment.year()).then_some(moment)
 }
 
 /// A naive moment in a zone. Twice-told hours mean the earlier one and skipped hours the moment the
@@ -35,20 +46,18 @@ pub fn at_zone(naive: NaiveDateTime, zone: Tz) -> DateTime<Utc> {
         LocalResult::Ambiguous(early, _) => early.with_timezone(&Utc),
         LocalResult::None => {
             // No zone has ever skipped more than a day; step to the first minute that exists.
-            let mut probe = naive;
+            let whole = naive.with_second(0).and_then(|naive| naive.with_nanosecond(0));
+            let mut probe = whole.unwrap_or(naive);
             for _ in 0..(25 * 60) {
-                probe += Duration::minutes(1);
+                let Some(later) = probe.checked_add_signed(Duration::minutes(1)) else { break };
+                probe = later;
                 if let Some(moment) = zone.from_local_datetime(&probe).earliest() {
-                    return moment.with_timezone(&Utc) - Duration::seconds(seconds_past_minute(probe));
+                    return moment.with_timezone(&Utc);
                 }
             }
             naive.and_utc()
         }
     }
-}
-
-fn seconds_past_minute(naive: NaiveDateTime) -> i64 {
-    i64::from(chrono::Timelike::second(&naive))
 }
 
 #[cfg(test)]

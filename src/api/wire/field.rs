@@ -10,7 +10,7 @@ use rust_decimal::Decimal;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::model::time::{at_zone, parse_moment};
+use crate::model::time::{at_zone, of_four_digits, parse_moment};
 
 /// A field as it came.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -200,7 +200,9 @@ impl Stamp {
     pub fn moment(&self, zone: Option<Tz>) -> Result<Option<DateTime<Utc>>, ()> {
         match self {
             Self::Utc(naive) => Ok(Some(naive.and_utc())),
-            Self::Naive(naive) => Ok(zone.map(|zone| at_zone(*naive, zone))),
+            Self::Naive(naive) => {
+                zone.map(|zone| of_four_digits(at_zone(*naive, zone)).ok_or(())).transpose()
+            }
             Self::Other(text) => match parse_moment(text, zone) {
                 Some(moment) => Ok(Some(moment)),
                 None if zone.is_none() && parse_moment(text, Some(Tz::UTC)).is_some() => Ok(None),

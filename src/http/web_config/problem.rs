@@ -21,16 +21,25 @@ pub struct Problems(pub Vec<Problem>);
 
 impl std::error::Error for Problems {}
 
-/// One line: it goes to a log.
+/// One line, whatever the keys hold: it goes to a log.
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, Problem { file, key, message }) in self.0.iter().enumerate() {
             let separator = if index == 0 { "" } else { "; " };
             let key = if key.is_empty() { String::new() } else { format!("{key}: ") };
-            write!(f, "{separator}{file}: {key}{message}")?;
+            f.write_str(&one_line(&format!("{separator}{file}: {key}{message}")))?;
         }
         Ok(())
     }
+}
+
+/// Control characters as escapes.
+fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() { line.extend(c.escape_default()) } else { line.push(c) }
+    }
+    line
 }
 
 /// A reading under way: what it found and which files it read.
@@ -84,8 +93,8 @@ impl Findings {
         self.problems.push(Problem { file, key: key.to_owned(), message: message.into() });
     }
 
-    pub fn note(&mut self, note: impl Into<String>) {
-        self.notes.push(note.into());
+    pub fn note(&mut self, note: impl AsRef<str>) {
+        self.notes.push(one_line(note.as_ref()));
     }
 
     /// A path as the file means it: relative to itself.
