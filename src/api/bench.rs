@@ -28,7 +28,7 @@ pub fn sites(body: &[u8], container: ContainerId) -> Result<Vec<Site>, ErrorKind
 /// # Errors
 /// When it is no report.
 pub fn report(body: &[u8]) -> Result<Report, ErrorKind> {
-    report::decode(body, &context(), u64::MAX, &mut Notes::default())
+    report::decode(body, &context(), report::Most::ANY, &mut Notes::default())
 }
 
 fn rows<R: RowOf>(body: &[u8], shape: Shape, home: R::Home) -> Result<Vec<R::Model>, ErrorKind> {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use chrono::NaiveDate;
 use serde_json::{Value, json};
 
-use crate::api::report::decode;
+use crate::api::report::{Most, decode};
 use crate::api::transport::Timing;
 use crate::api::wire::{Context, Notes};
 use crate::api::{ChargesRead, ErrorKind};
@@ -47,7 +47,8 @@ fn read_text(text: &str) -> (Result<Report, ErrorKind>, Notes) {
     let settings = settings();
     let context = Context { zone: settings.time_zone, container_states: settings.container_states };
     let mut notes = Notes::default();
-    (decode(text.as_bytes(), &context, 1_000, &mut notes), notes)
+    let most = Most { moments: 1_000, ..Most::ANY };
+    (decode(text.as_bytes(), &context, most, &mut notes), notes)
 }
 
 fn money(text: &str) -> Money {

@@ -1,12 +1,12 @@
 //! One page of a listing: where its rows are, how many there should be, what comes next.
 
 use serde::Deserialize;
-use serde::de::MapAccess;
 use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, SeqAccess};
 
 use crate::api::error::ErrorKind;
 
-use super::field::{Field, Wire};
+use super::field::{Field, Wire, up_to};
 use super::mend::tolerant;
 use super::notes::{Context, Notes, Reader, RowOf, row};
 
@@ -21,6 +21,9 @@ pub(crate) enum Shape {
     Charges,
 }
 
+/// Rows in a page. Ordinary pages have 100; a provider that does not page at all may have more.
+pub(crate) const MOST_ROWS: usize = 250_000;
+
 /// A page, decoded.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Page<T> {
@@ -30,6 +33,8 @@ pub(crate) struct Page<T> {
     pub rows: Vec<T>,
     /// Rows that could not be decoded.
     pub rejected: u64,
+    /// About how much memory the rows take.
+    pub bytes: u64,
 }
 
 /// What a page says of the next one.
@@ -67,9 +72,12 @@ pub(crate) fn page<R: RowOf>(
             ("objects", meta.total_count, meta.next, page.objects)
         }
     };
-    let Field::Value(rows) = rows else {
+    let Field::Value(Rows { rows, is_whole }) = rows else {
         return Err(ErrorKind::WrongShape(format!("$.{list} is no list")));
     };
+    if !is_whole {
+        return Err(ErrorKind::TooLarge { limit: MOST_ROWS as u64, unit: "rows" });
+    }
     let mut decoded = Page {
         count: match count {
             Field::Value(count) => Some(count),
@@ -83,6 +91,7 @@ pub(crate) fn page<R: RowOf>(
         },
         rows: Vec::with_capacity(rows.len()),
         rejected: 0,
+        bytes: 0,
     };
     for (index, row) in rows.into_iter().enumerate() {
         let mut reader = Reader { context, notes, list: Some((list, index)) };
@@ -92,7 +101,10 @@ pub(crate) fn page<R: RowOf>(
             continue;
         };
         match row.into_model(home, &mut reader) {
-            Ok(row) => decoded.rows.push(row),
+            Ok(row) => {
+                decoded.bytes += R::weight(&row) as u64;
+                decoded.rows.push(row);
+            }
             Err(_) => decoded.rejected += 1,
         }
     }
@@ -123,13 +135,26 @@ fn object<T: for<'de> Wire<'de>>(body: &[u8]) -> Result<T, ErrorKind> {
     }
 }
 
+/// The rows of a page, as many as are taken.
+struct Rows<R> {
+    rows: Vec<Field<R>>,
+    is_whole: bool,
+}
+
+impl<'de, R: Wire<'de>> Wire<'de> for Rows<R> {
+    fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Option<Self>, A::Error> {
+        let (rows, is_whole) = up_to(&mut list, MOST_ROWS)?;
+        Ok(Some(Self { rows, is_whole }))
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "R: Wire<'de>"))]
 struct HostingPage<R> {
     #[serde(default)]
     count: Field<u64>,
     #[serde(default)]
-    entities: Field<Vec<Field<R>>>,
+    entities: Field<Rows<R>>,
 }
 
 #[derive(Deserialize)]
@@ -140,7 +165,7 @@ struct VmPage<R> {
     #[serde(default)]
     next: Field<Box<str>>,
     #[serde(default)]
-    results: Field<Vec<Field<R>>>,
+    results: Field<Rows<R>>,
 }
 
 #[derive(Deserialize)]
@@ -149,7 +174,7 @@ struct ChargePage<R> {
     #[serde(default)]
     meta: Field<Meta>,
     #[serde(default)]
-    objects: Field<Vec<Field<R>>>,
+    objects: Field<Rows<R>>,
 }
 
 #[derive(Deserialize)]
