@@ -7,7 +7,12 @@ use chrono_tz::Tz;
 /// date alone (its midnight). Without an offset it needs the account's zone, else it is unknown.
 pub fn parse_moment(text: &str, zone: Option<Tz>) -> Option<DateTime<Utc>> {
     let text = text.trim();
-    if text.len() > 64 || !text.is_ascii() {
+    // Years have four digits; with a sign `chrono` would take others.
+    if text.len() > 64
+        || !text.is_ascii()
+        || text.as_bytes().get(4) != Some(&b'-')
+        || text.starts_with(['-', '+'])
+    {
         return None;
     }
     let iso = match text.as_bytes().get(10) {

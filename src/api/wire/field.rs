@@ -169,27 +169,17 @@ impl<'de> Wire<'de> for Count {
 /// A list in a record, whose elements are tolerated one by one; one that does not end is none.
 impl<'de, T: Wire<'de>> Wire<'de> for Vec<Field<T>> {
     fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Option<Self>, A::Error> {
-        let (all, is_whole) = up_to(&mut list, MOST_ELEMENTS)?;
+        let mut all = Self::new();
+        while all.len() < MOST_ELEMENTS {
+            let Some(element) = list.next_element()? else { return Ok(Some(all)) };
+            all.push(element);
+        }
+        let mut is_whole = true;
+        while list.next_element::<IgnoredAny>()?.is_some() {
+            is_whole = false;
+        }
         Ok(is_whole.then_some(all))
     }
-}
-
-/// The first elements of a list, `most` at the utmost, and whether these are all. Reads it to its end: an
-/// element may take a hundred times the memory of its text.
-pub(super) fn up_to<'de, T: Wire<'de>, A: SeqAccess<'de>>(
-    list: &mut A,
-    most: usize,
-) -> Result<(Vec<Field<T>>, bool), A::Error> {
-    let mut all = Vec::new();
-    while all.len() < most {
-        let Some(element) = list.next_element()? else { return Ok((all, true)) };
-        all.push(element);
-    }
-    let mut is_whole = true;
-    while list.next_element::<IgnoredAny>()?.is_some() {
-        is_whole = false;
-    }
-    Ok((all, is_whole))
 }
 
 /// A datetime, read as far as that goes without the account's time zone. The usual forms cost no

@@ -16,7 +16,18 @@ const WIDEST: usize = 256;
 /// Decodes JSON; where that fails, decodes what is left when the odd pieces are taken out. The error
 /// is that of the first try, whose line and column fit the text.
 pub(crate) fn tolerant<T: DeserializeOwned>(body: &[u8]) -> Result<T, serde_json::Error> {
-    serde_json::from_slice(body).or_else(|error| serde_json::from_str(&mended(body).ok_or(error)?))
+    serde_json::from_slice(body).or_else(|error| match is_too_much(&error) {
+        true => Err(error),
+        false => serde_json::from_str(&mended(body).ok_or(error)?),
+    })
+}
+
+/// What a value says that is well-formed and more than is taken: there is nothing to mend.
+pub(crate) const TOO_MUCH: &str = "more than is taken";
+
+/// Did a value say so?
+pub(crate) fn is_too_much(error: &serde_json::Error) -> bool {
+    error.is_data() && error.to_string().starts_with(TOO_MUCH)
 }
 
 /// JSON without the odd pieces; `None` where nothing is left.

@@ -6,8 +6,8 @@ use serde::de::{MapAccess, SeqAccess};
 
 use crate::api::error::ErrorKind;
 
-use super::field::{Field, Wire, up_to};
-use super::mend::tolerant;
+use super::field::{Field, Wire};
+use super::mend::{TOO_MUCH, is_too_much, tolerant};
 use super::notes::{Context, Notes, Reader, RowOf, row};
 
 /// The three shapes of a page (interface 4.1, 4.5, 4.8).
@@ -72,12 +72,9 @@ pub(crate) fn page<R: RowOf>(
             ("objects", meta.total_count, meta.next, page.objects)
         }
     };
-    let Field::Value(Rows { rows, is_whole }) = rows else {
+    let Field::Value(Rows(rows)) = rows else {
         return Err(ErrorKind::WrongShape(format!("$.{list} is no list")));
     };
-    if !is_whole {
-        return Err(ErrorKind::TooLarge { limit: MOST_ROWS as u64, unit: "rows" });
-    }
     let mut decoded = Page {
         count: match count {
             Field::Value(count) => Some(count),
@@ -131,20 +128,26 @@ fn object<T: for<'de> Wire<'de>>(body: &[u8]) -> Result<T, ErrorKind> {
         Ok(Field::Missing | Field::Null | Field::Mistyped(_)) => {
             Err(ErrorKind::WrongShape("it is no object".into()))
         }
+        Err(error) if is_too_much(&error) => {
+            Err(ErrorKind::TooLarge { limit: MOST_ROWS as u64, unit: "rows" })
+        }
         Err(error) => Err(ErrorKind::NotJson(error.to_string())),
     }
 }
 
-/// The rows of a page, as many as are taken.
-struct Rows<R> {
-    rows: Vec<Field<R>>,
-    is_whole: bool,
-}
+/// The rows of a page, while they are not too many.
+struct Rows<R>(Vec<Field<R>>);
 
 impl<'de, R: Wire<'de>> Wire<'de> for Rows<R> {
     fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Option<Self>, A::Error> {
-        let (rows, is_whole) = up_to(&mut list, MOST_ROWS)?;
-        Ok(Some(Self { rows, is_whole }))
+        let mut rows = Vec::new();
+        while let Some(row) = list.next_element()? {
+            if rows.len() == MOST_ROWS {
+                return Err(serde::de::Error::custom(TOO_MUCH));
+            }
+            rows.push(row);
+        }
+        Ok(Some(Self(rows)))
     }
 }
 

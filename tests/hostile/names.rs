@@ -1,0 +1,1 @@
+//! Names with something in them, through everything that shows them.
