@@ -15,7 +15,8 @@ pub(super) const STYLE: &str = include_str!("templates/style.css");
 
 /// The page as HTML.
 pub(super) fn render(status: &Status) -> String {
-    Page { status }.render().expect("a template over owned values has no way to fail")
+    let page = Page { status }.render().expect("a template over owned values has no way to fail");
+    words::harmless(page)
 }
 
 #[derive(Template)]

@@ -7,6 +7,7 @@
 mod bodies;
 #[path = "../daemon_support/mod.rs"]
 mod daemon_support;
+mod exposition;
 mod names;
 mod server;
 mod slow;
