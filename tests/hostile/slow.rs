@@ -1,5 +1,4 @@
-//! Answers that do not end, and listings that do not: each on an endpoint of its own, all at once, since each
-//! takes a request's 30 seconds.
+//! Answers that do not end, and listings that do not. All at once, since most of them wait.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,10 +6,20 @@ use std::time::Duration;
 use super::bodies::{Answer, Endpoint, dripping, many, streamed};
 use super::victim::{Victim, success};
 
+/// By name; what each shows.
+pub const TESTS: &[(&str, fn())] = &[
+    ("answers that trickle end after 30 s", answers_that_trickle_end_after_30_s),
+    ("a listing has at most 10,000 pages", a_listing_has_at_most_ten_thousand_pages),
+    ("a poll takes so much memory", a_poll_takes_so_much_memory_and_no_more),
+    (
+        "a report has so many moments and orders",
+        a_report_has_at_most_two_million_moments_and_128_mib_of_orders,
+    ),
+];
+
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
 const PAUSE: Duration = Duration::from_millis(200);
 
-#[test]
 fn answers_that_trickle_end_after_30_s() {
     let victim = Victim::start("");
     let chunked = format!("{OK}Transfer-Encoding: chunked\r\n\r\n");
@@ -54,7 +63,6 @@ fn chain(endpoint: Endpoint) -> Answer {
     })
 }
 
-#[test]
 fn a_listing_has_at_most_ten_thousand_pages() {
     let victim = Victim::start("");
     victim.peak_mib();
@@ -87,7 +95,6 @@ fn heavy(endpoint: Endpoint) -> Answer {
     })
 }
 
-#[test]
 fn a_poll_takes_so_much_memory_and_no_more() {
     let victim = Victim::start("");
     victim.peak_mib();
@@ -112,7 +119,6 @@ fn orders(endpoint: Endpoint) -> Answer {
     })
 }
 
-#[test]
 fn a_report_has_at_most_two_million_moments_and_128_mib_of_orders() {
     let victim = Victim::start("");
     let report = Endpoint::ExpectedBalance;

@@ -19,7 +19,8 @@ pub struct Victim {
     pub hostile: Hostile,
     pub daemon: Daemon,
     pub smtp: SmtpServer,
-    pub provider: Provider,
+    /// Behind it.
+    _provider: Provider,
     /// Every resource of `main` by name, as the metrics have it.
     known: Vec<String>,
     base_mib: u64,
@@ -57,7 +58,7 @@ horizon_days = 21
         });
         std::fs::write(daemon.config(), format!("{main}[schedule]{rest}")).unwrap();
         daemon.run();
-        let mut victim = Self { hostile, daemon, smtp, provider, known: Vec::new(), base_mib: 0 };
+        let mut victim = Self { hostile, daemon, smtp, _provider: provider, known: Vec::new(), base_mib: 0 };
         victim.is_well(&Endpoint::ALL);
         let info = |line: &&str| line.starts_with("hosting_") && line.contains("_info{account=\"main\"");
         victim.known = victim.daemon.page().lines().filter(info).map(str::to_owned).collect();
