@@ -60,6 +60,12 @@ fn member(endpoint: Endpoint, more: &str) -> String {
     endpoint.page_of(&[endpoint.row("901", more)])
 }
 
+/// These bytes in the place of `%`.
+fn bytes(page: &str, odd: &[u8]) -> Vec<u8> {
+    let (before, behind) = page.split_once('%').unwrap();
+    [before.as_bytes(), odd, behind.as_bytes()].concat()
+}
+
 /// A field that every record of this kind should have.
 fn field(endpoint: Endpoint) -> (&'static str, &'static str) {
     match endpoint {
@@ -131,6 +137,9 @@ const CASES: &[Case] = &[
     Case { name: "a cut-off in the year −1", on: REPORT, answer: |endpoint| json(endpoint.page_of(&[endpoint.row("9", "")]).replace(r#""edd":null"#, r#""edd":"-0001-01-01T00:00:00""#)), want: |_| Odd("report.edd") },
     Case { name: "a balance of 400 digits", on: REPORT, answer: |endpoint| json(endpoint.page_of(&[endpoint.row("9", "")]).replace(r#""expected_balance":"9""#, &format!(r#""expected_balance":"{}""#, "9".repeat(400)))), want: |_| Odd("report.expected_balance") },
     Case { name: "sizes past every integer", on: VMS, answer: |endpoint| json(member(endpoint, r#","memsize":340282366920938463463374607431768211456"#)), want: |_| Odd("vm.memsize") },
+    Case { name: "half a letter in a name", on: LISTS, answer: |endpoint| json(in_field(endpoint, r#""\ud800""#)), want: counted },
+    Case { name: "a name that is no UTF-8", on: LISTS, answer: |endpoint| json(bytes(&in_field(endpoint, "\"%\""), b"\xcf\xf0\xff")), want: |_| Reads },
+    Case { name: "a NUL in a name, as no JSON has it", on: LISTS, answer: |endpoint| json(bytes(&in_field(endpoint, "\"%\""), b"\0")), want: |_| Fails },
     // Members named twice: the last one counts.
     Case { name: "every member twice", on: ALL, answer: |endpoint| json(twice(endpoint)), want: |_| Reads },
     // Counts and pages.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::bodies::{Answer, Endpoint, dripping, many, streamed};
+use super::bodies::{Answer, Endpoint, dripping, many, rows, streamed};
 use super::victim::{Victim, success};
 
 /// By name; what each shows.
@@ -15,6 +15,7 @@ pub const TESTS: &[(&str, fn())] = &[
         "a report has so many moments and orders",
         a_report_has_at_most_two_million_moments_and_128_mib_of_orders,
     ),
+    ("a quarter of a million VMs are believed", a_quarter_of_a_million_vms_are_believed),
 ];
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
@@ -135,4 +136,16 @@ fn a_report_has_at_most_two_million_moments_and_128_mib_of_orders() {
         victim.hostile.relent();
         victim.is_well(&[report]);
     }
+}
+
+fn a_quarter_of_a_million_vms_are_believed() {
+    let victim = Victim::start("");
+    victim.peak_mib();
+    victim.hostile.attack(Endpoint::Vms, rows(Endpoint::Vms, 250_000));
+    victim.waits("hosting_vms{account=\"main\",state=\"active\"} 250000");
+    victim.attacked_twice(Endpoint::Vms);
+    victim.survived("a quarter of a million VMs", &[]);
+    victim.hostile.relent();
+    victim.waits("hosting_vms{account=\"main\",state=\"active\"} 4");
+    victim.is_well(&[Endpoint::Vms]);
 }
