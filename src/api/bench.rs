@@ -42,6 +42,7 @@ pub fn report(body: &[u8]) -> Result<Report, ErrorKind> {
 /// When it is no report, or too large a one.
 pub fn whole_report(body: &[u8], account: &Account, most: u64) -> Result<Decoded<Report>, ErrorKind> {
     let mut notes = Notes::default();
+    let most = report::Most { moments: most, ..report::Most::ANY };
     let value = report::decode(body, &account.context(), most, &mut notes)?;
     Ok(Decoded { rejected: value.moments_rejected, value, fields: notes.fields, problems: notes.problems })
 }

@@ -3,6 +3,7 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -140,7 +141,8 @@ impl Client {
                 Err(_) => ApiError::new(operation, operation.path(), kind),
             }
         })?;
-        let poll = Poll { group, count: Mutex::new(count), breaker: Arc::clone(breaker) };
+        let poll =
+            Poll { group, count: Mutex::new(count), breaker: Arc::clone(breaker), kept: Arc::default() };
         Ok(Self { shared: Arc::clone(&self.shared), poll: Some(Arc::new(poll)) })
     }
 
@@ -164,6 +166,16 @@ impl Client {
 
     pub(super) fn timing(&self) -> &Timing {
         &self.shared.timing
+    }
+
+    /// How much memory the records of this poll take, or of this listing outside of any poll.
+    pub(super) fn kept(&self) -> Arc<AtomicU64> {
+        self.poll.as_ref().map_or_else(Arc::default, |poll| Arc::clone(&poll.kept))
+    }
+
+    /// Waits for the turn to decode a large page.
+    pub(super) async fn turn(&self) -> Permit {
+        self.shared.hosts.turn().await
     }
 
     /// Passes counts of odd fields on.
@@ -300,6 +312,8 @@ struct Poll {
     group: Group,
     count: Mutex<PollCount>,
     breaker: Arc<Mutex<Breaker>>,
+    /// Bytes.
+    kept: Arc<AtomicU64>,
 }
 
 impl Drop for Poll {

@@ -182,6 +182,14 @@ impl Endpoint {
     }
 }
 
+/// An address of somebody else's, bare and not endless, for messages.
+pub(super) fn shown(url: &Url) -> String {
+    const MOST: usize = 200;
+    let text: String = bare(url).into();
+    // Addresses are ASCII.
+    text.get(..MOST).map(|start| format!("{start}…")).unwrap_or(text)
+}
+
 /// Without query, fragment, user and password: fit to be shown.
 pub(super) fn bare(url: &Url) -> Url {
     let mut bare = url.clone();

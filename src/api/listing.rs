@@ -6,13 +6,14 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use reqwest::Url;
 
 use crate::model::{Resource, Rows};
 
 use super::client::Client;
-use super::endpoint::{Endpoint, bare};
+use super::endpoint::{Endpoint, shown};
 use super::error::{ApiError, ErrorKind};
 use super::wire::{self, Next, Notes, Page, Problem, RowOf, Shape};
 
@@ -204,6 +205,8 @@ pub(super) struct Pages<'a> {
     shape: Shape,
     next: Option<Url>,
     asked: HashSet<Url>,
+    /// Bytes of memory that the records of the poll take.
+    kept: Arc<AtomicU64>,
     /// Rows passed so far.
     offset: u64,
     /// What the pages so far said.
@@ -225,6 +228,7 @@ impl<'a> Pages<'a> {
             shape,
             next: Some(first),
             asked: HashSet::new(),
+            kept: client.kept(),
             offset: 0,
             count: Tally::default(),
             ended: false,
@@ -241,6 +245,10 @@ impl<'a> Pages<'a> {
         }
         let body = self.client.fetch(self.endpoint, url.clone()).await?;
         let page = self.decode::<R>(body, home).await?;
+        let limit = self.client.timing().kept_bytes;
+        if self.kept.fetch_add(page.bytes, Ordering::Relaxed).saturating_add(page.bytes) > limit {
+            return Err(self.endpoint.error(ErrorKind::TooLarge { limit, unit: "bytes of records" }));
+        }
         self.asked.insert(url.clone());
         self.count.add(page.count);
         self.advance(&url, &page)?;
@@ -250,6 +258,8 @@ impl<'a> Pages<'a> {
     async fn decode<R: RowOf>(&mut self, body: Vec<u8>, home: R::Home) -> Result<Page<R::Model>, ApiError> {
         let (shape, context) = (self.shape, Arc::clone(self.client.context()));
         let is_large = body.len() >= LARGE_BYTES;
+        // One at a time, of all accounts: while it is decoded, a page takes many times its text.
+        let _turn = if is_large { Some(self.client.turn().await) } else { None };
         let work = move || {
             let mut notes = Notes::default();
             let page = wire::page::<R>(&body, shape, home, &context, &mut notes);
@@ -293,7 +303,7 @@ impl<'a> Pages<'a> {
         let mut next = page.join(text.trim()).map_err(|_| foreign("an address that can't be read".into()))?;
         next.set_fragment(None);
         if next.origin() != home.origin() || next.path() != home.path() {
-            return Err(foreign(bare(&next).into()));
+            return Err(foreign(shown(&next)));
         }
         // A user in it would become credentials of its own.
         let _ = next.set_username("");

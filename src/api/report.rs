@@ -1,6 +1,7 @@
 //! Reading an expected-balance report (interface 2.8, 4.8) as a stream: its charge moments are
 //! decoded while the body arrives, each order is kept once, and the body is never held whole.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, BufReader, Read};
@@ -23,17 +24,33 @@ use super::wire::{
 
 /// Pieces of the body that may wait to be decoded.
 const WAITING: usize = 8;
+/// The longest member or charge moment: each is held whole while it is decoded.
+const LONGEST_PART_BYTES: u64 = 1 << 20;
+
+/// What is taken of a report.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Most {
+    pub moments: u64,
+    /// Of memory.
+    pub order_bytes: u64,
+}
+
+impl Most {
+    /// All of it.
+    pub const ANY: Self = Self { moments: u64::MAX, order_bytes: u64::MAX };
+}
 
 /// Reads one report.
 pub(super) async fn read(client: &Client, endpoint: &Endpoint) -> Result<Report, ApiError> {
     let timing = client.timing();
     let mut body = client.open(endpoint, endpoint.url.clone(), timing.report_bytes).await?;
     let (sender, receiver) = mpsc::channel(WAITING);
-    let (context, most) = (Arc::clone(client.context()), timing.report_moments);
+    let most = Most { moments: timing.report_moments, order_bytes: timing.kept_bytes };
+    let context = Arc::clone(client.context());
     let decoder = tokio::task::spawn_blocking(move || {
         let pieces = Pieces { receiver, piece: Bytes::new() };
         let mut notes = Notes::default();
-        let report = decode(BufReader::with_capacity(64 << 10, pieces), &context, most, &mut notes);
+        let report = decode(pieces, &context, most, &mut notes);
         (report, notes)
     });
     let mut broken = None;
@@ -83,23 +100,51 @@ impl Read for Pieces {
     }
 }
 
-/// Decodes a report with at most `most` charge moments.
+/// Fails where no part of the report ends for too long.
+struct Metered<'a, R> {
+    body: R,
+    /// Bytes since the last part ended.
+    since: &'a Cell<u64>,
+}
+
+impl<R: Read> Read for Metered<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.since.get() > LONGEST_PART_BYTES {
+            return Err(io::Error::other("a part of it does not end"));
+        }
+        let size = self.body.read(buffer)?;
+        self.since.set(self.since.get() + size as u64);
+        Ok(size)
+    }
+}
+
+/// Decodes a report of at most so much.
 pub(super) fn decode(
     body: impl Read,
     context: &Context,
-    most: u64,
+    most: Most,
     notes: &mut Notes,
 ) -> Result<Report, ErrorKind> {
-    let mut parts = Parts::new(context, most, notes);
+    let since = Cell::new(0);
+    let body = BufReader::with_capacity(64 << 10, Metered { body, since: &since });
+    let mut parts = Parts::new(context, most, notes, &since);
     let mut json = serde_json::Deserializer::from_reader(body);
     let read = json.deserialize_any(&mut parts).and_then(|()| json.end());
-    if parts.is_too_large {
-        return Err(ErrorKind::TooLarge { limit: most, unit: "charge moments" });
+    if let Some(kind) = parts.too_large {
+        return Err(kind);
     }
     match read {
         Ok(()) => parts.finish(),
-        // Shape before syntax: `[]` is JSON, and so is `"…"`.
-        Err(error) if error.is_data() => Err(ErrorKind::WrongShape(error.to_string())),
+        Err(error) if error.is_io() && since.get() > LONGEST_PART_BYTES => {
+            let what = format!("a part of it has more than {LONGEST_PART_BYTES} bytes");
+            Err(ErrorKind::WrongShape(what))
+        }
+        // Shape before syntax: `[]` is JSON, and so is `"…"`. The error's own words may quote the body.
+        Err(error) if error.is_data() => Err(ErrorKind::WrongShape(format!(
+            "no object with a list of charge moments, line {} column {}",
+            error.line(),
+            error.column()
+        ))),
         Err(error) => Err(ErrorKind::NotJson(error.to_string())),
     }
 }
@@ -108,8 +153,10 @@ pub(super) fn decode(
 struct Parts<'a> {
     context: &'a Context,
     notes: &'a mut Notes,
-    most: u64,
-    is_too_large: bool,
+    most: Most,
+    /// Set to 0 where a part ends.
+    since: &'a Cell<u64>,
+    too_large: Option<ErrorKind>,
     date: Field<Stamp>,
     edd: Field<Stamp>,
     error: Option<Box<str>>,
@@ -118,16 +165,18 @@ struct Parts<'a> {
     moments: Moments,
     rejected: u64,
     orders: Vec<Arc<Order>>,
+    order_bytes: u64,
     places: HashMap<OrderId, u32>,
 }
 
 impl<'a> Parts<'a> {
-    fn new(context: &'a Context, most: u64, notes: &'a mut Notes) -> Self {
+    fn new(context: &'a Context, most: Most, notes: &'a mut Notes, since: &'a Cell<u64>) -> Self {
         Self {
             context,
             notes,
             most,
-            is_too_large: false,
+            since,
+            too_large: None,
             date: Field::Missing,
             edd: Field::Missing,
             error: None,
@@ -136,6 +185,7 @@ impl<'a> Parts<'a> {
             moments: Moments::default(),
             rejected: 0,
             orders: Vec::new(),
+            order_bytes: 0,
             places: HashMap::new(),
         }
     }
@@ -226,6 +276,7 @@ impl<'a> Parts<'a> {
         };
         let place = *self.places.entry(order.id).or_insert(self.orders.len() as u32);
         if place as usize == self.orders.len() {
+            self.order_bytes += OrderRow::weight(&order) as u64;
             self.orders.push(Arc::new(order));
         }
         Some(place)
@@ -254,6 +305,7 @@ impl<'de> Visitor<'de> for &mut Parts<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(name) = map.next_key::<String>()? {
+            self.since.set(0);
             match name.as_str() {
                 "date" => self.date = map.next_value()?,
                 "edd" => self.edd = map.next_value()?,
@@ -295,9 +347,17 @@ impl<'de> Visitor<'de> for MomentList<'_, '_> {
         let parts = self.0;
         parts.has_moments = true;
         while let Some(raw) = list.next_element::<Box<RawValue>>()? {
-            if parts.moments.len() as u64 + parts.rejected >= parts.most {
-                parts.is_too_large = true;
-                return Err(serde::de::Error::custom("too many charge moments"));
+            parts.since.set(0);
+            let (most, moments) = (parts.most, parts.moments.len() as u64 + parts.rejected);
+            parts.too_large = if moments >= most.moments {
+                Some(ErrorKind::TooLarge { limit: most.moments, unit: "charge moments" })
+            } else if parts.order_bytes > most.order_bytes {
+                Some(ErrorKind::TooLarge { limit: most.order_bytes, unit: "bytes of orders" })
+            } else {
+                None
+            };
+            if parts.too_large.is_some() {
+                return Err(serde::de::Error::custom("too much"));
             }
             parts.take_moment(&raw);
         }

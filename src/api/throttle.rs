@@ -88,6 +88,7 @@ impl Throttle {
 pub struct Hosts {
     gates: Arc<Mutex<HashMap<String, Arc<Gate>>>>,
     http: Arc<Mutex<Option<Shared>>>,
+    decoding: Arc<Gate>,
 }
 
 /// A client, and the connect and whole time-outs that it was made with.
@@ -102,6 +103,12 @@ impl Hosts {
             Arc::clone(gates.entry(host).or_insert_with(|| Arc::new(Gate::new(IN_FLIGHT, Duration::ZERO))))
         };
         gate.enter(urgency).await
+    }
+
+    /// Waits until no large page is being decoded; it is another's turn when the permit is dropped. No server
+    /// can hold it: the page is here.
+    pub(super) async fn turn(&self) -> Permit {
+        self.decoding.enter(Urgency::State).await
     }
 
     /// The client that all share, made by `make` for the first who asks with these time-outs.
@@ -153,6 +160,13 @@ enum Admission {
     At(Instant),
     /// When somebody else moves.
     Later,
+}
+
+/// One at a time.
+impl Default for Gate {
+    fn default() -> Self {
+        Self::new(1, Duration::ZERO)
+    }
 }
 
 impl Gate {

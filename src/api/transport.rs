@@ -11,7 +11,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::model::Group;
 
-use super::endpoint::bare;
+use super::endpoint::shown;
 use super::error::ErrorKind;
 use super::observe::{Code, Observer};
 use super::retry;
@@ -30,6 +30,8 @@ pub(super) struct Timing {
     pub report_bytes: u64,
     pub report_moments: u64,
     pub pages: u32,
+    /// Of memory for the records of one poll, or the orders of one report.
+    pub kept_bytes: u64,
 }
 
 impl Default for Timing {
@@ -42,6 +44,7 @@ impl Default for Timing {
             report_bytes: 1 << 30,
             report_moments: 2_000_000,
             pages: 10_000,
+            kept_bytes: 128 << 20,
         }
     }
 }
@@ -140,7 +143,7 @@ pub(super) fn retry_after(response: &Response) -> Option<&str> {
 pub(super) fn location(response: &Response) -> String {
     let target = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
     match target.and_then(|target| response.url().join(target).ok()) {
-        Some(url) => bare(&url).into(),
+        Some(url) => shown(&url),
         None => "nowhere".into(),
     }
 }

@@ -16,15 +16,7 @@ pub(super) const STYLE: &str = include_str!("templates/style.css");
 /// The page as HTML.
 pub(super) fn render(status: &Status) -> String {
     let page = Page { status }.render().expect("a template over owned values has no way to fail");
-    // Nothing of ours is such a character: a name must not turn the writing of what stands beside it.
-    if page.contains(is_obeyed) { page.replace(is_obeyed, "\u{fffd}") } else { page }
-}
-
-/// Would be obeyed rather than shown: control characters, and what turns the direction of writing.
-fn is_obeyed(c: char) -> bool {
-    let turns =
-        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    (c.is_control() && c != '\n') || turns
+    words::harmless(page)
 }
 
 #[derive(Template)]

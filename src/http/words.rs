@@ -38,10 +38,37 @@ pub(super) fn amount(money: Money, currency: &str) -> String {
     out
 }
 
+/// Text whose every letter is seen and stands where it was written: control characters become spaces, and what
+/// turns the direction of writing or is not seen goes. Escapes of HTML don't reach these, and a page may be read
+/// in a terminal.
+pub(super) fn harmless(text: String) -> String {
+    let is_control = |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{2028}' | '\u{2029}');
+    let is_unseen = |c: char| {
+        matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}')
+            || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+    };
+    if !text.contains(|c| is_control(c) || is_unseen(c)) {
+        return text;
+    }
+    text.chars().filter(|&c| !is_unseen(c)).map(|c| if is_control(c) { ' ' } else { c }).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::forecast::tests::{money, t};
+
+    #[test]
+    fn what_is_not_seen_does_nothing() {
+        let table = [
+            ("1\u{202f}234.50\u{a0}RUB\n<p>имя", "1\u{202f}234.50\u{a0}RUB\n<p>имя"),
+            ("evil\u{202e}gpj.exe\u{2066}\u{feff}\u{e0041}", "evilgpj.exe"),
+            ("a\0\r\n\u{1b}[31m\u{9b}\u{2028}b", "a  \n [31m  b"),
+        ];
+        for (text, want) in table {
+            assert_eq!(harmless(text.to_owned()), want);
+        }
+    }
 
     #[test]
     fn times() {

@@ -12,7 +12,9 @@ pub fn parse_moment(text: &str, zone: Option<Tz>) -> Option<DateTime<Utc>> {
     let text = text.trim();
     // Four digits of a year, as RFC 3339 has it: chrono reads some 262,000 years, and those at the end of them
     // are past it in another zone.
-    let has_year = text.as_bytes().iter().take(4).filter(|byte| byte.is_ascii_digit()).count() == 4;
+    let has_year = text.len() > 4
+        && text.bytes().take(4).all(|byte| byte.is_ascii_digit())
+        && text.as_bytes()[4] == b'-';
     if text.len() > 64 || !text.is_ascii() || !has_year {
         return None;
     }

@@ -39,7 +39,7 @@ pub fn harmless_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         let layout = matches!(c, '\n' | '\r' | '\t');
-        if (c.is_control() && !layout) || is_unseen(c) {
+        if (c.is_control() && !layout) || is_unseen(c) || matches!(c, '\u{2028}' | '\u{2029}') {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
                 out.push_str(&format!("\\u{unit:04x}"));
@@ -156,9 +156,10 @@ mod tests {
 
     #[test]
     fn json_means_the_same_and_is_harmless() {
-        let value = serde_json::json!({"name": "a\u{9b}31m\u{202e}\u{e0041}\u{1b}\u{7f}имя", "n": [1, null]});
+        let value =
+            serde_json::json!({"name": "a\u{9b}31m\u{2028}\u{202e}\u{e0041}\u{1b}\u{7f}имя", "n": [1, null]});
         let json = harmless_json(&serde_json::to_string_pretty(&value).unwrap());
-        assert!(json.contains(r"a\u009b31m\u202e\udb40\udc41\u001b\u007fимя"), "{json}");
+        assert!(json.contains(r"a\u009b31m\u2028\u202e\udb40\udc41\u001b\u007fимя"), "{json}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap(), value);
     }
 

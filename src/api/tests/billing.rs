@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use chrono::NaiveDate;
 use serde_json::{Value, json};
 
-use crate::api::report::decode;
+use crate::api::report::{Most, decode};
 use crate::api::transport::Timing;
 use crate::api::wire::{Context, Notes};
 use crate::api::{ChargesRead, ErrorKind};
@@ -47,7 +47,8 @@ fn read_text(text: &str) -> (Result<Report, ErrorKind>, Notes) {
     let settings = settings();
     let context = Context { zone: settings.time_zone, container_states: settings.container_states };
     let mut notes = Notes::default();
-    (decode(text.as_bytes(), &context, 1_000, &mut notes), notes)
+    let most = Most { moments: 1_000, ..Most::ANY };
+    (decode(text.as_bytes(), &context, most, &mut notes), notes)
 }
 
 fn money(text: &str) -> Money {
@@ -210,6 +211,55 @@ async fn a_report_over_the_cap_or_too_slow_asks_for_less() {
         client_with(&server, Timing { whole: std::time::Duration::from_millis(150), ..timing() });
     let error = client.expected_balance(date).await.unwrap_err();
     assert!(matches!(error.kind, ErrorKind::Timeout(_)) && error.wants_less(), "{error}");
+}
+
+#[test]
+fn a_report_is_read_as_far_as_its_parts_end() {
+    let blanks = |count: usize| " ".repeat(count);
+    // Longer than its longest part, and each part is short enough.
+    let text = report().to_string().replace(r#"{"amount""#, &format!("{}{{\"amount\"", blanks(1 << 19)));
+    assert_eq!(read_text(&text).0.unwrap().moments.len(), 3);
+    for start in [
+        "",
+        "{",
+        r#"{"x":""#,
+        r#"{"error":""#,
+        r#"{"charge_moments":["#,
+        r#"{"charge_moments":[{"amount":1,"#,
+    ] {
+        let text = format!("{start}{}", blanks(2 << 20));
+        let Err(ErrorKind::WrongShape(words)) = read_text(&text).0 else { panic!("{start}") };
+        assert_eq!(words, "a part of it has more than 1048576 bytes", "{start}");
+    }
+}
+
+#[test]
+fn the_orders_of_a_report_take_so_much_memory() {
+    let mut json = report();
+    let moments = (0..50).map(|id| moment("2026-03-03T00:00:00", "1", "1", &order(id)));
+    json["charge_moments"] = moments.collect();
+    let settings = settings();
+    let context = Context { zone: settings.time_zone, container_states: settings.container_states };
+    let read = |order_bytes: u64| {
+        let most = Most { order_bytes, ..Most::ANY };
+        decode(json.to_string().as_bytes(), &context, most, &mut Notes::default())
+    };
+    assert_eq!(read(50 * 2000).unwrap().orders.len(), 50);
+    let too_large = ErrorKind::TooLarge { limit: 50 * 200, unit: "bytes of orders" };
+    assert_eq!(read(50 * 200), Err(too_large));
+}
+
+#[test]
+fn a_report_of_another_shape_is_not_quoted() {
+    for text in [
+        r#""secret""#,
+        r#"["secret"]"#,
+        r#"{"charge_moments": "secret"}"#,
+        r#"{"charge_moments": {"secret": 1}}"#,
+    ] {
+        let Err(ErrorKind::WrongShape(words)) = read_text(text).0 else { panic!("{text}") };
+        assert!(!words.contains("secret"), "{words}");
+    }
 }
 
 #[tokio::test]

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::api::transport::Timing;
+use crate::api::wire::MOST_ROWS;
 use crate::api::{ErrorKind, Listed};
-use crate::model::{ContainerId, Resource, Site, Vm};
+use crate::model::{ContainerId, Group, Resource, Site, Vm};
 
 use super::server::{Reply, Request, Server};
 use super::{client, client_with, timing};
@@ -260,4 +261,34 @@ async fn a_provider_that_ignores_the_offset_is_noticed() {
     let listed = client(&server).0.sites(ContainerId::new(7)).await.unwrap();
     assert_eq!((listed.rows.len(), listed.complete), (100, false));
     assert_eq!(server.requests().len(), 4, "two readings of two pages");
+}
+
+#[tokio::test]
+async fn the_records_of_a_poll_take_so_much_memory() {
+    let rows = |from: u64| (from..from + 10).collect::<Vec<u64>>();
+    let server = Server::start(move |_, before| vm_page(10, "", &rows(before as u64 * 10))).await;
+    // Ten rows, each with some six letters: two listings and not a third.
+    let limit = 2 * 10 * 262;
+    let (client, _) = client_with(&server, Timing { kept_bytes: limit, ..timing() });
+    let poll = client.begin_poll(Group::Vm).unwrap();
+    assert_eq!(poll.vms().await.unwrap().rows.len(), 10);
+    assert!(poll.clone().vms().await.unwrap().complete);
+    let error = poll.vms().await.unwrap_err().kind;
+    assert_eq!(error, ErrorKind::TooLarge { limit, unit: "bytes of records" });
+    for _ in 0..3 {
+        assert!(client.begin_poll(Group::Vm).unwrap().vms().await.is_ok(), "each poll counts anew");
+    }
+}
+
+#[tokio::test]
+async fn a_page_has_so_many_rows_and_is_read_no_further() {
+    let page = |rows: usize, end: &str| {
+        let rows = vec!["{}"; rows].join(",");
+        Reply::json(format!(r#"{{"count": 1, "next": null, "results": [{rows}{end}"#))
+    };
+    let (listed, _) = read(move |_, _| page(MOST_ROWS, "]}")).await;
+    assert_eq!(listed.unwrap().rejected, MOST_ROWS as u64);
+    let (listed, calls) = read(move |_, _| page(MOST_ROWS + 1, " no JSON")).await;
+    let limit = MOST_ROWS as u64;
+    assert_eq!((listed, calls), (Err(ErrorKind::TooLarge { limit, unit: "rows" }), 1));
 }

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::model::{Charge, Edd, Money, Order, OrderId, OrderState, Period, Tariff, TariffId};
 
 use super::field::{Field, Stamp, Wire, decimal};
-use super::notes::{Reader, Record, Rejected, row};
+use super::notes::{Reader, Record, Rejected, lengths, row};
 
 /// A decimal as it came: quoted or not, its text is what counts.
 type Exact = Option<Box<RawValue>>;
@@ -54,6 +54,11 @@ impl Record for ChargeRow {
             total: Money::new(total),
             resource_uri: reader.take("charge.resource_uri", self.resource_uri),
         })
+    }
+
+    /// Twice its texts: what tells it from others is remembered beside it.
+    fn weight(charge: &Charge) -> usize {
+        size_of::<Charge>() + 2 * lengths([&charge.description, &charge.resource_uri])
     }
 }
 
@@ -155,6 +160,14 @@ impl Record for OrderRow {
             start_date: reader.moment("order.start_date", self.start_date),
             tariff: reader.take("order.tariff", self.tariff).map(|tariff| tariff.into_model(reader)),
         })
+    }
+
+    fn weight(order: &Order) -> usize {
+        let tariff = order.tariff.iter();
+        let texts = tariff.flat_map(|one| [&one.generic_type, &one.name, &one.short_name, &one.kind]);
+        let periods = order.tariff.iter().flat_map(|one| [&one.billing_period, &one.charge_period]).flatten();
+        let of_periods: usize = periods.map(|period| period.unit.len()).sum();
+        2 * size_of::<Order>() + lengths([&order.comment]) + lengths(texts) + of_periods
     }
 }
 

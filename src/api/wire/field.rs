@@ -84,7 +84,8 @@ impl<'de, T: Wire<'de>> Visitor<'de> for AnyOf<T> {
         Ok(or(T::float(value), "a number"))
     }
     fn visit_str<E>(self, value: &str) -> Result<Field<T>, E> {
-        Ok(or(T::text(value), "a string"))
+        let came = if value.len() > LONGEST_TEXT_BYTES { "a string far too long" } else { "a string" };
+        Ok(or(T::text(value), came))
     }
     fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Field<T>, A::Error> {
         Ok(or(T::list(list)?, "a list"))
@@ -140,9 +141,14 @@ impl Wire<'_> for bool {
     }
 }
 
+/// Longer texts are no names, states or addresses; they would fill memory, pages and mails.
+pub(crate) const LONGEST_TEXT_BYTES: usize = 4096;
+/// More elements than a record's list has.
+const MOST_ELEMENTS: usize = 1000;
+
 impl Wire<'_> for Box<str> {
     fn text(text: &str) -> Option<Self> {
-        Some(text.into())
+        (text.len() <= LONGEST_TEXT_BYTES).then(|| text.into())
     }
 }
 
@@ -160,14 +166,19 @@ impl<'de> Wire<'de> for Count {
     }
 }
 
-/// A list whose elements are tolerated one by one.
+/// A list in a record, whose elements are tolerated one by one; one that does not end is none.
 impl<'de, T: Wire<'de>> Wire<'de> for Vec<Field<T>> {
     fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Option<Self>, A::Error> {
         let mut all = Self::new();
-        while let Some(element) = list.next_element()? {
+        while all.len() < MOST_ELEMENTS {
+            let Some(element) = list.next_element()? else { return Ok(Some(all)) };
             all.push(element);
         }
-        Ok(Some(all))
+        let mut is_whole = true;
+        while list.next_element::<IgnoredAny>()?.is_some() {
+            is_whole = false;
+        }
+        Ok(is_whole.then_some(all))
     }
 }
 
@@ -182,7 +193,7 @@ pub(crate) enum Stamp {
 
 impl Wire<'_> for Stamp {
     fn text(text: &str) -> Option<Self> {
-        Some(Self::of(text))
+        (text.len() <= LONGEST_TEXT_BYTES).then(|| Self::of(text))
     }
 }
 
@@ -252,7 +263,11 @@ fn parse_decimal(text: &str) -> Option<Decimal> {
     if !text.bytes().all(fits) {
         return None;
     }
-    Decimal::from_str_exact(text).or_else(|_| Decimal::from_scientific(text)).ok()
+    Decimal::from_str_exact(text).ok().or_else(|| {
+        // `from_scientific` rounds digits that do not fit.
+        let digits = text.split(['e', 'E']).next()?;
+        Decimal::from_str_exact(digits).and_then(|_| Decimal::from_scientific(text)).ok()
+    })
 }
 
 #[cfg(test)]
@@ -289,6 +304,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_far_too_long_is_absent() {
+        let text = |length: usize| format!("\"{}\"", "x".repeat(length));
+        let list = |length: usize| format!("[{}0]", "0,".repeat(length - 1));
+        assert!(matches!(field::<Box<str>>(&text(LONGEST_TEXT_BYTES)), Field::Value(_)));
+        assert_eq!(
+            field::<Box<str>>(&text(LONGEST_TEXT_BYTES + 1)),
+            Field::Mistyped("a string far too long")
+        );
+        assert!(matches!(field::<Vec<Field<u64>>>(&list(MOST_ELEMENTS)), Field::Value(_)));
+        assert_eq!(field::<Vec<Field<u64>>>(&list(MOST_ELEMENTS + 1)), Field::Mistyped("a list"));
+    }
+
+    #[test]
     fn booleans_are_words_or_bits() {
         for (json, want) in [
             ("true", Field::Value(true)),
@@ -317,6 +345,7 @@ mod tests {
             ("\" 7 \"", Some("7")),
             ("\"\\u0037\"", Some("7")),
             ("1e999", None),
+            ("0.12345678901234567890123456789e1", None),
             ("\"1e-99\"", None),
             ("\"12,5\"", None),
             ("\"1_000\"", None),

@@ -7,7 +7,7 @@ use crate::model::{
 };
 
 use super::field::{Field, Stamp, Wire};
-use super::notes::{Context, Reader, Record, Rejected, row};
+use super::notes::{Context, ROW_BYTES, Reader, Record, Rejected, lengths, row};
 
 /// A container (2.1). Its `virtualhosts` are not looked at: what they hold is not shown, and the
 /// listing of sites is the only word on sites.
@@ -50,6 +50,10 @@ impl Record for ContainerRow {
             updated: reader.moment("container.updated", self.updated),
             in_transfer: reader.take("container.is_in_transfer", self.is_in_transfer),
         })
+    }
+
+    fn weight(row: &Container) -> usize {
+        ROW_BYTES + row.state.as_str().len() + lengths([&row.login, &row.name, &row.server, &row.server_ip])
     }
 }
 
@@ -132,6 +136,10 @@ impl Record for SiteRow {
             updated: reader.moment("site.updated", self.updated),
         })
     }
+
+    fn weight(site: &Site) -> usize {
+        ROW_BYTES + site.state.as_str().len() + lengths([&site.name, &site.engine, &site.engine_version])
+    }
 }
 
 /// A database (2.2).
@@ -154,6 +162,10 @@ impl Record for DatabaseRow {
             charset: reader.take("database.charset", self.charset),
         })
     }
+
+    fn weight(database: &Database) -> usize {
+        ROW_BYTES + lengths([&database.name, &database.charset])
+    }
 }
 
 /// A cron job (2.4).
@@ -174,6 +186,10 @@ impl Record for CronJobRow {
             comment: reader.take("cron_job.comment", self.comment),
         })
     }
+
+    fn weight(job: &CronJob) -> usize {
+        ROW_BYTES + lengths([&job.comment])
+    }
 }
 
 /// The engine versions that a site can have (4.3).
@@ -192,6 +208,10 @@ impl Record for Versions {
         Ok(versions
             .filter_map(|version| if let Field::Value(text) = version { Some(text) } else { None })
             .collect())
+    }
+
+    fn weight(versions: &Vec<Box<str>>) -> usize {
+        versions.iter().map(|version| size_of::<Box<str>>() + version.len()).sum()
     }
 }
 

@@ -10,11 +10,24 @@ use serde_json::value::RawValue;
 
 /// Deeper than anything the interface nests.
 const DEEPEST: u32 = 16;
+/// More members than anything the interface has.
+const WIDEST: usize = 256;
 
 /// Decodes JSON; where that fails, decodes what is left when the odd pieces are taken out. The error
 /// is that of the first try, whose line and column fit the text.
 pub(crate) fn tolerant<T: DeserializeOwned>(body: &[u8]) -> Result<T, serde_json::Error> {
-    serde_json::from_slice(body).or_else(|error| serde_json::from_str(&mended(body).ok_or(error)?))
+    serde_json::from_slice(body).or_else(|error| match is_too_much(&error) {
+        true => Err(error),
+        false => serde_json::from_str(&mended(body).ok_or(error)?),
+    })
+}
+
+/// What a value says that is well-formed and more than is taken: there is nothing to mend.
+pub(crate) const TOO_MUCH: &str = "more than is taken";
+
+/// Did a value say so?
+pub(crate) fn is_too_much(error: &serde_json::Error) -> bool {
+    error.is_data() && error.to_string().starts_with(TOO_MUCH)
 }
 
 /// JSON without the odd pieces; `None` where nothing is left.
@@ -28,7 +41,7 @@ fn mend(text: &str, depth: u32) -> Option<String> {
     serde_json::from_str::<IgnoredAny>(text).ok()?;
     match text.as_bytes().first()? {
         b'{' | b'[' if depth >= DEEPEST => None,
-        b'{' => Some(mend_object(text, depth)),
+        b'{' => mend_object(text, depth),
         b'[' => Some(mend_list(text, depth)),
         b'"' => serde_json::from_str::<Cow<'_, str>>(text).ok().map(|_| text.to_owned()),
         b't' | b'f' | b'n' => Some(text.to_owned()),
@@ -36,9 +49,13 @@ fn mend(text: &str, depth: u32) -> Option<String> {
     }
 }
 
-/// Of members with one name the last one counts, as it does for most readers.
-fn mend_object(text: &str, depth: u32) -> String {
+/// Of members with one name the last one counts, as it does for most readers. `None` for one that is far too
+/// wide: it is no record, and keeping its members would take many times its text.
+fn mend_object(text: &str, depth: u32) -> Option<String> {
     let members = serde_json::Deserializer::from_str(text).deserialize_map(Members).unwrap_or_default();
+    if members.len() > WIDEST {
+        return None;
+    }
     let mut kept: Vec<(&str, String)> = Vec::with_capacity(members.len());
     for (name, value) in &members {
         let Some(value) = mend(value.get(), depth + 1) else { continue };
@@ -48,14 +65,17 @@ fn mend_object(text: &str, depth: u32) -> String {
         }
     }
     let members = kept.into_iter().map(|(name, value)| format!("{}:{value}", serde_json::Value::from(name)));
-    format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+    Some(format!("{{{}}}", members.collect::<Vec<_>>().join(",")))
 }
 
-/// An element that can't be kept leaves a null, so that the others keep their places.
+/// An element that can't be kept leaves a null, so that the others keep their places. Written as it is
+/// read: a list may have millions.
 fn mend_list(text: &str, depth: u32) -> String {
-    let elements = serde_json::Deserializer::from_str(text).deserialize_seq(Elements).unwrap_or_default();
-    let elements = elements.iter().map(|element| mend(element.get(), depth + 1).unwrap_or("null".into()));
-    format!("[{}]", elements.collect::<Vec<_>>().join(","))
+    let mut out = String::from("[");
+    // It was looked through: an error can only be of an element, and those before it stay.
+    let _ = serde_json::Deserializer::from_str(text).deserialize_seq(Elements { out: &mut out, depth });
+    out.push(']');
+    out
 }
 
 struct Members;
@@ -69,26 +89,33 @@ impl<'de> Visitor<'de> for Members {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut members = Vec::new();
         while let Some(member) = map.next_entry()? {
-            members.push(member);
+            if members.len() <= WIDEST {
+                members.push(member);
+            }
         }
         Ok(members)
     }
 }
 
-struct Elements;
+struct Elements<'a> {
+    out: &'a mut String,
+    depth: u32,
+}
 
-impl<'de> Visitor<'de> for Elements {
-    type Value = Vec<&'de RawValue>;
+impl<'de> Visitor<'de> for Elements<'_> {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list")
     }
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-        let mut elements = Vec::new();
-        while let Some(element) = list.next_element()? {
-            elements.push(element);
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let mut comma = "";
+        while let Some(element) = list.next_element::<&RawValue>()? {
+            self.out.push_str(comma);
+            self.out.push_str(mend(element.get(), self.depth + 1).as_deref().unwrap_or("null"));
+            comma = ",";
         }
-        Ok(elements)
+        Ok(())
     }
 }
 
@@ -110,6 +137,9 @@ mod tests {
             assert_eq!(mend(json, 0).as_deref(), Some(want), "{json}");
         }
         assert!(mend(&deep, 0).unwrap().starts_with(r#"{"id":1,"x":[[[["#));
+        let wide = |members: usize| format!(r#"[1e999,{{{}}}]"#, vec![r#""x":1"#; members].join(","));
+        assert_eq!(mend(&wide(WIDEST), 0).as_deref(), Some(r#"[null,{"x":1}]"#));
+        assert_eq!(mend(&wide(WIDEST + 1), 0).as_deref(), Some("[null,null]"));
         for broken in ["", "<html>", r#"{"id": 1"#, r#"{"id": 1} x"#, "nul"] {
             assert_eq!(mend(broken, 0), None, "{broken}");
         }

@@ -15,5 +15,7 @@ pub(super) use hosting::{ContainerRow, CronJobRow, DatabaseRow, SiteRow, Version
 pub(super) use mend::{mended, tolerant};
 pub(super) use notes::{Context, Notes, Reader, Record, RowOf};
 pub use notes::{FIELDS, Problem};
+#[cfg(test)]
+pub(super) use page::MOST_ROWS;
 pub(super) use page::{Next, Page, Shape, one, page};
 pub(super) use vm::{IpRow, SshKeyRow, VmRow};

@@ -107,6 +107,17 @@ pub(crate) trait Record: DeserializeOwned + Send + 'static {
     type Home: Copy + Send + 'static;
 
     fn into_model(self, home: Self::Home, reader: &mut Reader<'_>) -> Result<Self::Model, Rejected>;
+
+    /// About how many bytes of memory a row takes for as long as it is known.
+    fn weight(row: &Self::Model) -> usize;
+}
+
+/// What a row of a listing takes whatever it says: itself, its place among the others, its incident.
+pub(crate) const ROW_BYTES: usize = 256;
+
+/// Of texts that may be absent.
+pub(crate) fn lengths<'a>(texts: impl IntoIterator<Item = &'a Option<Box<str>>>) -> usize {
+    texts.into_iter().flatten().map(|text| text.len()).sum()
 }
 
 /// Problems of one listing or record.

@@ -1,13 +1,13 @@
 //! One page of a listing: where its rows are, how many there should be, what comes next.
 
 use serde::Deserialize;
-use serde::de::MapAccess;
 use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, SeqAccess};
 
 use crate::api::error::ErrorKind;
 
 use super::field::{Field, Wire};
-use super::mend::tolerant;
+use super::mend::{TOO_MUCH, is_too_much, tolerant};
 use super::notes::{Context, Notes, Reader, RowOf, row};
 
 /// The three shapes of a page (interface 4.1, 4.5, 4.8).
@@ -21,6 +21,9 @@ pub(crate) enum Shape {
     Charges,
 }
 
+/// Rows in a page. Ordinary pages have 100; a provider that does not page at all may have more.
+pub(crate) const MOST_ROWS: usize = 250_000;
+
 /// A page, decoded.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Page<T> {
@@ -30,6 +33,8 @@ pub(crate) struct Page<T> {
     pub rows: Vec<T>,
     /// Rows that could not be decoded.
     pub rejected: u64,
+    /// About how much memory the rows take.
+    pub bytes: u64,
 }
 
 /// What a page says of the next one.
@@ -67,7 +72,7 @@ pub(crate) fn page<R: RowOf>(
             ("objects", meta.total_count, meta.next, page.objects)
         }
     };
-    let Field::Value(rows) = rows else {
+    let Field::Value(Rows(rows)) = rows else {
         return Err(ErrorKind::WrongShape(format!("$.{list} is no list")));
     };
     let mut decoded = Page {
@@ -83,6 +88,7 @@ pub(crate) fn page<R: RowOf>(
         },
         rows: Vec::with_capacity(rows.len()),
         rejected: 0,
+        bytes: 0,
     };
     for (index, row) in rows.into_iter().enumerate() {
         let mut reader = Reader { context, notes, list: Some((list, index)) };
@@ -92,7 +98,10 @@ pub(crate) fn page<R: RowOf>(
             continue;
         };
         match row.into_model(home, &mut reader) {
-            Ok(row) => decoded.rows.push(row),
+            Ok(row) => {
+                decoded.bytes += R::weight(&row) as u64;
+                decoded.rows.push(row);
+            }
             Err(_) => decoded.rejected += 1,
         }
     }
@@ -119,7 +128,26 @@ fn object<T: for<'de> Wire<'de>>(body: &[u8]) -> Result<T, ErrorKind> {
         Ok(Field::Missing | Field::Null | Field::Mistyped(_)) => {
             Err(ErrorKind::WrongShape("it is no object".into()))
         }
+        Err(error) if is_too_much(&error) => {
+            Err(ErrorKind::TooLarge { limit: MOST_ROWS as u64, unit: "rows" })
+        }
         Err(error) => Err(ErrorKind::NotJson(error.to_string())),
+    }
+}
+
+/// The rows of a page, while they are not too many.
+struct Rows<R>(Vec<Field<R>>);
+
+impl<'de, R: Wire<'de>> Wire<'de> for Rows<R> {
+    fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Option<Self>, A::Error> {
+        let mut rows = Vec::new();
+        while let Some(row) = list.next_element()? {
+            if rows.len() == MOST_ROWS {
+                return Err(serde::de::Error::custom(TOO_MUCH));
+            }
+            rows.push(row);
+        }
+        Ok(Some(Self(rows)))
     }
 }
 
@@ -129,7 +157,7 @@ struct HostingPage<R> {
     #[serde(default)]
     count: Field<u64>,
     #[serde(default)]
-    entities: Field<Vec<Field<R>>>,
+    entities: Field<Rows<R>>,
 }
 
 #[derive(Deserialize)]
@@ -140,7 +168,7 @@ struct VmPage<R> {
     #[serde(default)]
     next: Field<Box<str>>,
     #[serde(default)]
-    results: Field<Vec<Field<R>>>,
+    results: Field<Rows<R>>,
 }
 
 #[derive(Deserialize)]
@@ -149,7 +177,7 @@ struct ChargePage<R> {
     #[serde(default)]
     meta: Field<Meta>,
     #[serde(default)]
-    objects: Field<Vec<Field<R>>>,
+    objects: Field<Rows<R>>,
 }
 
 #[derive(Deserialize)]

@@ -9,7 +9,7 @@ use serde::de::value::MapAccessDeserializer;
 use crate::model::{Ip, IpId, SshKey, SshKeyId, Vm, VmId, VmIp, VmState};
 
 use super::field::{Count, Field, Wire};
-use super::notes::{Reader, Record, Rejected, row};
+use super::notes::{ROW_BYTES, Reader, Record, Rejected, lengths, row};
 
 /// A VM (2.5).
 #[derive(Deserialize, Default)]
@@ -51,6 +51,12 @@ impl Record for VmRow {
                 .map(|ips| ips.into_iter().filter_map(|ip| reader.take("vm.ips", ip)).collect()),
             disks: reader.take("vm.storages", self.storages).map(|Count(count)| count),
         })
+    }
+
+    fn weight(vm: &Vm) -> usize {
+        let ips = vm.ips.iter().flatten();
+        let of_ips: usize = ips.map(|ip| size_of::<VmIp>() + lengths([&ip.address])).sum();
+        ROW_BYTES + vm.state.as_str().len() + lengths([&vm.vm_id, &vm.name, &vm.tariff]) + of_ips
     }
 }
 
@@ -99,6 +105,10 @@ impl Record for IpRow {
             vm: reader.take("ip.vm", self.vm).map(VmId::new),
         })
     }
+
+    fn weight(ip: &Ip) -> usize {
+        ROW_BYTES + lengths([&ip.address])
+    }
 }
 
 /// An SSH key (2.6).
@@ -118,6 +128,10 @@ impl Record for SshKeyRow {
             id: SshKeyId::new(reader.require("ssh_key.id", self.id)?),
             title: reader.take("ssh_key.title", self.title),
         })
+    }
+
+    fn weight(key: &SshKey) -> usize {
+        ROW_BYTES + lengths([&key.title])
     }
 }
 

@@ -1,0 +1,117 @@
+//! A provider that attacks: it hands every request on to the simulated provider, but answers those under
+//! attack itself, byte by byte. Threads and sockets of the standard library; shares nothing with the client.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::bodies::{Answer, Endpoint};
+
+/// A request as far as an answer may need it.
+pub struct Request {
+    pub path: String,
+    /// What stands behind the `?`.
+    pub query: String,
+    pub host: String,
+}
+
+#[derive(Default)]
+struct Script {
+    answers: HashMap<Endpoint, Answer>,
+    /// Of listings below a container or a site only one is attacked: the first that is asked for.
+    chosen: HashMap<Endpoint, String>,
+    /// Requests that were attacked, each to its end.
+    attacked: HashMap<Endpoint, usize>,
+}
+
+pub struct Hostile {
+    pub address: SocketAddr,
+    script: Arc<Mutex<Script>>,
+}
+
+impl Hostile {
+    /// In front of a well-meaning provider.
+    pub fn before(provider: SocketAddr) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let script = Arc::new(Mutex::new(Script::default()));
+        let shared = Arc::clone(&script);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let script = Arc::clone(&shared);
+                // An error is the client hanging up, which is what most attacks come to.
+                std::thread::spawn(move || drop(serve(&stream, provider, &script)));
+            }
+        });
+        Self { address, script }
+    }
+
+    /// Answers the requests of an endpoint like this from now on.
+    pub fn attack(&self, endpoint: Endpoint, answer: Answer) {
+        self.script.lock().unwrap().answers.insert(endpoint, answer);
+    }
+
+    /// Goes back to being a proxy.
+    pub fn relent(&self) {
+        let mut script = self.script.lock().unwrap();
+        script.answers.clear();
+        script.attacked.clear();
+    }
+
+    /// How many answers of an attack on it the client has taken or refused.
+    pub fn attacked(&self, endpoint: Endpoint) -> usize {
+        self.script.lock().unwrap().attacked.get(&endpoint).copied().unwrap_or(0)
+    }
+}
+
+fn serve(stream: &TcpStream, provider: SocketAddr, script: &Mutex<Script>) -> io::Result<()> {
+    stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+    stream.set_write_timeout(Some(Duration::from_secs(60)))?;
+    stream.set_nodelay(true)?;
+    let mut lines = Vec::new();
+    let mut reader = BufReader::new(stream);
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line)? == 0 {
+            return Ok(());
+        }
+        if line == "\r\n" {
+            break;
+        }
+        lines.push(line);
+    }
+    let target = lines[0].split(' ').nth(1).unwrap_or("/");
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let host = lines.iter().find_map(|line| line.strip_prefix("host: ")).unwrap_or("").trim();
+    let request = Request { path: path.to_owned(), query: query.to_owned(), host: host.to_owned() };
+    let under_attack = {
+        let mut script = script.lock().unwrap();
+        Endpoint::of(path).filter(|endpoint| {
+            let chosen = script.chosen.entry(*endpoint).or_insert_with(|| path.to_owned());
+            !endpoint.is_below() || chosen == path
+        })
+    };
+    let answer = under_attack.and_then(|endpoint| script.lock().unwrap().answers.get(&endpoint).cloned());
+    match (under_attack, answer) {
+        (Some(endpoint), Some(answer)) => {
+            let mut out = BufWriter::with_capacity(1 << 16, stream);
+            let result = answer(&request, &mut out).and_then(|()| out.flush());
+            let _ = out.into_parts();
+            let _ = stream.shutdown(std::net::Shutdown::Write);
+            *script.lock().unwrap().attacked.entry(endpoint).or_default() += 1;
+            result
+        }
+        _ => forward(stream, provider, &lines),
+    }
+}
+
+fn forward(mut stream: &TcpStream, provider: SocketAddr, lines: &[String]) -> io::Result<()> {
+    let mut behind = TcpStream::connect(provider)?;
+    behind.set_read_timeout(Some(Duration::from_secs(60)))?;
+    behind.write_all(lines.concat().as_bytes())?;
+    behind.write_all(b"connection: close\r\n\r\n")?;
+    io::copy(&mut behind, &mut stream)?;
+    stream.shutdown(std::net::Shutdown::Both)
+}
