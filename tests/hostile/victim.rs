@@ -12,7 +12,7 @@ use super::server::Hostile;
 pub const BOUND_MIB: u64 = 512;
 
 /// A body may take seconds, a time-out takes 30, and 10,000 pages take their time where others work too.
-const PATIENCE: Duration = Duration::from_secs(180);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A daemon with two accounts: what attacks `main` must not touch `quiet`.
 pub struct Victim {
