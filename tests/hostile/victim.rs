@@ -92,6 +92,12 @@ horizon_days = 21
         until_within(PATIENCE, &format!("attacks on {endpoint:?}"), ended);
     }
 
+    /// Waits for one of these in the log.
+    pub fn tells(&self, words: &[&str]) {
+        let told = || words.iter().any(|words| self.daemon.log.count(words) > 0);
+        until_within(PATIENCE, words[0], told);
+    }
+
     /// Waits until a counter is above this.
     pub fn rises(&self, series: &str, above: u64) {
         until_within(PATIENCE, series, || value(&self.daemon.page(), series) > above);
