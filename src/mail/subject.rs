@@ -22,7 +22,14 @@ pub(super) fn of(notice: &Notice) -> String {
     let head = format!("[{}] {}: ", bracket(first), first.key.account);
     let head = if head.chars().count() > LONGEST / 2 { format!("[{}] ", bracket(first)) } else { head };
     let room = LONGEST - head.chars().count() - more.chars().count() - 1;
-    format!("{head}{}{more}", words::one_line(&first.words(), room))
+    format!("{head}{}{more}", literal(&first.words(), room))
+}
+
+/// Text of others on one line that stays what it is: `=?` begins an encoded word (RFC 2047), which mail programs
+/// would decode into whatever the name hides in it.
+fn literal(text: &str, room: usize) -> String {
+    let line = words::one_line(text, room);
+    if line.contains("=?") { words::one_line(&line.replace("=?", "= ?"), room) } else { line }
 }
 
 /// The word in brackets.
@@ -79,6 +86,14 @@ fn severity(severity: Severity) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_no_encoded_word() {
+        assert_eq!(literal("VM =?utf-8?q?=0D=0AX:_y?=", 60), "VM = ?utf-8?q?=0D=0AX:_y?=");
+        // What is taken out must not make one.
+        assert_eq!(literal("=\u{200b}?utf-8?q?x?=", 60), "= ?utf-8?q?x?=");
+        assert_eq!(literal(&"=?".repeat(40), 9).chars().count(), 10, "with its ellipsis");
+    }
 
     #[test]
     fn what_was_not_read_is_never_called_fine() {

@@ -201,3 +201,10 @@ proptest! {
         }
     }
 }
+
+/// Found by a long run: what looks like an encoded word (RFC 2047) was decoded by mail programs, line breaks and all.
+#[test]
+fn a_name_is_no_encoded_word() {
+    let names = ["=?utf-8?q?=0D=0AX:_y?=\r\n".to_owned(), "=\u{200b}?utf-8?b?4oCu?=".to_owned()];
+    mails(&names).iter().for_each(check);
+}

@@ -1,7 +1,7 @@
 //! Cron expressions against an oracle that knows neither the `cron` crate nor our fields: it walks a year minute by
 //! minute, clock changes included, and asks of each whether crontab(5) and cron(8) would have it.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use chrono::{DateTime, Datelike, Duration, NaiveDate, NaiveDateTime, Timelike, Utc};
@@ -14,16 +14,17 @@ use proptest::prelude::*;
 #[derive(Clone, Debug)]
 struct Written {
     text: String,
-    values: BTreeSet<u32>,
+    /// As bits.
+    values: u64,
     starred: bool,
 }
 
+fn bits(values: impl Iterator<Item = u32>) -> u64 {
+    values.fold(0, |bits, value| bits | 1 << value)
+}
+
 /// One item of a field: its text and its values. `names` are those of the values from `low` on.
-fn item(
-    low: u32,
-    high: u32,
-    names: &'static [&'static str],
-) -> impl Strategy<Value = (String, BTreeSet<u32>)> {
+fn item(low: u32, high: u32, names: &'static [&'static str]) -> impl Strategy<Value = (String, u64)> {
     let spelled = move |value: u32, named: bool, upper: bool| match names.get((value - low) as usize) {
         Some(name) if named => {
             if upper {
@@ -35,15 +36,15 @@ fn item(
         _ => value.to_string(),
     };
     let steps = |from: u32, to: u32, step: u32| {
-        (from..=to).filter(|value| (value - from).is_multiple_of(step)).collect()
+        bits((from..=to).filter(move |value| (value - from).is_multiple_of(step)))
     };
     prop_oneof![
-        1 => Just(("*".to_owned(), (low..=high).collect())),
+        1 => Just(("*".to_owned(), bits(low..=high))),
         2 => (1..=high).prop_map(move |step| (format!("*/{step}"), steps(low, high, step))),
-        4 => (low..=high, any::<bool>(), any::<bool>()).prop_map(move |(value, named, upper)| (spelled(value, named, upper), [value].into())),
+        4 => (low..=high, any::<bool>(), any::<bool>()).prop_map(move |(value, named, upper)| (spelled(value, named, upper), 1 << value)),
         2 => (low..=high, low..=high, any::<bool>(), any::<bool>()).prop_map(move |(a, b, named, upper)| {
             let (from, to) = (a.min(b), a.max(b));
-            (format!("{}-{}", spelled(from, named, upper), spelled(to, named, false)), (from..=to).collect())
+            (format!("{}-{}", spelled(from, named, upper), spelled(to, named, false)), bits(from..=to))
         }),
         1 => (low..=high, low..=high, 1..=high).prop_map(move |(a, b, step)| {
             let (from, to) = (a.min(b), a.max(b));
@@ -53,11 +54,11 @@ fn item(
 }
 
 fn field(low: u32, high: u32, names: &'static [&'static str]) -> impl Strategy<Value = Written> {
-    let star = Just(Written { text: "*".into(), values: (low..=high).collect(), starred: true });
+    let star = Just(Written { text: "*".into(), values: bits(low..=high), starred: true });
     let some = vec(item(low, high, names), 1..4).prop_map(|items| {
         let text = items.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>().join(",");
         let starred = text.starts_with('*');
-        Written { text, values: items.into_iter().flat_map(|(_, values)| values).collect(), starred }
+        Written { text, values: items.into_iter().fold(0, |all, (_, values)| all | values), starred }
     });
     prop_oneof![2 => star, 3 => some]
 }
@@ -71,9 +72,7 @@ fn expression() -> impl Strategy<Value = [Written; 5]> {
         (field(0, 59, &[]), field(0, 23, &[]), field(1, 31, &[]), field(1, 12, MONTHS), field(0, 7, DAYS));
     fields.prop_map(|(minute, hour, day, month, mut weekday)| {
         // 7 is Sunday, as 0 is.
-        if weekday.values.remove(&7) {
-            weekday.values.insert(0);
-        }
+        weekday.values = (weekday.values | weekday.values >> 7) & 0x7f;
         [minute, hour, day, month, weekday]
     })
 }
@@ -82,15 +81,18 @@ fn text(fields: &[Written; 5]) -> String {
     fields.each_ref().map(|field| field.text.as_str()).join(" ")
 }
 
+/// Minute, hour, day, month, weekday, as a wall shows them.
+type Shown = [u32; 5];
+
+fn shown(wall: NaiveDateTime) -> Shown {
+    [wall.minute(), wall.hour(), wall.day(), wall.month(), wall.weekday().num_days_from_sunday()]
+}
+
 /// crontab(5): both day fields restricted means that either will do, and a field is unrestricted if it begins with a star.
-fn matches_wall([minute, hour, day, month, weekday]: &[Written; 5], wall: NaiveDateTime) -> bool {
-    let of_month = day.values.contains(&wall.day());
-    let of_week = weekday.values.contains(&wall.weekday().num_days_from_sunday());
-    let either = !day.starred && !weekday.starred;
-    minute.values.contains(&wall.minute())
-        && hour.values.contains(&wall.hour())
-        && month.values.contains(&wall.month())
-        && if either { of_month || of_week } else { of_month && of_week }
+fn takes_in(fields: &[Written; 5], shown: Shown) -> bool {
+    let has = |place: usize| fields[place].values >> shown[place] & 1 == 1;
+    let either = !fields[2].starred && !fields[4].starred;
+    has(0) && has(1) && has(3) && if either { has(2) || has(4) } else { has(2) && has(4) }
 }
 
 /// A year of a zone, minute by minute.
@@ -100,10 +102,12 @@ struct Year {
     minutes: Vec<Minute>,
     /// Places in `minutes` where the clock changed.
     changes: Vec<usize>,
+    /// What the wall left out before such a place.
+    left_out: BTreeMap<usize, Vec<Shown>>,
 }
 
 struct Minute {
-    wall: NaiveDateTime,
+    shown: Shown,
     /// The wall showed this time before.
     again: bool,
 }
@@ -112,17 +116,23 @@ impl Year {
     fn new(zone: Tz, year: i32) -> Self {
         let start = NaiveDate::from_ymd_opt(year, 1, 1).unwrap().and_time(chrono::NaiveTime::MIN).and_utc();
         let wall = |minute: i64| (start + Duration::minutes(minute)).with_timezone(&zone).naive_local();
-        let mut latest = wall(-1);
-        let (mut minutes, mut changes): (Vec<Minute>, _) = (Vec::new(), Vec::new());
+        let (mut latest, mut before) = (wall(-1), wall(-1));
+        let mut new =
+            Self { zone, start, minutes: Vec::new(), changes: Vec::new(), left_out: BTreeMap::new() };
         for minute in 0..366 * 24 * 60 {
             let now = wall(minute);
-            if now - wall(minute - 1) != Duration::minutes(1) {
-                changes.push(minutes.len());
+            let place = new.minutes.len();
+            if now - before != Duration::minutes(1) {
+                new.changes.push(place);
+                let skipped =
+                    (1..).map(|minutes| before + Duration::minutes(minutes)).take_while(|left| *left < now);
+                new.left_out.insert(place, skipped.map(shown).collect());
             }
-            minutes.push(Minute { wall: now, again: now <= latest });
+            new.minutes.push(Minute { shown: shown(now), again: now <= latest });
             latest = latest.max(now);
+            before = now;
         }
-        Self { zone, start, minutes, changes }
+        new
     }
 
     fn at(&self, place: usize) -> DateTime<Utc> {
@@ -133,17 +143,12 @@ impl Year {
     /// other by the time of day: once for a time told twice, and at the jump for a time that is left out.
     fn runs(&self, fields: &[Written; 5], place: usize) -> bool {
         let minute = &self.minutes[place];
+        let is_shown = takes_in(fields, minute.shown);
         if fields[0].starred || fields[1].starred {
-            return matches_wall(fields, minute.wall);
+            return is_shown;
         }
-        let told = !minute.again && matches_wall(fields, minute.wall);
-        let mut left_out = self.minutes[place.max(1) - 1].wall + Duration::minutes(1);
-        let mut jumped = false;
-        while left_out < minute.wall && self.changes.contains(&place) {
-            jumped |= matches_wall(fields, left_out);
-            left_out += Duration::minutes(1);
-        }
-        told || jumped
+        let mut left_out = self.left_out.get(&place).into_iter().flatten();
+        (is_shown && !minute.again) || left_out.any(|&left_out| takes_in(fields, left_out))
     }
 
     fn next(&self, fields: &[Written; 5], after: usize) -> Option<usize> {
@@ -173,7 +178,7 @@ proptest! {
         let text = text(&fields);
         let Ok(schedule) = text.parse::<Schedule>() else {
             // Only what never comes is refused.
-            prop_assert!(fields[4].starred && fields[2].values.iter().all(|&day| day > 28), "{} is refused", text);
+            prop_assert!(fields[4].starred && fields[2].values.trailing_zeros() > 28, "{} is refused", text);
             return Ok(());
         };
         let year = &YEARS[which];
@@ -214,7 +219,7 @@ proptest! {
         while probe < end {
             probe += Duration::seconds(1);
             let wall = probe.with_timezone(&year.zone).naive_local();
-            if second.values.contains(&wall.second()) && matches_wall(&fields, wall) {
+            if second.values >> wall.second() & 1 == 1 && takes_in(&fields, shown(wall)) {
                 prop_assert_eq!(schedule.next_after(now, year.zone), Some(probe), "{} after {}", text, now);
                 now = probe;
             }
@@ -227,7 +232,7 @@ proptest! {
         prop_assert_eq!(schedule.to_string(), text(&fields), "it is shown as it was written");
         let list = |field: &Written| match field.starred {
             true => field.text.clone(),
-            false => field.values.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
+            false => (0..60).filter(|value| field.values >> value & 1 == 1).map(|value| value.to_string()).collect::<Vec<_>>().join(","),
         };
         let same = fields.each_ref().map(list).join("  ").parse::<Schedule>().unwrap();
         prop_assert_eq!(&same, &schedule);
