@@ -301,6 +301,8 @@ mod tests {
             .collect();
         let moments = Moments::from(all.clone());
         assert_eq!(moments.iter().collect::<Vec<_>>(), all);
+        assert_eq!((moments.len(), moments.is_empty()), (1000, false));
+        assert_eq!((Moments::default().len(), Moments::default().is_empty()), (0, true));
         assert_eq!(moments.iter_from(500).collect::<Vec<_>>(), all[500..]);
         assert!(moments.blocks.iter().all(|block| block.whole.is_empty() && block.places == 3));
         let bytes: usize = moments.blocks.iter().map(|block| block.short.len()).sum();
