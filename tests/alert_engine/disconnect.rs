@@ -125,16 +125,6 @@ fn a_newer_rung_replaces_an_unsent_older_one() {
 }
 
 #[test]
-fn a_balance_that_drops_unforeseen_is_told() {
-    let mut world = World::healthy();
-    world.report(report("2000", hostwatch::model::Edd::Null));
-    assert_eq!(world.take_events(), ["main/balance_drop/account opened"]);
-    // Where the drop brings a disconnect with it, that mail carries it.
-    world.report(report("25.50", hostwatch::model::Edd::Null));
-    assert_eq!(world.take_events(), ["main/disconnect/account rung:3"]);
-}
-
-#[test]
 fn one_good_report_does_not_stop_the_ladder() {
     let mut world = World::healthy();
     world.report(cut_off_in(53));
@@ -173,4 +163,111 @@ fn a_date_that_its_own_charges_contradict_says_so() {
     world.report(cut_off_in(3 * 24));
     let detail = &world.incident(Kind::Disconnect, "account").detail;
     assert!(!detail.contains("by its own charges"), "{detail}");
+}
+
+/// Nothing to be charged, and that much left.
+fn bare(balance: &str) -> hostwatch::model::Report {
+    let mut report = report(balance, hostwatch::model::Edd::Null);
+    report.moments.edit(Vec::clear);
+    report.expected_balance = Some(money(balance));
+    report
+}
+
+#[test]
+fn every_rung_says_why_it_is_told() {
+    // (hours left at first, then, what the second mail says of it)
+    let table = [
+        (10 * 24, 7 * 24 - 1, "the date moved 3 days nearer and crossed the 7-day rung"),
+        (9 * 24, 6 * 24, "the 7-day rung is crossed"),
+        (9 * 24, 5 * 24, "the date moved 4 days nearer and crossed the 7-day rung"),
+        (53, -1, "the disconnect date has passed"),
+        (10 * 24, -1, "the disconnect date has passed"),
+    ];
+    for (first, then, want) in table {
+        let mut world = World::healthy();
+        world.report(cut_off_in(first));
+        assert!(world.incident(Kind::Disconnect, "account").reason.ends_with("-day rung is crossed"));
+        world.told.clear();
+        world.report(cut_off_in(then));
+        assert_eq!(world.told.len(), 1, "{:?}", world.events());
+        assert_eq!(world.told[0].items[0].reason, want, "{first} hours left, then {then}");
+        // The same once more is nothing to keep open, and nothing to tell.
+        world.report(cut_off_in(then));
+        assert_eq!(world.incident(Kind::Disconnect, "account").reason, want);
+        assert_eq!(world.told.len(), 1);
+    }
+}
+
+#[test]
+fn a_balance_that_is_used_up_without_a_charge_to_come_is_overdue() {
+    let mut world = World::healthy();
+    world.report(cut_off_in(53));
+    world.told.clear();
+    world.report(bare("-3"));
+    assert_eq!(world.events(), ["main/disconnect/account rung:0"]);
+    let item = &world.told[0].items[0];
+    assert_eq!(item.reason, "the balance is used up", "of this very report");
+    assert_eq!(item.detail, "the balance is used up; disconnect 2026-03-04 17:00 UTC");
+
+    let mut world = World::healthy();
+    world.report(bare("0"));
+    assert_eq!(world.events(), ["main/disconnect/account rung:0"]);
+    assert_eq!(world.told[0].items[0].detail, "the balance is used up");
+}
+
+#[test]
+fn a_date_beyond_every_rung_goes_as_quietly_as_it_came() {
+    let far = || {
+        let edd = hostwatch::model::Edd::At(start() + Duration::days(40));
+        hostwatch::model::Report { edd, ..rich() }
+    };
+    let mut world = World::healthy();
+    world.report(far());
+    let known = |world: &World| world.incident(Kind::Disconnect, "account").ladder.is_some();
+    for well in [false, true] {
+        assert!(known(&world));
+        if well {
+            // One report that is well is not yet two.
+            world.report(rich());
+            assert!(known(&world));
+            world.report(rich());
+        } else {
+            world.report(rich());
+            world.report(far());
+        }
+    }
+    assert!(!known(&world));
+    let reason = &world.incident(Kind::Disconnect, "account").reason;
+    assert_eq!(reason, "no disconnect is expected any more");
+    assert_eq!(world.incident(Kind::Disconnect, "account").phase, Phase::Watching);
+    assert!(world.told.is_empty(), "{:?}", world.events());
+}
+
+#[test]
+fn mails_of_a_ladder_answer_each_other_up_to_the_last_day_and_from_it() {
+    let mut world = World::healthy();
+    // (hours left, rung, answers the mail before)
+    for (hours, rung, answers) in [(13 * 24, 14, false), (6 * 24, 7, true), (90, 4, false), (60, 3, true)] {
+        let before: Vec<String> = match world.engine.incidents().get(&world.key(Kind::Disconnect, "account"))
+        {
+            Some(incident) => incident.threads.values().cloned().collect(),
+            None => Vec::new(),
+        };
+        world.report(cut_off_in(hours));
+        assert_eq!(world.events().last().unwrap(), &format!("main/disconnect/account rung:{rung}"));
+        let threads: Vec<String> = world.told.last().unwrap().items[0].threads.values().cloned().collect();
+        assert_eq!(threads, if answers { before } else { Vec::new() }, "rung {rung}");
+        world.last_is_unsent();
+        world.unsent.clear();
+    }
+}
+
+#[test]
+fn what_is_known_from_before_the_first_mail_is_marked_so() {
+    let mut world = World::new(hostwatch::alert::Settings::defaults());
+    world.report(cut_off_in(53));
+    assert!(world.incident(Kind::Disconnect, "account").pre_existing);
+    let mut world = World::healthy();
+    world.report(cut_off_in(53));
+    assert!(!world.incident(Kind::Disconnect, "account").pre_existing);
 }

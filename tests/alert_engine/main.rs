@@ -3,6 +3,7 @@
 
 #[path = "../alert_support/mod.rs"]
 mod alert_support;
+mod balance;
 mod causes;
 mod disconnect;
 mod flapping;
