@@ -1,6 +1,7 @@
 //! What opens, recovers, is frozen, waits and ends.
 
 use chrono::Duration;
+use hostwatch::alert::engine::Outcome;
 use hostwatch::alert::{Kind, Phase, Rule, Settings};
 use hostwatch::model::{Collector, FailureKind};
 
@@ -289,4 +290,21 @@ fn a_rule_that_is_switched_off_while_open_speaks_for_nobody_any_more() {
     world.tick();
     assert_eq!(world.incident(Kind::ContainerDisabled, "10").phase, Phase::Resolved);
     assert_eq!(world.take_events(), Vec::<String>::new(), "without a mail");
+}
+
+#[test]
+fn an_outcome_is_empty_where_there_is_nothing_to_keep_and_nothing_to_tell() {
+    let mut world = World::healthy();
+    world.vms(&[(1, "error"), (2, "active")]);
+    let incident = || world.incident(Kind::VmError, "1").clone();
+    let is_empty = |change: &dyn Fn(&mut Outcome)| {
+        let mut outcome = Outcome::default();
+        change(&mut outcome);
+        outcome.is_empty()
+    };
+    assert!(is_empty(&|_| {}));
+    assert!(!is_empty(&|outcome| outcome.incidents.push(incident())));
+    assert!(!is_empty(&|outcome| outcome.notices.push(world.told[0].clone())));
+    assert!(!is_empty(&|outcome| outcome.withdraw.push("mail".into())));
+    assert!(!is_empty(&|outcome| outcome.started = true));
 }
