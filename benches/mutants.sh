@@ -22,7 +22,8 @@ command -v cargo-mutants >/dev/null || {
   exit 1
 }
 
-# Sets `modules` (files and folders of src/ that are copied), `mutated` (globs) and `tests` (their main files).
+# Sets `modules` (files and folders of src/ that are copied), `mutated` (globs), `tests` (their main files) and `filter`
+# (which of the tests in src/ and tests/ are run).
 area() {
   case $1 in
   forecast)
@@ -30,23 +31,27 @@ area() {
     mutated=('src/model/forecast.rs' 'src/model/changes.rs' 'src/model/billing.rs' 'src/model/moments.rs'
       'src/model/pay_by.rs' 'src/model/money.rs')
     tests=()
+    filter=model
     ;;
   engine)
     modules=(model alert)
     mutated=('src/alert/**/*.rs')
     # The random histories of alert_histories would catch some more, at three times the price.
     tests=(alert_engine/main.rs alert_overlays.rs)
+    filter=alert
     ;;
   wire)
     modules=(model clock.rs api)
     mutated=('src/api/wire/*.rs' 'src/api/report.rs')
     tests=(api_fixtures.rs)
+    filter=api
     ;;
   outbox)
     modules=(model alert failpoint.rs store mail/settings.rs mail/transport.rs mail/transport app/attempt.rs)
     mutated=('src/store/outbox.rs' 'src/store/attention.rs' 'src/app/attempt.rs' 'src/mail/transport/reply.rs'
       'src/mail/transport/error.rs')
     tests=(store.rs smtp_transport/main.rs)
+    filter=
     ;;
   *)
     echo "no area '$1': forecast, engine, wire, outbox" >&2
@@ -104,7 +109,8 @@ for name in "${areas[@]}"; do
   for glob in "${mutated[@]}"; do files+=(--file "$glob"); done
   mkdir -p "$results/$name"
   # `--in-place`: the crate is a copy already, and stays where incremental compilation knows it.
-  cargo mutants --in-place --no-shuffle --colors never --timeout 20 --output "$results/$name" "${files[@]}" --cargo-arg=--lib "$@" ||
+  cargo mutants --in-place --colors never --timeout 20 --output "$results/$name" "${files[@]}" --cargo-arg=--lib "$@" \
+    -- $filter ||
     missed=1
   cd "$root"
   rm -rf "$scratch"

@@ -2,7 +2,7 @@
 
 use chrono::Duration;
 use hostwatch::alert::Kind;
-use hostwatch::model::{ChargeMoment, Edd, Report};
+use hostwatch::model::{ChargeMoment, Report};
 
 use super::alert_support::*;
 

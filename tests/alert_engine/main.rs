@@ -9,3 +9,4 @@ mod disconnect;
 mod flapping;
 mod lifecycle;
 mod start;
+mod states;
