@@ -109,7 +109,7 @@ for name in "${areas[@]}"; do
   for glob in "${mutated[@]}"; do files+=(--file "$glob"); done
   mkdir -p "$results/$name"
   # `--in-place`: the crate is a copy already, and stays where incremental compilation knows it.
-  cargo mutants --in-place --colors never --timeout 20 --output "$results/$name" "${files[@]}" --cargo-arg=--lib "$@" \
+  cargo mutants --in-place --shuffle --colors never --timeout 20 --output "$results/$name" "${files[@]}" --cargo-arg=--lib "$@" \
     -- $filter ||
     missed=1
   cd "$root"

@@ -1,6 +1,6 @@
 //! Root causes: one mail for what follows from one cause.
 
-use hostwatch::alert::{Kind, Phase};
+use hostwatch::alert::{Kind, Phase, Settings};
 
 use super::alert_support::*;
 
@@ -53,4 +53,81 @@ fn what_is_folded_waits_until_its_cause_has_recovered() {
         world.vms(&[(1, "blocked"), (2, "active")]);
     }
     assert!(world.told.is_empty(), "{:?}", world.events());
+}
+
+#[test]
+fn which_causes_speak_for_what() {
+    // (the container's state, what a VM's error and another container's site's then tell)
+    let table = [
+        ("DISABLED_BY_SERVICE", false),
+        ("DISABLED_BY_ADMIN", true),
+        ("DISABLED_BY_QUOTA", true),
+        ("ENABLED", true),
+    ];
+    for (state, told) in table {
+        let mut world = World::healthy();
+        world.containers(&[(10, state), (11, "ENABLED")]);
+        world.told.clear();
+        world.vms(&[(1, "error"), (2, "active")]);
+        world.sites(11, &[(110, "Error")]);
+        let own = if told { vec!["main/vm_error/1 opened", "main/site_error/110 opened"] } else { vec![] };
+        assert_eq!(world.take_events(), own, "{state}");
+    }
+    // A state that nobody knows is nobody's consequence, nor is one container another's.
+    let mut world = World::healthy();
+    world.containers(&[(10, "DISABLED_BY_SERVICE"), (11, "DISABLED_BY_SERVICE")]);
+    let both = ["main/container_disabled/10 opened", "main/container_disabled/11 opened"];
+    assert_eq!(world.take_events(), both);
+    world.vms(&[(1, "melting"), (2, "active")]);
+    assert_eq!(world.take_events(), ["main/unknown_state/vm:melting opened"]);
+}
+
+#[test]
+fn a_disconnect_speaks_for_others_only_once_it_is_overdue() {
+    let mut world = World::healthy();
+    world.report(cut_off_in(53));
+    world.told.clear();
+    world.vms(&[(1, "blocked"), (2, "active")]);
+    assert_eq!(world.take_events(), ["main/vm_blocked/1 opened"]);
+    world.report(report("-3", hostwatch::model::Edd::Null));
+    assert_eq!(world.take_events(), ["main/disconnect/account rung:0"]);
+    world.containers(&[(10, "DISABLED_BY_SERVICE"), (11, "ENABLED")]);
+    world.vms(&[(1, "blocked"), (2, "blocked")]);
+    assert!(world.told.is_empty(), "{:?}", world.events());
+    let folded = world.incident(Kind::ContainerDisabled, "10");
+    assert_eq!(folded.folded_into, Some(world.key(Kind::Disconnect, "account")));
+    assert_eq!(folded.reason, "no mail: folded into main/disconnect/account, which speaks for it");
+    // Paid, and everything comes back: nobody was told that it went, but for the first.
+    for _ in 0..2 {
+        world.report(rich());
+    }
+    world.told.clear();
+    for _ in 0..2 {
+        world.containers(&[(10, "ENABLED"), (11, "ENABLED")]);
+        world.vms(&[(1, "active"), (2, "active")]);
+    }
+    assert_eq!(world.take_events(), ["main/vm_blocked/1 resolved"]);
+    let over = world.incident(Kind::ContainerDisabled, "10");
+    let want = "seen right often enough; no mail: main/disconnect/account spoke for it";
+    assert_eq!((over.reason.as_str(), &over.folded_into), (want, &None));
+}
+
+#[test]
+fn what_outlives_its_cause_is_told_after_as_many_looks_as_a_recovery_takes() {
+    for recover_polls in [1, 2, 3] {
+        let mut world = World::healthy_with(Settings { recover_polls, ..Settings::defaults() });
+        world.containers(&[(10, "DISABLED_BY_ADMIN"), (11, "ENABLED")]);
+        world.sites(10, &[(100, "Error"), (101, "Active")]);
+        for _ in 0..recover_polls {
+            world.containers(&[(10, "ENABLED"), (11, "ENABLED")]);
+        }
+        world.told.clear();
+        for look in 1..=recover_polls {
+            assert!(world.told.is_empty(), "{look} of {recover_polls}");
+            world.sites(10, &[(100, "Error"), (101, "Active")]);
+        }
+        assert_eq!(world.take_events(), ["main/site_error/100 opened"]);
+        let incident = world.incident(Kind::SiteError, "100");
+        assert_eq!(incident.reason, "still wrong after its cause ended");
+    }
 }

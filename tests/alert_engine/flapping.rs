@@ -1,7 +1,7 @@
 //! What changes again and again.
 
 use chrono::Duration;
-use hostwatch::alert::Kind;
+use hostwatch::alert::{Kind, Phase};
 
 use super::alert_support::*;
 
@@ -92,4 +92,59 @@ fn what_has_settled_starts_to_count_anew() {
         world.vms(&[(1, "active"), (2, "active")]);
     }
     assert_eq!(world.take_events(), ["main/vm_error/1 resolved"], "one change since then");
+}
+
+/// VM 1 goes wrong, and then right for good.
+fn once(world: &mut World) {
+    for state in ["error", "active", "active"] {
+        world.vms(&[(1, state), (2, "active")]);
+    }
+}
+
+#[test]
+fn four_changes_within_an_hour_are_flapping_and_no_fewer() {
+    for (minutes, last) in [(0, "flapping"), (57, "flapping"), (61, "resolved")] {
+        let mut world = World::healthy();
+        once(&mut world);
+        world.later(Duration::minutes(minutes));
+        once(&mut world);
+        let want = ["opened", "resolved", "opened", last].map(|event| format!("main/vm_error/1 {event}"));
+        assert_eq!(world.take_events(), want, "{minutes} minutes between");
+    }
+    // The fourth is an opening here: the first of all is more than an hour ago by then.
+    let mut world = World::healthy();
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.later(Duration::minutes(58));
+    for state in ["active", "active"] {
+        world.vms(&[(1, state), (2, "active")]);
+    }
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.later(Duration::minutes(2));
+    for state in ["active", "active", "error"] {
+        world.vms(&[(1, state), (2, "active")]);
+    }
+    assert_eq!(world.take_events().last().unwrap(), "main/vm_error/1 flapping");
+    let incident = world.incident(Kind::VmError, "1");
+    assert_eq!(incident.reason, "4 changes within an hour");
+    assert!(incident.flapping && incident.announced);
+}
+
+#[test]
+fn what_flaps_is_told_once_it_was_quiet_for_half_an_hour() {
+    let mut world = flapping();
+    world.pass(Duration::minutes(29));
+    assert!(world.told.is_empty(), "{:?}", world.events());
+    world.pass(Duration::minutes(1));
+    assert_eq!(world.take_events(), ["main/vm_error/1 resolved"]);
+    assert_eq!(
+        world.incident(Kind::VmError, "1").reason,
+        "stable for half an hour after changing again and again"
+    );
+    // Neither right nor wrong for good is not quiet.
+    let mut world = flapping();
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.vms(&[(1, "active"), (2, "active")]);
+    assert_eq!(world.incident(Kind::VmError, "1").phase, Phase::Recovering);
+    world.pass(Duration::minutes(45));
+    assert!(world.told.is_empty(), "{:?}", world.events());
 }

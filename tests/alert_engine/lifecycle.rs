@@ -2,7 +2,7 @@
 
 use chrono::Duration;
 use hostwatch::alert::engine::Outcome;
-use hostwatch::alert::{Kind, Phase, Rule, Settings};
+use hostwatch::alert::{Kind, Phase, Rule, Settings, Severity};
 use hostwatch::model::{Collector, FailureKind};
 
 use super::alert_support::*;
@@ -25,7 +25,7 @@ fn a_vm_in_error_is_told_once_and_its_recovery_once() {
 #[test]
 fn what_one_poll_opens_is_one_mail_worst_first() {
     let mut settings = Settings::defaults();
-    let info = Rule { severity: Some(hostwatch::alert::Severity::Info), ..Rule::default() };
+    let info = Rule { severity: Some(Severity::Info), ..Rule::default() };
     settings.rules.insert(Kind::VmError, info);
     let mut world = World::healthy_with(settings);
     world.vms(&[(1, "error"), (2, "blocked")]);
@@ -307,4 +307,75 @@ fn an_outcome_is_empty_where_there_is_nothing_to_keep_and_nothing_to_tell() {
     assert!(!is_empty(&|outcome| outcome.notices.push(world.told[0].clone())));
     assert!(!is_empty(&|outcome| outcome.withdraw.push("mail".into())));
     assert!(!is_empty(&|outcome| outcome.started = true));
+}
+
+#[test]
+fn reminders_keep_the_time_of_their_severity() {
+    let day = Duration::days(1);
+    for (severity, every) in
+        [(Severity::Critical, Some(day)), (Severity::Warning, Some(day * 3)), (Severity::Info, None)]
+    {
+        let mut settings = Settings::defaults();
+        let rule = Rule { severity: Some(severity), ..Rule::default() };
+        settings.rules.insert(Kind::VmError, rule);
+        let mut world = World::healthy_with(settings);
+        world.vms(&[(1, "error"), (2, "active")]);
+        assert_eq!(world.told[0].items[0].severity, severity);
+        world.told.clear();
+        let Some(every) = every else {
+            world.pass(day * 4);
+            assert!(world.told.is_empty(), "{:?}", world.events());
+            continue;
+        };
+        for count in 1..=2 {
+            world.pass(every - Duration::minutes(1));
+            assert!(world.told.is_empty(), "{severity}: {:?}", world.events());
+            world.pass(Duration::minutes(1));
+            assert_eq!(world.take_events(), [format!("main/vm_error/1 reminder:{count}")]);
+            let reason = format!("reminder {count} of 3: still open");
+            assert_eq!(world.incident(Kind::VmError, "1").reason, reason);
+        }
+    }
+}
+
+#[test]
+fn as_many_looks_as_are_asked_for_open_and_close() {
+    for polls in [1, 2, 3] {
+        let settings = Settings { confirm_polls: polls, recover_polls: polls, ..Settings::defaults() };
+        let mut world = World::healthy_with(settings);
+        for look in 1..=polls {
+            assert!(world.told.is_empty(), "{look} of {polls}");
+            world.vms(&[(1, "error"), (2, "active")]);
+        }
+        assert_eq!(world.take_events(), ["main/vm_error/1 opened"]);
+        let want =
+            if polls == 1 { "seen wrong".to_owned() } else { format!("seen wrong {polls} times in a row") };
+        assert_eq!(world.incident(Kind::VmError, "1").reason, want);
+        // Not in a row: they count from the start again.
+        for _ in 1..polls {
+            world.vms(&[(1, "active"), (2, "active")]);
+        }
+        if polls > 1 {
+            let reason = format!("seen right {} of {polls} times", polls - 1);
+            assert_eq!(world.incident(Kind::VmError, "1").reason, reason);
+            world.vms(&[(1, "error"), (2, "active")]);
+            assert_eq!(world.incident(Kind::VmError, "1").reason, "wrong again before it had recovered");
+        }
+        for look in 1..=polls {
+            assert!(world.told.is_empty(), "{look} of {polls}");
+            world.vms(&[(1, "active"), (2, "active")]);
+        }
+        assert_eq!(world.take_events(), ["main/vm_error/1 resolved"]);
+        assert_eq!(world.incident(Kind::VmError, "1").reason, "seen right often enough");
+    }
+}
+
+#[test]
+fn a_state_that_says_nothing_keeps_an_incident_open_and_says_so() {
+    let mut world = World::healthy();
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.vms(&[(1, "building"), (2, "active")]);
+    let incident = world.incident(Kind::VmError, "1");
+    assert_eq!(incident.reason, "kept open: its state is now building, which is no recovery");
+    assert_eq!(incident.detail, "its state is now building");
 }

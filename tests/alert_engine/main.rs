@@ -5,6 +5,7 @@
 mod alert_support;
 mod balance;
 mod causes;
+mod collectors;
 mod disconnect;
 mod flapping;
 mod lifecycle;
