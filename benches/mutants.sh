@@ -2,7 +2,8 @@
 # Mutation testing of what must not be wrong, by cargo-mutants: docs/reliability-mutants.md has the results.
 #   benches/mutants.sh [AREA]... [-- ARGUMENTS OF CARGO-MUTANTS]
 # Areas: forecast, engine, wire, outbox; all of them where none is named. `-- --list` only counts, `-- -F NAME` takes
-# those whose description matches, `-- --shard 0/4` a part. Results are left in target/mutants/AREA.
+# those whose description matches, `-- --shard 0/4` a part, `-- --iterate` what was not caught the last time. Results are
+# left in target/mutants/AREA, or in $RESULTS/AREA.
 #
 # Built as a whole, one mutant would cost minutes. So each area is copied into a crate of its own, which has only the
 # modules that the area imports, and its tests, all of them in one test binary: then a mutant costs seconds.
@@ -10,7 +11,7 @@ set -euo pipefail
 
 cd "$(dirname "$0")/.."
 root=$PWD
-results=$root/target/mutants
+results=${RESULTS:-$root/target/mutants}
 # Compiled dependencies are shared with ordinary builds.
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target}
 export CARGO_PROFILE_DEV_DEBUG=none CARGO_PROFILE_TEST_DEBUG=none

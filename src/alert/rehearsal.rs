@@ -195,6 +195,8 @@ mod tests {
         });
         let want = ["140", "70", "40", "30", "10", "0"].map(money);
         assert_eq!(balances.collect::<Vec<_>>(), want);
+        let state = told[0].snapshot.accounts.values().next().unwrap();
+        assert_eq!(state.profile.collectors, [Collector::ExpectedBalance].into(), "nothing else is missing");
     }
 
     #[test]
