@@ -86,7 +86,7 @@ crate() {
     done
     for test in ${tests[@]+"${tests[@]}"}; do
       name=${test%.rs}
-      echo "#[cfg(test)] #[path = \"../tests/$test\"] mod ${name%/main};"
+      echo "#[cfg(test)] #[path = \"../tests/$test\"] mod test_$(basename "${name%/main}");"
     done
   } >src/lib.rs
 }
@@ -110,7 +110,7 @@ for name in "${areas[@]}"; do
   for glob in "${mutated[@]}"; do files+=(--file "$glob"); done
   mkdir -p "$results/$name"
   # `--in-place`: the crate is a copy already, and stays where incremental compilation knows it.
-  cargo mutants --in-place --shuffle --colors never --timeout 20 --output "$results/$name" "${files[@]}" --cargo-arg=--lib "$@" \
+  cargo mutants --in-place --shuffle --colors never --timeout 90 --output "$results/$name" "${files[@]}" --cargo-arg=--lib "$@" \
     -- $filter ||
     missed=1
   cd "$root"

@@ -210,6 +210,7 @@ mod tests {
         assert_eq!(forecast::first_unpaid(&supposed), Some(t("2026-03-11T11:00:00")), "the next charge");
         assert_eq!(forecast::does_not_add_up(&supposed), None);
         assert_eq!(walk(&supposed, Settings::defaults()).len(), 6);
+        assert_eq!(bare(20, now()).date, Some(t("2026-03-22T12:00:00")), "a day beyond the disconnect");
         for days in [0, 1, 20, 700] {
             let events = walk(&bare(days, now()), Settings::defaults());
             assert_eq!(events.last().map(|event| &event.1), Some(&Event::Rung(0)), "{days}");
