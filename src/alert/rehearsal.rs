@@ -200,6 +200,31 @@ mod tests {
     }
 
     #[test]
+    fn the_walk_looks_daily_and_ends_past_the_disconnect() {
+        let end = t("2026-03-26T11:00:00");
+        let all = moments(&report("250", "10", 90, Edd::Null), &[7], now());
+        let last = *all.keys().last().unwrap();
+        assert!(last > end && last <= end + Duration::days(1), "{last}");
+        for day in 1..=25 {
+            assert_eq!(all[&(now() + Duration::days(day))], false, "day {day} by the clock alone");
+        }
+        assert!(all[&now()] && all[&end] && all[&(end - Duration::days(7))]);
+        assert_eq!(all.len(), 25 + 3);
+    }
+
+    #[test]
+    fn later_mails_answer_earlier_ones() {
+        let watcher = Watcher { settings: Settings::defaults(), to: vec!["ops@example.com".into()] };
+        let told = rehearse(&profile(), &report("250", "10", 90, Edd::Null), &watcher, now());
+        let answered = told.iter().map(|told| told.notice.items[0].threads.get("ops@example.com"));
+        let answered: Vec<Option<&str>> = answered.map(|id| id.map(String::as_str)).collect();
+        let (first, last_day) =
+            ("main/disconnect/account#1#rung:14@rehearsal", "main/disconnect/account#1#rung:4@rehearsal");
+        let want = [None, Some(first), None, Some(last_day), Some(last_day), Some(last_day)];
+        assert_eq!(answered, want, "a new thread from the last day on");
+    }
+
+    #[test]
     fn supposed_reports() {
         let real = report("5000", "10", 90, Edd::Null);
         let supposed = lasting(&real, 9, now());

@@ -249,6 +249,11 @@ fn what_is_gone_is_told_only_of_what_was_listed_whole() {
     let mut world = World::healthy();
     world.vms(&[(1, "active")]);
     assert!(world.told.is_empty(), "off by default");
+    // Or moved to a container that was not read whole since.
+    let mut world = World::healthy_with(watchful());
+    world.sites_read(11, &[(110, "Active")], false);
+    world.sites(10, &[(100, "Active")]);
+    assert!(world.told.is_empty(), "{:?}", world.events());
     // Moved to another container, which is read first.
     let mut world = World::healthy_with(watchful());
     world.sites(11, &[(110, "Active"), (101, "Active")]);
@@ -271,4 +276,33 @@ fn names_of_the_provider_are_one_line_without_marks() {
     for (text, most, want) in table {
         assert_eq!(clean(text, most), want, "{text:?}");
     }
+}
+
+#[test]
+fn a_value_that_nobody_knows_is_over_when_nothing_shows_it_whatever_else_is_wrong() {
+    let mut world = World::healthy();
+    for vm in ["melting", "error", "error"] {
+        world.vms(&[(1, vm), (2, "active")]);
+    }
+    for container in ["7", "DISABLED_BY_QUOTA", "DISABLED_BY_QUOTA"] {
+        world.containers(&[(10, "ENABLED"), (11, container)]);
+    }
+    for site in ["Thawing", "Error", "Error"] {
+        world.sites(10, &[(100, site), (101, "Active")]);
+    }
+    let ends: Vec<String> =
+        world.take_events().into_iter().filter(|event| event.ends_with("resolved")).collect();
+    let want = ["vm:melting", "container:7", "site:Thawing"];
+    assert_eq!(ends, want.map(|value| format!("main/unknown_state/{value} resolved")));
+    // One that still shows it is enough, and one listing of several says nothing of the others.
+    let mut world = World::healthy();
+    world.vms(&[(1, "melting"), (2, "melting")]);
+    world.sites(10, &[(100, "Thawing"), (101, "Active")]);
+    world.told.clear();
+    for _ in 0..3 {
+        world.vms(&[(1, "active"), (2, "melting")]);
+        world.sites(11, &[(110, "Active")]);
+        world.vms_read(&[(1, "active")], false);
+    }
+    assert!(world.told.is_empty(), "{:?}", world.events());
 }
