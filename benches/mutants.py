@@ -175,30 +175,21 @@ class Source:
         return lines
 
 
-def errors(crate):
-    """Where the compiler finds errors: file and line of each."""
-    command = ["cargo", "check", "--lib", "--profile", "test", "--message-format", "json"]
-    check = subprocess.run(command, cwd=crate, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    found = []
-    for line in check.stdout.splitlines():
-        message = json.loads(line).get("message")
+def build(crate):
+    """The test binary, or where the compiler finds errors: whether it is the error's place, file, line, text."""
+    command = ["cargo", "test", "--lib", "--no-run", "--message-format", "json"]
+    built = subprocess.run(command, cwd=crate, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    binary, errors = None, []
+    for told in map(json.loads, built.stdout.splitlines()):
+        binary = told.get("executable") or binary
+        message = told.get("message")
         if not isinstance(message, dict) or message.get("level") != "error":
             continue
         for span in message["spans"]:
             while span["expansion"] and not span["file_name"].startswith("src/"):
                 span = span["expansion"]["span"]
-            found.append((span["is_primary"], span["file_name"], span["line_start"], message["message"]))
-    return check.returncode == 0, found
-
-
-def build(crate):
-    """The test binary; None where it does not compile."""
-    command = ["cargo", "test", "--lib", "--no-run", "--message-format", "json"]
-    built = subprocess.run(command, cwd=crate, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    if built.returncode != 0:
-        return None
-    messages = [json.loads(line) for line in built.stdout.splitlines()]
-    return next(message["executable"] for message in messages if message.get("executable"))
+            errors.append((span["is_primary"], span["file_name"], span["line_start"], message["message"]))
+    return binary if built.returncode == 0 else None, errors
 
 
 def test(binary, area, crate, number):
@@ -224,8 +215,8 @@ def try_all(area, crate, mutants, jobs):
         for name, source in sources.items():
             mine = [(number, mutant) for number, mutant in alive.items() if mutant["file"] == name]
             lines[name] = source.write_arms(mine)
-        fine, found = errors(crate)
-        if fine:
+        binary, found = build(crate)
+        if binary:
             break
         broken = set()
         for _, file, line, _ in sorted(found, key=lambda error: not error[0]):
@@ -236,7 +227,6 @@ def try_all(area, crate, mutants, jobs):
             outcome[number] = "unviable"
             del alive[number]
         print(f"  {len(outcome)} do not compile", flush=True)
-    binary = build(crate)
     if test(binary, area, crate, 0) != "missed":
         sys.exit("the tests fail without a mutant")
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
@@ -254,7 +244,7 @@ def try_all(area, crate, mutants, jobs):
             source.path.write_text(source.text)
         source = sources[mutant["file"]]
         source.path.write_text(source.mutated(mutant, 0, len(source.text)))
-        binary = build(crate)
+        binary, _ = build(crate)
         outcome[number] = test(binary, area, crate, 0) if binary else "unviable"
     return [(outcome[number], mutant["name"]) for number, mutant in enumerate(mutants, 1)]
 

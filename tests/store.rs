@@ -212,10 +212,12 @@ fn mails_are_tried_again_or_dropped_by_hand() {
 
     let mut beside = Store::open_beside(&path).unwrap();
     let later = now() + Duration::days(6);
+    assert_eq!(store.retry_asked().unwrap(), None);
     assert_eq!(beside.retry(Which::One(a.envelope), later).unwrap(), 1);
     assert_eq!(beside.retry(Which::One(99), later).unwrap(), 0);
     assert_ne!(store.data_version().unwrap(), version, "the daemon notices");
-    assert!(store.retry_asked().unwrap().is_some());
+    let asked = store.retry_asked().unwrap().unwrap();
+    assert_eq!(DateTime::parse_from_rfc3339(&asked).unwrap(), later);
     assert_eq!(
         store.expire(later - hostwatch::store::GIVE_UP_AFTER, later).unwrap(),
         1,
