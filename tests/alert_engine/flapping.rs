@@ -103,13 +103,14 @@ fn once(world: &mut World) {
 
 #[test]
 fn four_changes_within_an_hour_are_flapping_and_no_fewer() {
-    for (minutes, last) in [(0, "flapping"), (57, "flapping"), (61, "resolved")] {
+    // From the first to the fourth it takes 100 seconds more.
+    for (seconds, last) in [(0, "flapping"), (3499, "flapping"), (3500, "resolved")] {
         let mut world = World::healthy();
         once(&mut world);
-        world.later(Duration::minutes(minutes));
+        world.later(Duration::seconds(seconds));
         once(&mut world);
         let want = ["opened", "resolved", "opened", last].map(|event| format!("main/vm_error/1 {event}"));
-        assert_eq!(world.take_events(), want, "{minutes} minutes between");
+        assert_eq!(world.take_events(), want, "{seconds} s between");
     }
     // The fourth is an opening here: the first of all is more than an hour ago by then.
     let mut world = World::healthy();
