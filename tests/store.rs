@@ -239,10 +239,12 @@ fn mails_are_tried_again_or_dropped_by_hand() {
 
     let mut beside = Store::open_beside(&path).unwrap();
     let later = now() + Duration::days(6);
+    assert_eq!(store.retry_asked().unwrap(), None);
     assert_eq!(beside.retry(Which::One(a.envelope), later).unwrap(), 1);
     assert_eq!(beside.retry(Which::One(99), later).unwrap(), 0);
     assert_ne!(store.data_version().unwrap(), version, "the daemon notices");
-    assert!(store.retry_asked().unwrap().is_some());
+    let asked = store.retry_asked().unwrap().unwrap();
+    assert_eq!(DateTime::parse_from_rfc3339(&asked).unwrap(), later);
     assert_eq!(
         store.expire(later - hostwatch::store::GIVE_UP_AFTER, later).unwrap(),
         1,
@@ -322,4 +324,120 @@ fn attempts_come_after_the_delays_of_the_contract_for_five_days() {
         assert_eq!(hostwatch::store::retry_delay(attempts), wanted, "after {attempts} attempts before it");
     }
     assert_eq!(hostwatch::store::GIVE_UP_AFTER, Duration::days(5));
+}
+
+#[test]
+fn a_mail_with_anything_new_goes_to_whom_it_is_new() {
+    let mut store = Store::in_memory().unwrap();
+    store.commit(&batch(vec![mail("old", Lane::Normal)]), now()).unwrap();
+    let old = mail("old", Lane::Normal).event_keys.remove(0);
+    for (id, keys) in [("after", [old.as_str(), "new one"]), ("before", ["new two", old.as_str()])] {
+        let event_keys = keys.map(str::to_owned).to_vec();
+        store.commit(&batch(vec![Outgoing { event_keys, ..mail(id, Lane::Normal) }]), now()).unwrap();
+    }
+    let recipients = vec!["b@example.com".to_owned(), "c@example.com".to_owned()];
+    let more = Outgoing { event_keys: vec![old], recipients, ..mail("more", Lane::Normal) };
+    let nothing_told = Outgoing { event_keys: Vec::new(), ..mail("test", Lane::Normal) };
+    store.commit(&batch(vec![more, nothing_told.clone()]), now()).unwrap();
+    let waiting: Vec<(String, String)> = std::iter::from_fn(|| store.claim(now()).unwrap())
+        .map(|claim| (claim.message_id, claim.recipient[..1].to_owned()))
+        .collect();
+    let want = [
+        ("old", "a"),
+        ("old", "b"),
+        ("after", "a"),
+        ("after", "b"),
+        ("before", "a"),
+        ("before", "b"),
+        ("more", "c"),
+        ("test", "a"),
+        ("test", "b"),
+    ];
+    assert_eq!(waiting, want.map(|(id, to)| (id.to_owned(), to.to_owned())));
+}
+
+#[test]
+fn a_mail_that_was_tried_is_no_longer_unsent() {
+    let mut store = Store::in_memory().unwrap();
+    store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
+    assert_eq!(store.unsent().unwrap()["one"], [(key(), Event::Opened)]);
+    let claim = store.claim(now()).unwrap().unwrap();
+    // The server could not be reached: it was not tried after all.
+    store.finish(&claim, &SendResult::Untried { error: "refused".into() }, now()).unwrap();
+    assert!(store.unsent().unwrap().contains_key("one"));
+    let claim = store.claim(now()).unwrap().unwrap();
+    let due_at = now() + Duration::seconds(30);
+    store.finish(&claim, &SendResult::Retry { due_at, error: "451".into() }, now()).unwrap();
+    assert!(store.unsent().unwrap().is_empty(), "one of its two envelopes was tried");
+}
+
+#[test]
+fn after_a_clock_that_was_set_back_nothing_waits_for_the_old_time() {
+    let mut store = Store::in_memory().unwrap();
+    store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
+    let earlier = now() - Duration::hours(10);
+    assert_eq!(store.claim(earlier).unwrap(), None);
+    store.pull_in(earlier).unwrap();
+    assert_eq!(store.next_due().unwrap(), Some(earlier));
+    assert!(store.claim(earlier).unwrap().is_some());
+}
+
+#[test]
+fn the_outbox_shows_its_envelopes_newest_first_and_counts_them() {
+    let mut store = Store::in_memory().unwrap();
+    let empty = store.outbox_summary().unwrap();
+    assert_eq!((empty.oldest, empty.last_sent, empty.last_dead), (None, None, None));
+    assert_eq!(empty.by_state.into_iter().collect::<Vec<_>>().len(), 5, "every state, at 0");
+    assert_eq!(store.next_due().unwrap(), None);
+    store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
+    store.commit(&batch(vec![mail("two", Lane::Normal)]), now() + Duration::hours(1)).unwrap();
+    let (a, b) = (store.claim(now()).unwrap().unwrap(), store.claim(now()).unwrap().unwrap());
+    assert_eq!((a.created_at, a.sender.as_str(), a.attempts), (now(), "hw@example.com", 0));
+    store.finish(&a, &SendResult::Sent, now() + Duration::minutes(1)).unwrap();
+    store.finish(&b, &SendResult::Dead { error: "550 no".into() }, now() + Duration::minutes(2)).unwrap();
+    let summary = store.outbox_summary().unwrap();
+    assert_eq!(summary.oldest, Some(now() + Duration::hours(1)));
+    assert_eq!(summary.last_sent, Some(now() + Duration::minutes(1)));
+    assert_eq!(summary.last_dead, Some(now() + Duration::minutes(2)));
+    let shown = store.envelopes(3).unwrap();
+    let of = |state: &str, to: &str, attempts, error: Option<&str>| {
+        (state.to_owned(), to.to_owned(), attempts, error.map(str::to_owned))
+    };
+    let list: Vec<_> = shown
+        .iter()
+        .map(|one| (one.state.clone(), one.recipient.clone(), one.attempts, one.error.clone()))
+        .collect();
+    let want = [
+        of("queued", "b@example.com", 0, None),
+        of("queued", "a@example.com", 0, None),
+        of("dead", "b@example.com", 1, Some("550 no")),
+    ];
+    assert_eq!(list, want);
+    assert_eq!((shown[2].id, shown[2].subject.as_str(), shown[2].created_at), (b.envelope, "s", now()));
+    // A dead one is named once.
+    let dead = store.unreported_dead().unwrap();
+    assert_eq!(dead, [(b.envelope, "b@example.com".to_owned(), "550 no".to_owned())]);
+    store.commit(&Batch { reported: vec![b.envelope], ..batch(Vec::new()) }, now()).unwrap();
+    assert!(store.unreported_dead().unwrap().is_empty());
+}
+
+#[test]
+fn only_what_was_tried_for_five_days_is_given_up() {
+    let mut store = Store::in_memory().unwrap();
+    store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
+    let claim = store.claim(now()).unwrap().unwrap();
+    let due_at = now() + Duration::seconds(30);
+    store.finish(&claim, &SendResult::Retry { due_at, error: "451".into() }, now()).unwrap();
+    let expire = |store: &mut Store, at| store.expire(at - hostwatch::store::GIVE_UP_AFTER, at).unwrap();
+    assert_eq!(expire(&mut store, now() + Duration::days(5)), 0);
+    let late = now() + Duration::days(5) + Duration::seconds(1);
+    assert_eq!(expire(&mut store, late), 1, "the other was never tried");
+    assert_eq!(store.unreported_dead().unwrap()[0].2, "given up: 451");
+    assert_eq!(store.outbox_summary().unwrap().last_dead, Some(late));
+    // By hand everything is tried again, and at once.
+    assert_eq!(store.retry(Which::All, late).unwrap(), 2);
+    assert_eq!(store.next_due().unwrap(), Some(late));
+    assert_eq!(store.drop_mails(Which::One(claim.envelope), late).unwrap(), 1);
+    assert_eq!(store.drop_mails(Which::One(claim.envelope), late).unwrap(), 0);
+    assert_eq!(store.outbox_summary().unwrap().by_state["queued"], 1);
 }

@@ -88,7 +88,7 @@ fn join(earlier: &Item, mut later: Item) -> Item {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::alert::{Incident, Kind, Severity};
+    use crate::alert::{Incident, Kind, Severity, Started};
 
     fn at(seconds: i64) -> DateTime<Utc> {
         DateTime::UNIX_EPOCH + Duration::seconds(seconds)
@@ -102,11 +102,29 @@ mod tests {
     }
 
     #[test]
+    fn disconnect_first_start_and_overviews_are_never_kept_back() {
+        let overflow = Overflow { max_per_hour: 1, since: at(0) };
+        let table = [
+            (Form::Opened, true),
+            (Form::Closed, true),
+            (Form::Reminder, true),
+            (Form::Disconnect, false),
+            (Form::Started(Started::default()), false),
+            (Form::Overflow(overflow), false),
+        ];
+        for (form, want) in table {
+            assert_eq!(applies(&form), want, "{form:?}");
+        }
+    }
+
+    #[test]
     fn a_summary_is_due_once_gathered_and_then_as_the_cap_allows() {
         let table = [
             // seconds since the first was held, since the last summary, mails in the window, due
+            (0, None, 60, false),
             (9, None, 60, false),
             (10, None, 60, true),
+            (10, Some(0), 60, false),
             (10, Some(10), 60, false),
             (10, Some(10), 59, true),
             (10, Some(3600), 60, true),
@@ -118,6 +136,24 @@ mod tests {
             let since = now - Duration::seconds(held);
             let last = last.map(|last| now - Duration::seconds(last));
             assert_eq!(is_due(since, last, mails, 60, now), due, "{held} s held, last {last:?}, {mails}");
+        }
+    }
+
+    #[test]
+    fn two_events_of_one_episode_are_told_as_one() {
+        let table = [
+            (Event::Opened, Event::Resolved, Event::WasDown),
+            (Event::Flapping, Event::Removed, Event::WasDown),
+            // Its opening was mailed.
+            (Event::Reminder(1), Event::Resolved, Event::Resolved),
+            (Event::Reminder(1), Event::Reminder(2), Event::Reminder(2)),
+            (Event::Flapping, Event::Reminder(1), Event::Flapping),
+            (Event::Opened, Event::Flapping, Event::Flapping),
+        ];
+        for (earlier, later, want) in table {
+            let joined = join(&item(1, earlier.clone()), item(1, later.clone()));
+            assert_eq!(joined.threads.is_empty(), want == Event::WasDown, "{earlier} then {later}");
+            assert_eq!(joined.event, want, "{earlier} then {later}");
         }
     }
 

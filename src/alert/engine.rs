@@ -304,20 +304,23 @@ impl Engine {
         }
         for item in all.values() {
             for to in self.recipients(&item.key) {
-                by_recipient.entry(to.clone()).or_default().1.push(item.clone());
+                let (accounts, items) = by_recipient.entry(to.clone()).or_default();
+                // Whom only a rule names hears of that account too.
+                accounts.insert(item.key.account.clone());
+                items.push(item.clone());
             }
         }
         let mut notices: Vec<Notice> = Vec::new();
         for (to, (accounts, mut items)) in by_recipient {
             notice::worst_first(&mut items);
-            let same = notices.iter_mut().find(|n| n.items == items && n.accounts.iter().eq(accounts.iter()));
-            if let Some(same) = same {
-                same.to.push(to);
-                continue;
+            let form = Form::Started(self.started_facts(step, snapshot, &accounts, &to, items.len()));
+            let accounts: Vec<AccountName> = accounts.into_iter().collect();
+            let same =
+                notices.iter_mut().find(|n| n.form == form && n.items == items && n.accounts == accounts);
+            match same {
+                Some(same) => same.to.push(to),
+                None => notices.push(Notice { form, items, to: vec![to], accounts }),
             }
-            let started = self.started_facts(step, snapshot, &accounts, items.len());
-            let accounts = accounts.into_iter().collect();
-            notices.push(Notice { form: Form::Started(started), items, to: vec![to], accounts });
         }
         notices
     }
@@ -327,6 +330,7 @@ impl Engine {
         step: &Step<'_>,
         snapshot: &Snapshot,
         accounts: &BTreeSet<AccountName>,
+        to: &String,
         items: usize,
     ) -> Started {
         let mut facts = Started { needs: items, ..Started::default() };
@@ -334,7 +338,8 @@ impl Engine {
             let Some(state) = snapshot.accounts.get(account) else { continue };
             facts.resources += state.resource_count();
             let disconnect = Key::account_wide(account, Kind::Disconnect);
-            if step.get(&disconnect).is_some_and(|incident| incident.phase.is_open()) {
+            let open = step.get(&disconnect).is_some_and(|incident| incident.phase.is_open());
+            if open && self.recipients(&disconnect).contains(to) {
                 facts.disconnect = true;
                 facts.needs += 1;
             }

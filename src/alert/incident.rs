@@ -166,3 +166,86 @@ impl Incident {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use chrono::Duration;
+
+    use super::*;
+    use crate::alert::Kind;
+
+    fn now() -> DateTime<Utc> {
+        DateTime::from_timestamp(1_800_000_000, 0).unwrap()
+    }
+
+    fn incident() -> Incident {
+        let mut incident =
+            Incident::new(Key::new(&"main".parse().unwrap(), Kind::VmError, 7), Severity::Critical, now());
+        (incident.subject, incident.problem) = ("VM db 1".to_owned(), "in error".to_owned());
+        incident
+    }
+
+    #[test]
+    fn phases_have_words_and_two_of_them_are_open() {
+        let of = |phase: Phase| (phase.as_str(), phase.is_open());
+        let want = [
+            ("watching", false),
+            ("pending", false),
+            ("firing", true),
+            ("recovering", true),
+            ("resolved", false),
+        ];
+        assert_eq!(Phase::ALL.map(of), want);
+    }
+
+    #[test]
+    fn a_name_is_what_follows_the_noun() {
+        let mut incident = incident();
+        assert_eq!((incident.name(), incident.words().as_str()), ("db 1", "VM db 1 in error"));
+        incident.subject = "alone".to_owned();
+        assert_eq!(incident.name(), "alone");
+    }
+
+    #[test]
+    fn whatever_lies_ahead_of_a_clock_that_was_set_back_counts_from_now() {
+        let ahead: [fn(&mut Incident, DateTime<Utc>); 5] = [
+            |incident, at| incident.since = at,
+            |incident, at| incident.held_since = at,
+            |incident, at| incident.last_change = at,
+            |incident, at| incident.last_mailed = Some(at),
+            |incident, at| incident.changes.push(at),
+        ];
+        assert!(!incident().is_ahead(now()));
+        for set in ahead {
+            let (mut early, mut late, mut right) = (incident(), incident(), incident());
+            set(&mut early, now() - Duration::seconds(1));
+            set(&mut late, now() + Duration::seconds(1));
+            set(&mut right, now());
+            assert!(late.is_ahead(now()) && !right.is_ahead(now()) && !early.is_ahead(now()));
+            late.pull_back(now());
+            assert_eq!(late, right);
+            let before = early.clone();
+            early.pull_back(now());
+            assert_eq!(early, before);
+        }
+    }
+
+    #[test]
+    fn an_episode_starts_clean_and_ends_with_a_time() {
+        let mut incident = incident();
+        incident.begin_episode(now());
+        incident.announced = true;
+        incident.reminders = 2;
+        incident.streak = 3;
+        incident.threads.insert("ann".into(), "thread".into());
+        let later = now() + Duration::hours(1);
+        incident.enter(Phase::Firing, later);
+        assert_eq!((incident.resolved_at, incident.streak, incident.last_change), (None, 0, later));
+        incident.enter(Phase::Resolved, later);
+        assert_eq!(incident.resolved_at, Some(later));
+        incident.begin_episode(later);
+        assert_eq!((incident.episode, incident.phase, incident.since), (2, Phase::Pending, later));
+        assert_eq!((incident.announced, incident.reminders, incident.resolved_at), (false, 0, None));
+        assert!(incident.threads.is_empty());
+    }
+}

@@ -309,19 +309,71 @@ mod tests {
         }
         let date = NaiveDate::from_ymd_opt(2026, 3, 1).unwrap();
         let events = [
-            Event::Started,
-            Event::Rung(0),
-            Event::Extended(date),
-            Event::Reminder(2),
-            Event::WasDown,
-            Event::Digest(date),
+            (Event::Started, "started"),
+            (Event::Opened, "opened"),
+            (Event::Rung(0), "rung:0"),
+            (Event::Extended(date), "extended:2026-03-01"),
+            (Event::Reminder(2), "reminder:2"),
+            (Event::Resolved, "resolved"),
+            (Event::Removed, "removed"),
+            (Event::WasDown, "was-down"),
+            (Event::Flapping, "flapping"),
+            (Event::Digest(date), "digest:2026-03-01"),
+            (Event::Overflow, "overflow"),
+            (Event::Test, "test"),
         ];
-        for event in events {
-            assert_eq!(event.to_string().parse(), Ok(event));
+        for (event, text) in events {
+            assert_eq!(event.to_string(), text);
+            assert_eq!(text.parse(), Ok(event));
         }
+        assert!("rung".parse::<Event>().is_err() && "closed".parse::<Event>().is_err());
+        for severity in Severity::ALL {
+            assert_eq!(severity.to_string(), severity.as_str());
+            assert_eq!(severity.as_str().parse(), Ok(severity));
+        }
+        assert_eq!(Severity::ALL.map(Severity::as_str), ["info", "warning", "critical"]);
         let account: AccountName = "main".parse().unwrap();
         let key = Key::new(&account, Kind::UnknownState, "vm:a b\r\nX: y");
         assert_eq!(key.to_string(), "main/unknown_state/vm:a%20b%0D%0AX:%20y");
         assert_eq!(key.to_string().parse(), Ok(key));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        let no = "gone".parse::<Kind>().unwrap_err();
+        assert_eq!(no.to_string(), "'gone' is no kind of incident");
+        for text in ["main", "main/vm_error", "main/gone/7", "a b/vm_error/7"] {
+            assert!(text.parse::<Key>().is_err(), "{text}");
+        }
+        let key: Key = "main/unknown_state/vm:a/b".parse().unwrap();
+        assert_eq!(key.resource, "vm:a/b");
+    }
+
+    #[test]
+    fn kinds_know_who_sees_them_and_how_bad_they_are() {
+        use Collector::{Containers, ExpectedBalance, Sites, Vms};
+        let table = [
+            ("disconnect", Some(ExpectedBalance), "critical", true),
+            ("billing_report", None, "warning", true),
+            ("order_suspended", Some(ExpectedBalance), "warning", true),
+            ("balance_drop", Some(ExpectedBalance), "warning", true),
+            ("vm_error", Some(Vms), "critical", true),
+            ("vm_blocked", Some(Vms), "critical", true),
+            ("vm_stopped", Some(Vms), "warning", false),
+            ("vm_stuck", Some(Vms), "warning", true),
+            ("site_error", Some(Sites), "critical", true),
+            ("site_blocked", Some(Sites), "critical", true),
+            ("site_stuck", Some(Sites), "warning", true),
+            ("container_disabled", Some(Containers), "critical", true),
+            ("resource_gone", None, "info", false),
+            ("unknown_state", None, "info", true),
+            ("collector_failing", None, "warning", true),
+            ("credentials_rejected", None, "critical", true),
+        ];
+        let of = |kind: Kind| {
+            (kind.as_str(), kind.seen_by(), kind.default_severity().as_str(), kind.on_by_default())
+        };
+        assert_eq!(Kind::ALL.map(of), table);
+        assert!(Kind::ALL.iter().all(|kind| kind.to_string() == kind.as_str()));
     }
 }

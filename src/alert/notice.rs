@@ -211,3 +211,62 @@ pub fn group<'a>(items: &[Item], recipients: impl Fn(&Key) -> &'a [String]) -> V
 pub fn worst_first(items: &mut [Item]) {
     items.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.key.cmp(&b.key)));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(account: &str, kind: Kind, id: u64, event: Event) -> Item {
+        let key = Key::new(&account.parse().unwrap(), kind, id);
+        let mut incident = Incident::new(key, kind.default_severity(), DateTime::UNIX_EPOCH);
+        incident.episode = 3;
+        (incident.subject, incident.problem) = (format!("VM {id}"), "in error".to_owned());
+        Item::new(&incident, event, DateTime::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn an_item_has_a_key_of_its_event_and_words() {
+        let item = item("main", Kind::VmError, 7, Event::Reminder(2));
+        assert_eq!(item.event_key(), "main/vm_error/7#3#reminder:2");
+        assert_eq!(item.words(), "VM 7 in error");
+    }
+
+    #[test]
+    fn one_mail_of_each_form_a_recipient_and_a_disconnect_by_itself() {
+        let (ann, both) = (["ann".to_owned()], ["ann".to_owned(), "bob".to_owned()]);
+        let items = [
+            item("b", Kind::VmStuck, 1, Event::Opened),
+            item("b", Kind::VmError, 2, Event::Flapping),
+            item("a", Kind::VmError, 3, Event::Opened),
+            item("a", Kind::VmError, 4, Event::Resolved),
+            item("a", Kind::VmError, 5, Event::Removed),
+            item("a", Kind::VmBlocked, 6, Event::WasDown),
+            item("a", Kind::VmError, 7, Event::Reminder(1)),
+            item("a", Kind::Disconnect, 8, Event::Rung(3)),
+            item("b", Kind::Disconnect, 9, Event::Resolved),
+        ];
+        let of_a_alone = |key: &Key| key.resource == "3" || key.resource == "8";
+        let notices = group(&items, |key| if of_a_alone(key) { &ann } else { &both });
+        let told: Vec<(Form, String, String, String)> = notices
+            .into_iter()
+            .map(|notice| {
+                let items: Vec<&str> = notice.items.iter().map(|item| item.key.resource.as_str()).collect();
+                let accounts: Vec<String> = notice.accounts.iter().map(ToString::to_string).collect();
+                (notice.form, items.join(" "), notice.to.join(" "), accounts.join(" "))
+            })
+            .collect();
+        let mail = |form, items: &str, to: &str, accounts: &str| {
+            (form, items.to_owned(), to.to_owned(), accounts.to_owned())
+        };
+        let want = [
+            mail(Form::Disconnect, "8", "ann", "a"),
+            mail(Form::Disconnect, "9", "ann bob", "b"),
+            // Critical before warning, then by key.
+            mail(Form::Opened, "3 2 1", "ann", "a b"),
+            mail(Form::Opened, "2 1", "bob", "b"),
+            mail(Form::Reminder, "7", "ann bob", "a"),
+            mail(Form::Closed, "4 5 6", "ann bob", "a"),
+        ];
+        assert_eq!(told, want);
+    }
+}

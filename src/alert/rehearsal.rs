@@ -195,6 +195,33 @@ mod tests {
         });
         let want = ["140", "70", "40", "30", "10", "0"].map(money);
         assert_eq!(balances.collect::<Vec<_>>(), want);
+        let state = told[0].snapshot.accounts.values().next().unwrap();
+        assert_eq!(state.profile.collectors, [Collector::ExpectedBalance].into(), "nothing else is missing");
+    }
+
+    #[test]
+    fn the_walk_looks_daily_and_ends_past_the_disconnect() {
+        let end = t("2026-03-26T11:00:00");
+        let all = moments(&report("250", "10", 90, Edd::Null), &[7], now());
+        let last = *all.keys().last().unwrap();
+        assert!(last > end && last <= end + Duration::days(1), "{last}");
+        for day in 1..=25 {
+            assert_eq!(all[&(now() + Duration::days(day))], false, "day {day} by the clock alone");
+        }
+        assert!(all[&now()] && all[&end] && all[&(end - Duration::days(7))]);
+        assert_eq!(all.len(), 25 + 3);
+    }
+
+    #[test]
+    fn later_mails_answer_earlier_ones() {
+        let watcher = Watcher { settings: Settings::defaults(), to: vec!["ops@example.com".into()] };
+        let told = rehearse(&profile(), &report("250", "10", 90, Edd::Null), &watcher, now());
+        let answered = told.iter().map(|told| told.notice.items[0].threads.get("ops@example.com"));
+        let answered: Vec<Option<&str>> = answered.map(|id| id.map(String::as_str)).collect();
+        let (first, last_day) =
+            ("main/disconnect/account#1#rung:14@rehearsal", "main/disconnect/account#1#rung:4@rehearsal");
+        let want = [None, Some(first), None, Some(last_day), Some(last_day), Some(last_day)];
+        assert_eq!(answered, want, "a new thread from the last day on");
     }
 
     #[test]
@@ -208,6 +235,7 @@ mod tests {
         assert_eq!(forecast::first_unpaid(&supposed), Some(t("2026-03-11T11:00:00")), "the next charge");
         assert_eq!(forecast::does_not_add_up(&supposed), None);
         assert_eq!(walk(&supposed, Settings::defaults()).len(), 6);
+        assert_eq!(bare(20, now()).date, Some(t("2026-03-22T12:00:00")), "a day beyond the disconnect");
         for days in [0, 1, 20, 700] {
             let events = walk(&bare(days, now()), Settings::defaults());
             assert_eq!(events.last().map(|event| &event.1), Some(&Event::Rung(0)), "{days}");

@@ -1,5 +1,6 @@
 //! The commands: who is put together with whom. The only layer that knows every other.
 
+mod attempt;
 mod board;
 mod care;
 mod commands;

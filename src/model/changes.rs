@@ -179,4 +179,39 @@ mod tests {
         let new = changes(&third, &first, now);
         assert_eq!(new, [Change::New { order: OrderId::new(2), per_day: money("5") }]);
     }
+
+    #[test]
+    fn a_charge_may_come_a_day_early() {
+        let first = report("250", "10", 90, Edd::Null);
+        assert_eq!(changes(&first, &a_day_on(first.clone()), t("2026-03-01T15:00:00")), []);
+    }
+
+    #[test]
+    fn a_charge_that_falls_on_this_very_moment_is_history() {
+        let now = t("2026-03-02T11:00:00");
+        let last = report("5000", "10", 2, Edd::Null);
+        assert_eq!(changes(&last, &a_day_on(last.clone()), now), [], "the first order had no other charge");
+        let first = report("5000", "10", 90, Edd::Null);
+        let mut second = first.clone();
+        second.moments.edit(|moments| moments[0].amount = money("12"));
+        let repriced = |found: &Change| matches!(found, Change::Repriced { .. });
+        assert!(!changes(&first, &second, now).iter().any(repriced));
+    }
+
+    #[test]
+    fn charges_of_different_days_are_no_two_prices() {
+        let first = report("5000", "10", 90, Edd::Null);
+        for (hours, want) in [(23, true), (24, false), (-24, false)] {
+            let mut second = first.clone();
+            second.moments.edit(|moments| {
+                for moment in moments {
+                    moment.at += Duration::hours(hours);
+                    moment.amount = money("12");
+                }
+            });
+            let found = changes(&first, &second, t("2026-03-01T10:00:00"));
+            let repriced = found.iter().any(|found| matches!(found, Change::Repriced { .. }));
+            assert_eq!(repriced, want, "{hours} hours later");
+        }
+    }
 }

@@ -290,21 +290,49 @@ mod tests {
     #[test]
     fn a_report_that_adds_up_keeps_one_moment_whole() {
         let mut left: Money = "100000.00".parse().unwrap();
-        let amounts = ["10.00", "0.50", "3.333", "7"].map(|text| text.parse::<Money>().unwrap());
+        let amounts = ["10.00", "0.50", "3.333", "-7"].map(|text| text.parse::<Money>().unwrap());
         let all: Vec<ChargeMoment> = (0..1000_u32)
             .map(|index| {
                 let amount = amounts[index as usize % 4];
                 left -= amount;
-                let order = Some(index % 4).filter(|order| *order != 3);
+                let order = Some(index * 3 % 4).filter(|order| *order != 3);
                 ChargeMoment { amount, balance: left, order, ..moment(i64::from(index / 8), "0", "1") }
             })
             .collect();
         let moments = Moments::from(all.clone());
         assert_eq!(moments.iter().collect::<Vec<_>>(), all);
+        assert_eq!((moments.len(), moments.is_empty()), (1000, false));
+        assert_eq!((Moments::default().len(), Moments::default().is_empty()), (0, true));
         assert_eq!(moments.iter_from(500).collect::<Vec<_>>(), all[500..]);
         assert!(moments.blocks.iter().all(|block| block.whole.is_empty() && block.places == 3));
         let bytes: usize = moments.blocks.iter().map(|block| block.short.len()).sum();
         assert!(bytes < 5 * all.len(), "{bytes}");
+    }
+
+    #[test]
+    fn numbers_of_any_size_are_read_back() {
+        for number in [0, 1, 127, 128, 129, 300, 16_383, 16_384, 1 << 62, u64::MAX] {
+            let mut bytes = Vec::new();
+            put(&mut bytes, number);
+            put(&mut bytes, 7);
+            let mut rest = &*bytes;
+            assert_eq!((take(&mut rest), take(&mut rest), rest.len()), (number, 7, 0));
+        }
+        let small = [0, -1, 1, -2, 2].map(zigzag);
+        assert_eq!(small, [0, 1, 2, 3, 4], "small numbers stay small");
+        for number in [0, 1, -1, 63, -64, 64, i64::MAX, i64::MIN] {
+            assert_eq!(unzigzag(zigzag(number)), number);
+        }
+    }
+
+    #[test]
+    fn orders_that_change_places_are_followed() {
+        let with = |order| ChargeMoment { order, ..moment(1, "1", "1") };
+        let before: Moments = [Some(0), Some(1), None, Some(7)].map(with).into_iter().collect();
+        let mut moved = before.clone();
+        moved.move_orders(&[1, 0]);
+        assert_eq!(moved, [Some(1), Some(0), None, Some(7)].map(with).into_iter().collect());
+        assert_ne!(moved, before);
     }
 
     #[test]

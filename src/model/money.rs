@@ -167,10 +167,28 @@ mod tests {
     }
 
     #[test]
+    fn amounts_for_people_have_two_places() {
+        assert_eq!(money("0.125").rounded(), money("0.13"));
+        assert_eq!(money("-0.125").rounded(), money("-0.13"));
+        assert_eq!(money("7.004").rounded(), money("7"));
+        assert_eq!(money("-2.5").to_f64(), -2.5);
+        assert_eq!(-money("2.5"), money("-2.5"));
+    }
+
+    #[test]
+    fn amounts_are_kept_as_text() {
+        assert_eq!(serde_json::to_string(&money("25.50")).unwrap(), r#""25.5""#);
+        assert_eq!(serde_json::from_str::<Money>(r#""-0.10""#).unwrap(), money("-0.1"));
+        assert!(serde_json::from_str::<Money>(r#""much""#).is_err());
+    }
+
+    #[test]
     fn absurd_amounts_saturate() {
         let huge = Money::new(Decimal::MAX);
         assert_eq!(huge + huge, huge);
         assert_eq!(-huge - huge, Money::new(Decimal::MIN));
+        assert_eq!(huge - -huge, huge);
+        assert_eq!(-huge + -huge, -huge);
         assert_eq!(huge.times(Decimal::TEN), huge);
     }
 }

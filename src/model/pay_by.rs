@@ -75,6 +75,11 @@ mod tests {
         for (at, zone, want) in table {
             let disconnect = Disconnect::At { at: t(at), computed: false };
             assert_eq!(PayBy::of(disconnect, 3, zone, now), want, "{at}");
+            let day = match want {
+                Some(PayBy::On(day) | PayBy::Today(day) | PayBy::Missed(day)) => Some(day),
+                Some(PayBy::Now) | None => None,
+            };
+            assert_eq!(want.and_then(PayBy::date), day, "{at}");
         }
         assert_eq!(PayBy::of(Disconnect::Now, 3, Tz::UTC, now), Some(PayBy::Now));
         assert_eq!(PayBy::of(Disconnect::NotExpected, 3, Tz::UTC, now), None);

@@ -6,8 +6,8 @@ use chrono::{DateTime, Utc};
 use hostwatch::alert::engine::Outcome;
 use hostwatch::alert::{Event, Form, Incident, Input, Key, Kind, Notice, Phase, Settings, Unsent};
 
-use crate::evidence::{Evidence, Sign};
-use crate::ops::EXCLUDED_VM;
+use super::evidence::{Evidence, Sign};
+use super::ops::EXCLUDED_VM;
 
 type Incidents = BTreeMap<Key, Incident>;
 

@@ -6,8 +6,8 @@ use chrono::{DateTime, Duration, Utc};
 use hostwatch::alert::{Key, Kind};
 use hostwatch::model::{Collector, FailureKind, Group};
 
-use crate::life::name;
-use crate::ops::{Bill, CONTAINERS, Op, Rows, SITES, VMS};
+use super::life::name;
+use super::ops::{Bill, CONTAINERS, Op, Rows, SITES, VMS};
 
 /// What one step showed.
 pub type Evidence = BTreeMap<Key, Sign>;

@@ -11,10 +11,10 @@ use hostwatch::alert::{
 };
 use hostwatch::model::*;
 
-use crate::alert_support::{container, money, site, start, vm};
-use crate::auditor::Auditor;
-use crate::evidence::{Evidence, Witness};
-use crate::ops::{Bill, Op};
+use super::alert_support::{container, money, site, start, vm};
+use super::auditor::Auditor;
+use super::evidence::{Evidence, Witness};
+use super::ops::{Bill, Op};
 
 pub struct Life {
     pub auditor: Auditor,

@@ -335,7 +335,9 @@ async fn probes_send_nothing() {
     assert!(seen.mails.is_empty());
 
     server.once(Stage::Noop, Act::reply("421 closing"));
-    assert_eq!(kind(&transport.probe().await.unwrap_err()), "connection");
+    let error = transport.probe().await.unwrap_err();
+    assert_eq!(kind(&error), "connection");
+    assert!(error.to_string().contains("421 closing"), "{error}");
     server.once(Stage::Mail, Act::reply("550 5.7.1 not you"));
     let error = transport.probe_sender(FROM).await.unwrap_err();
     assert!(matches!(&error, SendError::Sender { permanent: true, .. }), "{error}");

@@ -8,9 +8,9 @@ use hostwatch::mail::{Security, Server};
 use secrecy::SecretString;
 use tempfile::NamedTempFile;
 
-use crate::certificates::Authority;
-use crate::smtp::{Act, Protection, Seen, Setup, SmtpServer, Stage};
-use crate::{kind, send, settings, short};
+use super::certificates::Authority;
+use super::smtp::{Act, Protection, Seen, Setup, SmtpServer, Stage};
+use super::{kind, send, settings, short};
 
 const PASSWORD: &str = "hunter2-secret";
 

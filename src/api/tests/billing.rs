@@ -263,6 +263,18 @@ fn a_report_of_another_shape_is_not_quoted() {
 }
 
 #[tokio::test]
+async fn a_report_over_the_cap_is_read_no_further() {
+    let one = moment("2026-03-03T00:00:00", "0.20", "99.50", &order(9)).to_string();
+    let long = format!(r#"{{"charge_moments": [{}]}}"#, vec![one; 40_000].join(","));
+    let whole = long.len() as u64;
+    let server = Server::start(move |_, _| Reply::json(long.clone())).await;
+    let caps = Timing { report_moments: 49, report_bytes: whole - 1, ..timing() };
+    let error =
+        client_with(&server, caps).0.expected_balance("2026-06-01".parse().unwrap()).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::TooLarge { limit: 49, unit: "charge moments" });
+}
+
+#[tokio::test]
 async fn a_report_that_breaks_off_is_an_error_and_404_is_not_found() {
     let text = report().to_string();
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{text}", text.len() + 10);

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::api::wire::{ChargeRow, ContainerRow, CronJobRow, DatabaseRow, IpRow, RowOf, SshKeyRow, VmRow};
-use crate::api::wire::{Context, Notes, Page, Shape, SiteRow, page};
-use crate::api::{FIELDS, Problem};
+use crate::api::wire::{Context, Next, Notes, Page, Shape, SiteRow, page};
+use crate::api::{ErrorKind, FIELDS, Problem};
 use crate::model::{ContainerId, ContainerState, IpId, SiteState, Vm, VmId, VmIp, VmState};
 
 use super::server::{Reply, Server};
@@ -128,6 +128,105 @@ fn only_a_record_without_id_or_state_is_left_out() {
         rows::<DatabaseRow>(r#"7, {"id": 1, "name": "a", "charset": "b"}, []"#, Shape::Hosting, ());
     assert_eq!((page.rows.len(), page.rejected), (1, 2));
     assert_eq!(notes.problems[0], problem("$.entities[0]", "no object, so the record is left out"));
+}
+
+#[test]
+fn a_state_of_128_letters_is_one_and_a_longer_one_is_none() {
+    for (length, kept) in [(1, 1), (128, 1), (129, 0)] {
+        let state = "x".repeat(length);
+        let (page, _) = rows::<VmRow>(&format!(r#"{{"id": 1, "state": "{state}"}}"#), Shape::Vm, ());
+        assert_eq!(page.rows.len(), kept, "{length}");
+    }
+}
+
+#[test]
+fn eight_problems_are_kept_and_those_that_cost_a_record_come_first() {
+    let odd = |id: usize| format!(r#"{{"id": {id}, "name": "a", "charset": 7}}"#);
+    let bad = r#"{"name": "a", "charset": "b"}"#.to_owned();
+    let path = |index: usize, field: &str| format!("$.entities[{index}].{field}");
+    let paths = |notes: &Notes| notes.problems.iter().map(|one| one.path.clone()).collect::<Vec<_>>();
+    // Six odd ones, then three that are left out.
+    let json: Vec<String> = (1..=6).map(odd).chain(vec![bad.clone(); 3]).collect();
+    let (page, mut notes) = rows::<DatabaseRow>(&json.join(","), Shape::Hosting, ());
+    assert_eq!((page.rows.len(), page.rejected), (6, 3));
+    let refused = [6, 7, 8].map(|index| path(index, "id"));
+    let odds = [0, 1, 2, 3, 4].map(|index| path(index, "charset"));
+    assert_eq!(paths(&notes), [refused.as_slice(), &odds].concat());
+    assert_eq!(notes.fields, [("database.charset", 6)].into(), "the counts go on");
+
+    // A later page: its refusals come after those of the first, before what is only odd.
+    let (_, later) = rows::<DatabaseRow>(&[odd(7), bad.clone()].join(","), Shape::Hosting, ());
+    notes.add(later);
+    let want = [refused.as_slice(), &[path(1, "id")], &odds[..4]].concat();
+    assert_eq!(paths(&notes), want);
+    assert_eq!(notes.fields, [("database.charset", 7)].into());
+    let (_, many) = rows::<DatabaseRow>(&vec![bad; 12].join(","), Shape::Hosting, ());
+    assert_eq!(paths(&many), (0..8).map(|index| path(index, "id")).collect::<Vec<_>>());
+    notes.add(many);
+    let want: Vec<String> =
+        refused.into_iter().chain([1, 0, 1, 2, 3].map(|index| path(index, "id"))).collect();
+    assert_eq!(paths(&notes), want);
+}
+
+#[test]
+fn a_page_says_how_many_there_are_and_where_the_next_is() {
+    let next = |json: &str| {
+        let body = format!(r#"{{"count": 7, "results": [] {json}}}"#);
+        let page = page::<VmRow>(body.as_bytes(), Shape::Vm, (), &context(), &mut Notes::default()).unwrap();
+        assert_eq!(page.count, Some(7));
+        page.next
+    };
+    let table = [
+        (r#", "next": null"#, Next::End),
+        (r#", "next": " ""#, Next::End),
+        (r#", "next": "?page=2""#, Next::At("?page=2".into())),
+        (r#", "next": 2"#, Next::Unsaid),
+        ("", Next::Unsaid),
+    ];
+    for (json, want) in table {
+        assert_eq!(next(json), want, "{json}");
+    }
+    let charges = |body: &str| {
+        let read = page::<ChargeRow>(body.as_bytes(), Shape::Charges, (), &context(), &mut Notes::default());
+        read.map(|page| (page.count, page.next, page.rows.len()))
+    };
+    let whole = r#"{"meta": {"total_count": 5, "next": "?offset=2"}, "objects": []}"#;
+    assert_eq!(charges(whole).unwrap(), (Some(5), Next::At("?offset=2".into()), 0));
+    for (body, what) in [
+        (r#"{"objects": []}"#, "$.meta is no object"),
+        (r#"{"meta": {}}"#, "$.objects is no list"),
+        ("[]", "it is no object"),
+    ] {
+        assert_eq!(charges(body).unwrap_err(), ErrorKind::WrongShape(what.into()), "{body}");
+    }
+    assert!(matches!(charges("{").unwrap_err(), ErrorKind::NotJson(_)));
+}
+
+#[test]
+fn a_charge_has_a_date_and_a_total_or_what_it_comes_to() {
+    let charge = |json: &str| rows::<ChargeRow>(json, Shape::Charges, ()).0.rows.pop();
+    let dated = |date: &str| charge(&format!(r#"{{"event_date": "{date}", "total": "1.50"}}"#));
+    for (date, read) in [
+        ("2026-03-01", true),
+        (" 2026-03-01 ", true),
+        ("2026-03-01T10:00:00", true),
+        ("2026-03-01 10:00", true),
+        ("2026-03-01Z", false),
+        ("2026-03-011", false),
+        ("2026-03-0", false),
+        ("2026-02-30", false),
+        ("soon", false),
+    ] {
+        assert_eq!(
+            dated(date).map(|charge| charge.event_date.to_string()),
+            read.then(|| "2026-03-01".into())
+        );
+    }
+    let exact = charge(r#"{"event_date": "2026-03-01", "price": "0.10", "quantity": 3}"#).unwrap();
+    assert_eq!(exact.total.to_string(), "0.3");
+    let given = charge(r#"{"event_date": "2026-03-01", "price": 2, "quantity": 3, "total": 5}"#).unwrap();
+    assert_eq!((given.total.to_string(), given.quantity), ("5".into(), Some(3.into())));
+    assert!(charge(r#"{"event_date": "2026-03-01", "price": 2}"#).is_none());
 }
 
 #[test]

@@ -299,7 +299,22 @@ mod tests {
         ] {
             assert_eq!(field::<u64>(json), want, "{json}");
         }
-        assert_eq!(field::<i64>("-7"), Field::Value(-7));
+        for (json, want) in [
+            ("7", Field::Value(7)),
+            ("-7", Field::Value(-7)),
+            ("\" -7 \"", Field::Value(-7)),
+            ("-7.0", Field::Value(-7)),
+            ("-7.5", Field::Mistyped("a number")),
+            ("null", Field::Null),
+        ] {
+            assert_eq!(field::<i64>(json), want, "{json}");
+        }
+        // From here on a float may stand for its neighbours.
+        assert_eq!(field::<i64>("9007199254740992.0"), Field::Value(9_007_199_254_740_992));
+        assert_eq!(field::<i64>("-9007199254740994.0"), Field::Mistyped("a number"));
+        assert_eq!(field::<u64>("9007199254740992.0"), Field::Value(9_007_199_254_740_992));
+        assert_eq!(field::<u64>("9007199254740994.0"), Field::Mistyped("a number"));
+        assert_eq!(field::<u64>("-1.0"), Field::Mistyped("a number"));
         assert_eq!(field::<i64>("18446744073709551615"), Field::Mistyped("a number"));
     }
 
@@ -314,6 +329,16 @@ mod tests {
         );
         assert!(matches!(field::<Vec<Field<u64>>>(&list(MOST_ELEMENTS)), Field::Value(_)));
         assert_eq!(field::<Vec<Field<u64>>>(&list(MOST_ELEMENTS + 1)), Field::Mistyped("a list"));
+    }
+
+    #[test]
+    fn lists_are_counted_or_tolerated_one_by_one() {
+        assert_eq!(field::<Count>(r#"[1, {"a": []}, null]"#), Field::Value(Count(3)));
+        assert_eq!(field::<Count>("[]"), Field::Value(Count(0)));
+        assert_eq!(field::<Count>("3"), Field::Mistyped("a number"));
+        let each = vec![Field::Value(1), Field::Mistyped("a string"), Field::Null, Field::Value(2)];
+        assert_eq!(field::<Vec<Field<u64>>>(r#"[1, "x", null, 2]"#), Field::Value(each));
+        assert_eq!(field::<Box<str>>("7"), Field::Mistyped("a number"));
     }
 
     #[test]

@@ -1,0 +1,176 @@
+//! The billing arithmetic of the contract, and reports that other tests borrow.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::model::{ChargeMoment, Order, OrderState};
+
+pub(crate) fn t(text: &str) -> DateTime<Utc> {
+    crate::model::time::parse_moment(text, Some(chrono_tz::UTC)).unwrap()
+}
+
+pub(crate) fn money(text: &str) -> Money {
+    text.parse().unwrap()
+}
+
+/// One charge a day at 11:00, from 2 March 2026 on, of two orders in turn.
+pub(crate) fn report(balance: &str, per_day: &str, days: i64, edd: Edd) -> Report {
+    let orders = (1..=2).map(|id| {
+        Arc::new(Order {
+            id: OrderId::new(id),
+            state: OrderState::Ordered,
+            comment: None,
+            last_charge_date: None,
+            paid_till: None,
+            start_date: None,
+            tariff: None,
+        })
+    });
+    let mut left = money(balance);
+    let moments = (0..days).map(|day| {
+        left -= money(per_day);
+        ChargeMoment {
+            at: t("2026-03-02T11:00:00") + Duration::days(day),
+            amount: money(per_day),
+            balance: left,
+            positive: Some(left.is_positive()),
+            order: Some((day % 2) as u32),
+        }
+    });
+    let moments: Vec<_> = moments.collect();
+    Report {
+        date: Some(t("2026-03-01T12:00:00") + Duration::days(days)),
+        edd,
+        error: None,
+        expected_balance: Some(left),
+        moments: moments.into(),
+        orders: orders.collect(),
+        moments_rejected: 0,
+    }
+}
+
+#[test]
+fn the_arithmetic_of_the_contract() {
+    let now = t("2026-03-01T12:00:00");
+    let report = report("25.50", "10.00", 90, Edd::Null);
+    assert_eq!(balance_now(&report), Some(money("25.5")));
+    assert_eq!(balance_in(&report, now, 7), Some(money("-44.5")));
+    assert_eq!(top_up_required(&report, now, 7), Some(money("44.51")));
+    assert_eq!(balance_in(&report, now, 91), None, "past the report's end nothing is known");
+    assert_eq!(top_up_required(&report, now, 91), None);
+    let next = next_charge(&report, now).unwrap();
+    assert_eq!((next.at, next.amount), (t("2026-03-02T11:00:00"), money("10")));
+    assert_eq!(cost_per_day(&report, now), Some(money("10")));
+    assert_eq!(does_not_add_up(&report), None);
+}
+
+#[test]
+fn without_charges_the_expected_balance_is_the_balance() {
+    let mut report = report("25.50", "10.00", 0, Edd::Null);
+    report.expected_balance = Some(money("-3"));
+    report.date = Some(t("2026-06-01"));
+    let now = t("2026-03-01T12:00:00");
+    assert_eq!(balance_now(&report), Some(money("-3")));
+    assert_eq!(balance_in(&report, now, 7), Some(money("-3")));
+    assert_eq!(top_up_required(&report, now, 7), Some(money("3.01")));
+    assert_eq!(disconnect(&report), Disconnect::Now);
+}
+
+#[test]
+fn a_null_date_is_no_good_news_by_itself() {
+    let healthy = report("5000", "10", 90, Edd::Null);
+    assert_eq!(disconnect(&healthy), Disconnect::NotExpected);
+    assert_eq!(all_clear(&healthy, None), Ok(()));
+
+    let negative = report("25.50", "10.00", 90, Edd::Null);
+    let at = t("2026-03-04T11:00:00");
+    assert_eq!(disconnect(&negative), Disconnect::At { at, computed: true });
+    assert_eq!(all_clear(&negative, None), Err(Doubt::ExpectedBalance));
+
+    let mut flagged = healthy.clone();
+    flagged.moments.edit(|moments| moments[3].positive = Some(false));
+    let at = flagged.moments.get(3).unwrap().at;
+    assert_eq!(all_clear(&flagged, None), Err(Doubt::Moment(at)));
+
+    let mut broken = healthy.clone();
+    broken.error = Some("no data".into());
+    assert_eq!(all_clear(&broken, None), Err(Doubt::Error));
+
+    let mut unknown = healthy.clone();
+    unknown.edd = Edd::Unknown;
+    assert_eq!(disconnect(&unknown), Disconnect::Unknown);
+
+    let mut silent = healthy.clone();
+    silent.expected_balance = None;
+    assert_eq!(disconnect(&silent), Disconnect::Unknown);
+
+    let mut gaps = healthy.clone();
+    gaps.moments_rejected = 1;
+    assert_eq!(all_clear(&gaps, None), Err(Doubt::MomentsRejected));
+
+    assert_eq!(all_clear(&healthy, Some(t("2026-07-01"))), Err(Doubt::TooShort));
+}
+
+#[test]
+fn dear_orders_come_first_and_say_what_they_buy() {
+    let mut report = report("25.50", "10.00", 90, Edd::Null);
+    report.moments.edit(|moments| {
+        for moment in moments.iter_mut().filter(|moment| moment.order == Some(1)) {
+            moment.amount = money("12.00");
+        }
+    });
+    let costs = order_costs(&report, t("2026-03-01T12:00:00"));
+    assert_eq!(costs[0].order, OrderId::new(2));
+    assert_eq!(costs[0].charges, money("540"));
+    assert_eq!(costs[0].per_day, money("6"));
+    assert_eq!(costs[1].charges, money("450"));
+    assert!(costs[0].buys_days.is_some_and(|days| days >= 1));
+    assert_eq!(costs[0].share.round_dp(4), "0.5455".parse().unwrap());
+}
+
+#[test]
+fn reports_that_do_not_add_up_are_noticed() {
+    let mut report = report("100", "10", 5, Edd::Null);
+    report.moments.edit(|moments| moments[2].balance = money("1"));
+    assert_eq!(does_not_add_up(&report), report.moments.get(2).map(|moment| moment.at));
+    report.edd = Edd::At(t("2026-03-09T11:00:00"));
+    report.moments.edit(|moments| moments[4].balance = money("-1"));
+    assert_eq!(edd_disagreement(&report), Some(Duration::days(3)));
+}
+
+#[test]
+fn a_report_proves_as_much_as_it_reaches() {
+    let healthy = report("5000", "10", 90, Edd::Null);
+    assert_eq!(all_clear(&healthy, healthy.date), Ok(()), "up to the known date is far enough");
+    let endless = Report { date: None, ..healthy.clone() };
+    assert_eq!(all_clear(&endless, healthy.date), Err(Doubt::TooShort));
+    // Money that is foreseen to come back does not pay what is owed now.
+    let mut owing = healthy.clone();
+    owing.moments.edit(|moments| moments[0].amount = money("-6000"));
+    assert_eq!(all_clear(&owing, None), Err(Doubt::BalanceNow));
+    assert_eq!(disconnect(&owing), Disconnect::Now);
+    let dated = report("5000", "10", 90, Edd::At(t("2026-09-01")));
+    assert_eq!(all_clear(&dated, None), Err(Doubt::DateGiven));
+    assert_eq!(all_clear(&Report { edd: Edd::Unknown, ..healthy.clone() }, None), Err(Doubt::DateUnknown));
+
+    let end = healthy.date.unwrap();
+    assert_eq!(foreseen_balance(&healthy, end), healthy.expected_balance);
+    assert_eq!(foreseen_balance(&healthy, end + Duration::seconds(1)), None);
+    assert_eq!(foreseen_balance(&healthy, t("2026-03-02T11:00:00")), Some(money("4990")));
+    assert_eq!(foreseen_balance(&healthy, t("2026-03-02T10:59:59")), Some(money("5000")));
+}
+
+#[test]
+fn days_that_an_order_buys() {
+    // 25 charges of 10, of two orders in turn: without either, twice as long.
+    let dry = report("250", "10", 90, Edd::Null);
+    let at = first_unpaid(&dry).unwrap();
+    assert_eq!(at, t("2026-03-26T11:00:00"));
+    assert_eq!(days_bought(&dry, 0, at), Some(25));
+    assert_eq!(days_bought(&dry, 1, at), Some(24), "it saves nothing on the first day");
+    let costs = order_costs(&dry, t("2026-03-01T12:00:00"));
+    assert_eq!(costs.iter().map(|cost| cost.buys_days).collect::<Vec<_>>(), [Some(25), Some(24)]);
+    assert_eq!(costs[0].per_month, money("150"));
+    let lasting = report("460", "10", 90, Edd::Null);
+    assert_eq!(days_bought(&lasting, 0, first_unpaid(&lasting).unwrap()), None, "past the report's end");
+}
