@@ -71,10 +71,12 @@ pub struct OrderCost {
     pub buys_days: Option<i64>,
 }
 
-/// The balance before the first charge to come; without one, the expected balance.
+/// The balance before the first charge to come; without one, the expected balance. `None` where there are charges
+/// and none could be read.
 pub fn balance_now(report: &Report) -> Option<Money> {
     match report.moments.first() {
         Some(first) => Some(first.balance + first.amount),
+        None if report.moments_rejected > 0 => None,
         None => report.expected_balance,
     }
 }
@@ -340,6 +342,12 @@ pub(crate) mod tests {
         assert_eq!(balance_in(&report, now, 7), Some(money("-3")));
         assert_eq!(top_up_required(&report, now, 7), Some(money("3.01")));
         assert_eq!(disconnect(&report), Disconnect::Now);
+        // Charges that could not be read are charges all the same.
+        report.moments_rejected = 1;
+        assert_eq!(balance_now(&report), None);
+        assert_eq!(balance_in(&report, now, 7), None);
+        assert_eq!(top_up_required(&report, now, 7), None);
+        assert_eq!(disconnect(&report), Disconnect::Unknown);
     }
 
     #[test]
