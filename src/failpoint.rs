@@ -2,7 +2,7 @@
 //! feature `failpoints`, which only tests switch on, nothing of this is in the binary.
 
 #[cfg(feature = "failpoints")]
-pub use armed::{haste, reach};
+pub use armed::{haste, reach, time_out_haste};
 
 /// Marks a step. While the file that `HOSTWATCH_FAILPOINT_FILE` names holds this point's name, the thread that
 /// comes here writes `reached NAME` into it and stops for ever.
@@ -10,10 +10,18 @@ pub use armed::{haste, reach};
 #[inline(always)]
 pub fn reach(_point: &str) {}
 
-/// What the outbox's delays are divided by.
+/// What pauses are divided by: the outbox's, those between tries of a request, and how long refused credentials are
+/// left alone.
 #[cfg(not(feature = "failpoints"))]
 #[inline(always)]
 pub fn haste() -> u32 {
+    1
+}
+
+/// What the time-out of a request to the provider is divided by.
+#[cfg(not(feature = "failpoints"))]
+#[inline(always)]
+pub fn time_out_haste() -> u32 {
     1
 }
 
@@ -41,9 +49,17 @@ mod armed {
     /// As without the feature, and `HOSTWATCH_HASTE` says by how much.
     pub fn haste() -> u32 {
         static HASTE: OnceLock<u32> = OnceLock::new();
-        *HASTE.get_or_init(|| {
-            let told = std::env::var("HOSTWATCH_HASTE").ok().and_then(|text| text.parse().ok());
-            told.unwrap_or(1).max(1)
-        })
+        *HASTE.get_or_init(|| told("HOSTWATCH_HASTE"))
+    }
+
+    /// As without the feature, and `HOSTWATCH_TIME_OUT_HASTE` says by how much.
+    pub fn time_out_haste() -> u32 {
+        static HASTE: OnceLock<u32> = OnceLock::new();
+        *HASTE.get_or_init(|| told("HOSTWATCH_TIME_OUT_HASTE"))
+    }
+
+    fn told(name: &str) -> u32 {
+        let told = std::env::var(name).ok().and_then(|text| text.parse().ok());
+        told.unwrap_or(1).max(1)
     }
 }

@@ -180,7 +180,7 @@ async fn vm_payloads_are_read() {
 #[tokio::test]
 async fn billing_payloads_are_read() {
     let (client, oddities) = client().await;
-    let report = client.expected_balance("2026-06-08".parse().unwrap()).await.unwrap();
+    let report = client.expected_balance("2026-06-08".parse().unwrap()).await.unwrap().report;
     let Edd::At(edd) = report.edd else { panic!("{:?}", report.edd) };
     assert_eq!(edd.to_rfc3339(), "2026-03-11T07:15:00+00:00");
     assert_eq!((report.expected_balance, report.error.as_deref()), (Some(money("-4.52")), None));
@@ -189,7 +189,7 @@ async fn billing_payloads_are_read() {
     assert_eq!((report.orders.len(), &report.orders[0].state), (1, &OrderState::Ordered));
     assert!(report.moments.iter().all(|moment| moment.order == Some(0)));
 
-    let report = client.expected_balance("2026-06-09".parse().unwrap()).await.unwrap();
+    let report = client.expected_balance("2026-06-09".parse().unwrap()).await.unwrap().report;
     assert_eq!((report.error.as_deref(), report.edd), (Some("not available"), Edd::Null));
 
     let read = client.charges(None, "2026-03-01".parse().unwrap()).await.unwrap();

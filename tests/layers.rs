@@ -20,7 +20,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("ask", &[]),
     // A misnamed field shared with the client would pass both ends.
     ("sim", &[]),
-    ("api", &["model", "clock"]),
+    ("api", &["model", "clock", "failpoint"]),
     ("metrics", &["model"]),
     ("alert", &["model"]),
     ("state", &["model"]),

@@ -12,10 +12,14 @@ use std::time::Duration;
 use certificates::Authority;
 use daemon_support::ledger::Ledger;
 use daemon_support::smtp::{Act, Protection, Setup, SmtpServer, Stage};
+use daemon_support::vitals::{Vitals, assert_stops};
 use daemon_support::*;
 
 const STARTED: &str = "main/started/account started";
 const OPS: &str = "ops@example.com";
+const STAGES: [Stage; 7] =
+    [Stage::Greeting, Stage::Ehlo, Stage::Auth, Stage::Mail, Stage::Rcpt, Stage::Data, Stage::Dot];
+const CODES: [&str; 3] = ["421", "451", "550"];
 
 /// The mail of a VM in error.
 fn opened(vm: u64) -> String {
@@ -82,10 +86,9 @@ fn fate(stage: Stage, code: &str) -> Fate {
 
 #[test]
 fn refusals_at_every_stage() {
-    use Stage::{Auth, Data, Dot, Ehlo, Greeting, Mail, Rcpt};
     let mut cases = Vec::new();
-    for stage in [Greeting, Ehlo, Auth, Mail, Rcpt, Data, Dot] {
-        for code in ["421", "451", "550"] {
+    for stage in STAGES {
+        for code in CODES {
             cases.push((stage, code));
         }
     }
@@ -115,7 +118,7 @@ fn refused(stage: Stage, code: &str) {
     // What is held for five minutes ends by a reload, as the contract says; the rest by its own time.
     let haste = if fate == Fate::Held { 1 } else { 300 };
     let provider = Provider::start(SCENARIO);
-    let (smtp, daemon) = if stage == Stage::Auth {
+    let (smtp, mut daemon) = if stage == Stage::Auth {
         let (smtp, daemon) = guarded(&provider, haste);
         let daemon = first_mail(daemon, &smtp);
         (smtp, daemon)
@@ -124,6 +127,7 @@ fn refused(stage: Stage, code: &str) {
         let daemon = healthy(&provider, &smtp, haste, "");
         (smtp, daemon)
     };
+    let base = Vitals::at_rest(&daemon);
     let before = smtp.seen().connections;
     let said = format!("{code} 4.0.0 scripted refusal");
     smtp.on(stage, Act::reply(&said));
@@ -190,27 +194,48 @@ fn refused(stage: Stage, code: &str) {
     }
     let secret = |line: &String| line.contains("hunter2-secret");
     assert!(!daemon.log.lines().iter().any(secret) && !list.contains("hunter2-secret"));
+    leaves_nothing(&mut daemon, &smtp, &base);
+}
+
+/// No connection to the mail server, no descriptor, nothing that a stop has to wait for.
+fn leaves_nothing(daemon: &mut Daemon, smtp: &SmtpServer, base: &Vitals) {
+    until("nothing is left of the fault", || {
+        let now = Vitals::of(daemon);
+        !now.connections.contains(&smtp.address.port()) && now.descriptors <= base.descriptors
+    });
+    assert_stops(daemon);
+}
+
+/// What becomes of a mail whose conversation broke off.
+fn fate_of_broken(stage: Stage) -> Fate {
+    if matches!(stage, Stage::Greeting | Stage::Ehlo) { Fate::Waits } else { Fate::Again }
 }
 
 /// A conversation that breaks, at every stage, before and after the final dot.
 #[test]
 fn breaks_at_every_stage() {
-    use Stage::{Data, Dot, Ehlo, Greeting, Mail, Rcpt};
-    let drop_at = |stage| (stage, Act::Drop);
-    let mut cases: Vec<(Stage, Act)> = [Greeting, Ehlo, Mail, Rcpt, Data, Dot].map(drop_at).to_vec();
-    cases.extend([(Dot, Act::DropEarly), (Dot, Act::AcceptAndDrop)]);
-    // No reply at all: the limits are half a minute, and a minute for the mail itself.
-    cases.extend([Greeting, Mail, Dot].map(|stage| (stage, Act::Stall)));
+    let mut cases = breaks();
     // The slowest first.
     cases.reverse();
     let name = |(stage, act): &(Stage, Act)| format!("{act:?} at {stage:?}");
     each(&cases, name, |(stage, act)| broken(*stage, act));
 }
 
+fn breaks() -> Vec<(Stage, Act)> {
+    use Stage::{Data, Dot, Ehlo, Greeting, Mail, Rcpt};
+    let drop_at = |stage| (stage, Act::Drop);
+    let mut cases: Vec<(Stage, Act)> = [Greeting, Ehlo, Mail, Rcpt, Data, Dot].map(drop_at).to_vec();
+    cases.extend([(Dot, Act::DropEarly), (Dot, Act::AcceptAndDrop)]);
+    // No reply at all: the limits are half a minute, and a minute for the mail itself.
+    cases.extend([Greeting, Mail, Dot].map(|stage| (stage, Act::Stall)));
+    cases
+}
+
 fn broken(stage: Stage, act: &Act) {
     let provider = Provider::start(SCENARIO);
     let smtp = SmtpServer::plain();
-    let daemon = healthy(&provider, &smtp, 300, "");
+    let mut daemon = healthy(&provider, &smtp, 300, "");
+    let base = Vitals::at_rest(&daemon);
     smtp.once(stage, act.clone());
     provider.set_vm(10001, "error");
     if matches!(act, Act::Stall) {
@@ -224,12 +249,70 @@ fn broken(stage: Stage, act: &Act) {
     let lost = usize::from(matches!(act, Act::AcceptAndDrop));
     assert_eq!(has(&smtp, OPS, &[STARTED, &first]), lost, "copies");
     assert_eq!((counted(&daemon, "retry"), counted(&daemon, "sent"), counted(&daemon, "dead")), (1, 2, 0));
-    let waits = matches!(stage, Stage::Greeting | Stage::Ehlo);
+    let waits = fate_of_broken(stage) == Fate::Waits;
     let words = if waits { "the mail server cannot be used" } else { "mail will be tried again" };
     assert_eq!(daemon.log.count(words), 1, "{:#?}", daemon.log.lines());
     if stage == Stage::Dot && !matches!(act, Act::DropEarly) {
         assert_eq!(daemon.log.count("it may have been accepted"), 1, "{:#?}", daemon.log.lines());
     }
+    leaves_nothing(&mut daemon, &smtp, &base);
+}
+
+/// The fault at the moment of a stop: nothing waits for the server, and the mail comes from the next start.
+#[test]
+fn a_stop_in_the_midst_of_a_mail_loses_nothing() {
+    let stages = [Stage::Greeting, Stage::Mail, Stage::Dot];
+    each(
+        &stages,
+        |stage| format!("{stage:?}"),
+        |&stage| {
+            let provider = Provider::start(SCENARIO);
+            let smtp = SmtpServer::plain();
+            let mut daemon = healthy(&provider, &smtp, 300, "");
+            let before = smtp.seen().connections;
+            smtp.on(stage, Act::Stall);
+            provider.set_vm(10001, "error");
+            until("the conversation begins", || smtp.seen().connections > before);
+            assert_stops(&mut daemon);
+            smtp.forget_rules();
+            daemon.run();
+            wait_for(&smtp, &opened(10001));
+            daemon.has_sent(2);
+            assert_eq!(has(&smtp, OPS, &[STARTED, &opened(10001)]), 0);
+        },
+    );
+}
+
+/// The table of docs/reliability-faults.md: made of what the tests above hold each case to.
+#[test]
+fn the_page_shows_what_becomes_of_a_mail() {
+    let word = |fate: Fate| match fate {
+        Fate::Waits => "waits",
+        Fate::Held => "held",
+        Fate::Again => "again",
+        Fate::Dead => "given up",
+    };
+    let mut text = String::from("| the server |");
+    for stage in STAGES {
+        text.push_str(&format!(" {} |", format!("{stage:?}").to_uppercase()));
+    }
+    text.push_str(&format!("\n|---|{}\n", "---|".repeat(STAGES.len())));
+    for code in CODES {
+        text.push_str(&format!("| answers {code} |"));
+        STAGES.iter().for_each(|&stage| text.push_str(&format!(" {} |", word(fate(stage, code)))));
+        text.push('\n');
+    }
+    for (says, act) in [("closes without a word", Act::Drop), ("says nothing more", Act::Stall)] {
+        text.push_str(&format!("| {says} |"));
+        for stage in STAGES {
+            let tried = breaks().iter().any(|(at, how)| *at == stage && how == &act);
+            let fate = if tried { word(fate_of_broken(stage)) } else { "" };
+            text.push_str(&format!(" {fate} |"));
+        }
+        text.push('\n');
+    }
+    let command = "cargo test --test smtp_faults the_page";
+    sections::hold("docs/reliability-faults.md", "smtp", &text, command);
 }
 
 #[test]

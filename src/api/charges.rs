@@ -13,7 +13,7 @@ use crate::model::Charge;
 use super::client::Client;
 use super::endpoint::Endpoint;
 use super::error::ApiError;
-use super::listing::{Pages, Tally};
+use super::listing::{Pages, Tally, doubt};
 use super::wire::{ChargeRow, Problem, Shape};
 
 /// The charges of an account, as far back as was asked for.
@@ -23,6 +23,8 @@ pub struct ChargesRead {
     pub rows: Vec<Charge>,
     /// Every charge since `keep_from` is among them.
     pub complete: bool,
+    /// This reading was complete or an earlier one was: what is missing is news.
+    pub seen_whole: bool,
     /// Rows that could not be decoded, in this reading.
     pub rejected: u64,
     pub problems: Vec<Problem>,
@@ -43,13 +45,41 @@ pub(super) async fn read(
         return Ok(read);
     }
     let (first, steady) = read_all(client, endpoint, keep_from).await?;
-    if steady {
-        return Ok(first);
+    let mut read = if steady {
+        first
+    } else {
+        // Rows shifted between the pages: once more, and if that fails the first must do.
+        match read_all(client, endpoint, keep_from).await {
+            Ok((mut second, steady)) => {
+                if !steady {
+                    second.add(&first, keep_from);
+                }
+                second
+            }
+            Err(_) => first,
+        }
+    };
+    read.seen_whole = read.complete;
+    if let Some(known) = known.filter(|_| !read.complete) {
+        read.add(known, keep_from);
+        read.seen_whole = known.seen_whole;
     }
-    // Rows shifted between the pages: once more, and if that fails the first must do.
-    match read_all(client, endpoint, keep_from).await {
-        Ok((second, _)) => Ok(second),
-        Err(_) => Ok(first),
+    Ok(read)
+}
+
+impl ChargesRead {
+    /// Takes in what only another reading saw: charges do not go away.
+    fn add(&mut self, other: &Self, keep_from: NaiveDate) {
+        let (mut had, mut seen) = (Seen::default(), Seen::default());
+        for charge in &self.rows {
+            had.add(charge);
+        }
+        for charge in other.rows.iter().filter(|charge| charge.event_date >= keep_from) {
+            if seen.add(charge) > had.count(charge) {
+                self.rows.push(charge.clone());
+            }
+        }
+        newest_first(&mut self.rows);
     }
 }
 
@@ -82,6 +112,10 @@ async fn read_all(
     read.total = total(pages.count);
     read.complete = steady && read.rejected == 0 && (read.total.is_some() || pages.ended);
     read.problems = pages.notes.problems;
+    if !steady {
+        let rejected = read.rejected;
+        read.problems.insert(0, doubt(shown, rejected, duplicates, pages.count));
+    }
     newest_first(&mut read.rows);
     Ok((read, steady))
 }
@@ -123,7 +157,7 @@ async fn read_news(
         if found == grown || (found > grown && found == before) {
             read.rows.retain(|charge| charge.event_date >= keep_from);
             newest_first(&mut read.rows);
-            read.complete = true;
+            (read.complete, read.seen_whole) = (true, true);
             read.total = total(pages.count);
             read.problems = pages.notes.problems;
             return Ok(Some(read));

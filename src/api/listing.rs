@@ -138,14 +138,8 @@ impl<T: Resource + Send + 'static> Reading<T> {
         };
         let complete = proven && self.is_steady() && self.rejected == 0;
         if !(proven && self.is_steady()) {
-            let what = format!(
-                "{} rows, {} of them undecodable, and {} came twice; {}",
-                self.shown(),
-                self.rejected,
-                self.duplicates,
-                self.count.described()
-            );
-            self.notes.problems.insert(0, Problem { path: "$".into(), what });
+            let doubt = doubt(self.shown(), self.rejected, self.duplicates, self.count);
+            self.notes.problems.insert(0, doubt);
         }
         let Notes { problems, .. } = self.notes;
         Listed { rows: self.rows, complete, rejected: self.rejected, problems }
@@ -196,6 +190,13 @@ impl Tally {
             Self::Changed => "the count changed between the pages".into(),
         }
     }
+}
+
+/// What speaks against a listing's being whole.
+pub(super) fn doubt(shown: u64, rejected: u64, duplicates: u64, count: Tally) -> Problem {
+    let count = count.described();
+    let what = format!("{shown} rows, {rejected} of them undecodable, and {duplicates} came twice; {count}");
+    Problem { path: "$".into(), what }
 }
 
 /// Walks the pages of a listing.

@@ -33,6 +33,7 @@ pub use error::{ApiError, ErrorKind};
 pub use listing::Listed;
 pub use observe::{Code, Observer};
 pub use probe::{Host, probe};
+pub use report::ReportRead;
 pub use settings::{BillingCredentials, HostingCredentials, Limits, Settings};
 pub use throttle::Hosts;
 pub use wire::{FIELDS, Problem};

@@ -6,8 +6,8 @@
 use chrono::NaiveDate;
 
 use crate::model::{
-    Charge, Container, ContainerId, CronJob, CronJobId, Database, Ip, IpId, Report, Resource, Site, SiteId,
-    SshKey, SshKeyId, Vm, VmId,
+    Charge, Container, ContainerId, CronJob, CronJobId, Database, Ip, IpId, Resource, Site, SiteId, SshKey,
+    SshKeyId, Vm, VmId,
 };
 
 use super::charges::{self, ChargesRead};
@@ -15,7 +15,7 @@ use super::client::Client;
 use super::endpoint::{Endpoint, Operation};
 use super::error::ApiError;
 use super::listing::{self, Listed};
-use super::report;
+use super::report::{self, ReportRead};
 use super::wire::{
     self, ChargeRow, ContainerRow, CronJobRow, DatabaseRow, IpRow, Notes, RowOf, Shape, SiteRow, SshKeyRow,
     Versions, VmRow,
@@ -103,7 +103,7 @@ impl Client {
     /// The balance expected at a date of the account's zone, at most two years off, and every charge
     /// until then (4.8). A report that carries an `error` is read, and its `error` is set.
     /// [`ApiError::is_not_found`]: no such data. [`ApiError::wants_less`]: ask for a nearer date.
-    pub async fn expected_balance(&self, date: NaiveDate) -> Result<Report, ApiError> {
+    pub async fn expected_balance(&self, date: NaiveDate) -> Result<ReportRead, ApiError> {
         let endpoint = self.endpoint(Operation::ExpectedBalance, &date.format("%Y-%m-%d").to_string())?;
         report::read(self, &endpoint).await
     }

@@ -18,8 +18,8 @@ use super::client::Client;
 use super::endpoint::Endpoint;
 use super::error::{ApiError, ErrorKind};
 use super::wire::{
-    Context, Field, MomentRow, Notes, OrderRow, Reader, Record, Stamp, decimal, edd, error_text, mended,
-    tolerant,
+    Context, Field, MomentRow, Notes, OrderRow, Problem, Reader, Record, Stamp, decimal, edd, error_text,
+    mended, tolerant,
 };
 
 /// Pieces of the body that may wait to be decoded.
@@ -40,8 +40,16 @@ impl Most {
     pub const ANY: Self = Self { moments: u64::MAX, order_bytes: u64::MAX };
 }
 
+/// A report as it was read.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ReportRead {
+    pub report: Report,
+    /// The first few oddities.
+    pub problems: Vec<Problem>,
+}
+
 /// Reads one report.
-pub(super) async fn read(client: &Client, endpoint: &Endpoint) -> Result<Report, ApiError> {
+pub(super) async fn read(client: &Client, endpoint: &Endpoint) -> Result<ReportRead, ApiError> {
     let timing = client.timing();
     let mut body = client.open(endpoint, endpoint.url.clone(), timing.report_bytes).await?;
     let (sender, receiver) = mpsc::channel(WAITING);
@@ -76,7 +84,10 @@ pub(super) async fn read(client: &Client, endpoint: &Endpoint) -> Result<Report,
     let report = report.map(|report| Report { error: report.error.map(|text| client.hide(text)), ..report });
     match broken {
         Some(kind) => Err(endpoint.error(kind)),
-        None => report.map_err(|kind| endpoint.error(kind)),
+        None => match report {
+            Ok(report) => Ok(ReportRead { report, problems: notes.problems }),
+            Err(kind) => Err(endpoint.error(kind)),
+        },
     }
 }
 

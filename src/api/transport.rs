@@ -9,6 +9,7 @@ use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderValue, LOCATION, RETRY_AFTER}
 use reqwest::{Client, Response, Url, redirect};
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::failpoint;
 use crate::model::Group;
 
 use super::endpoint::shown;
@@ -38,8 +39,8 @@ impl Default for Timing {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(5),
-            whole: Duration::from_secs(30),
-            backoff: retry::BACKOFF,
+            whole: Duration::from_secs(30) / failpoint::time_out_haste(),
+            backoff: retry::BACKOFF.map(|pause| pause / failpoint::haste()),
             page_bytes: 32 << 20,
             report_bytes: 1 << 30,
             report_moments: 2_000_000,

@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout};
 
 use super::runner::{Account, Part};
 use super::{report, sweep};
-use crate::api::{ApiError, ChargesRead, Client, Listed};
+use crate::api::{ApiError, ChargesRead, Client, Listed, Problem, ReportRead};
 use crate::model::resources::Resource;
 use crate::model::snapshot::PollEnd;
 use crate::model::{Collector, ContainerId, Failure, FailureKind, Read, Rows};
@@ -99,16 +99,16 @@ pub(super) fn late(deadline: Duration) -> Failure {
     Failure { kind: FailureKind::Other, message }
 }
 
+fn said(problems: &[Problem]) -> Vec<String> {
+    problems.iter().map(ToString::to_string).collect()
+}
+
 /// A listing as a part of an update, and whether it was complete.
 pub(super) fn part_of<T: Resource>(listed: Listed<T>, read: impl FnOnce(Rows<T>) -> Read) -> (Part, bool) {
     let complete = listed.complete;
     let part = Part {
         rejected: listed.rejected,
-        problems: listed
-            .problems
-            .iter()
-            .map(|problem| format!("{}: {}", problem.path, problem.what))
-            .collect(),
+        problems: said(&listed.problems),
         reads: vec![read(listed.into_rows())],
     };
     (part, complete)
@@ -183,12 +183,13 @@ async fn expected_balance(account: &Account, client: &Client, memory: &mut Memor
     let deadline = account.deadline(collector);
     let asked = report::ask(&account.plan, client, deadline, &mut memory.horizon_days).await;
     match asked.report {
-        Ok(report) => {
+        Ok(ReportRead { report, problems }) => {
             if !asked.halved {
                 memory.horizon_days = (memory.horizon_days * 2).min(account.plan.horizon_days);
             }
             let rejected = report.moments_rejected;
-            let part = Part { reads: vec![Read::ExpectedBalance(report)], rejected, ..Part::default() };
+            let problems = said(&problems);
+            let part = Part { reads: vec![Read::ExpectedBalance(report)], rejected, problems };
             end(account, collector, began, Ok(rejected == 0), part).await;
         }
         Err(failure) => end(account, collector, began, Err(failure), Part::default()).await,
@@ -202,14 +203,12 @@ async fn charges(account: &Account, client: &Client, memory: &mut Memory, began:
     let read = within(account, collector, client.charges(memory.charges.as_ref(), keep_from)).await;
     match read {
         Ok(read) => {
+            // The sum of some would be taken for the sum of all.
+            let rows = read.seen_whole.then(|| Read::Charges(read.rows.clone()));
             let part = Part {
-                reads: vec![Read::Charges(read.rows.clone())],
+                reads: rows.into_iter().collect(),
                 rejected: read.rejected,
-                problems: read
-                    .problems
-                    .iter()
-                    .map(|problem| format!("{}: {}", problem.path, problem.what))
-                    .collect(),
+                problems: said(&read.problems),
             };
             let complete = read.complete;
             memory.charges = Some(read);

@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use super::polls::late;
 use super::runner::Plan;
-use crate::api::Client;
+use crate::api::{Client, ReportRead};
 use crate::model::{Failure, FailureKind, Group, Report};
 
 /// How far ahead a report can be asked for (interface 4.8).
@@ -16,7 +16,7 @@ const TWO_YEARS: Months = Months::new(24);
 /// What a reading came to.
 pub(super) struct Asked {
     /// A report with an error of its own is a failure.
-    pub(super) report: Result<Report, Failure>,
+    pub(super) report: Result<ReportRead, Failure>,
     /// The whole horizon was more than the provider could deliver.
     pub(super) halved: bool,
 }
@@ -31,7 +31,7 @@ pub(super) async fn ask(plan: &Plan, client: &Client, deadline: Duration, horizo
         let date = today.checked_add_days(ahead).unwrap_or(today);
         let date = today.checked_add_months(TWO_YEARS).map_or(date, |last| date.min(last));
         match timeout(deadline, client.expected_balance(date)).await {
-            Ok(Ok(report)) => break Ok(report),
+            Ok(Ok(read)) => break Ok(read),
             // Once a poll: a provider that hangs today is no reason to look ahead less for ever.
             Ok(Err(error)) if error.wants_less() && !halved && *horizon_days > plan.least_horizon_days => {
                 halved = true;
@@ -45,8 +45,8 @@ pub(super) async fn ask(plan: &Plan, client: &Client, deadline: Duration, horizo
             Err(_) => break Err(late(deadline)),
         }
     };
-    let report = result.and_then(|report| match &report.error {
-        None => Ok(report),
+    let report = result.and_then(|read| match &read.report.error {
+        None => Ok(read),
         Some(text) => {
             let message = format!("the report carries an error: {text}");
             Err(Failure { kind: FailureKind::ReportError, message })
@@ -62,5 +62,5 @@ pub(super) async fn ask(plan: &Plan, client: &Client, deadline: Duration, horizo
 pub async fn read_report(plan: &Plan, deadline: Duration) -> Result<Report, Failure> {
     let client = plan.client.begin_poll(Group::Billing).map_err(|error| error.failure())?;
     let mut horizon_days = plan.horizon_days;
-    ask(plan, &client, deadline, &mut horizon_days).await.report
+    ask(plan, &client, deadline, &mut horizon_days).await.report.map(|read| read.report)
 }

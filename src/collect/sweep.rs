@@ -16,6 +16,8 @@ use crate::model::{Collector, ContainerId, Failure, FailureKind, Read, Site, Sit
 /// No more are asked for at once; the client's own limit of requests in flight is the same.
 const IN_FLIGHT: usize = 8;
 const BATCH_WAIT: Duration = Duration::from_millis(100);
+/// No more are kept of a sweep.
+const PROBLEMS: usize = 8;
 
 /// Reads the sites of every container. Returns whether a container was not found any more.
 pub(super) async fn sites(
@@ -83,11 +85,16 @@ pub(super) async fn of_sites(account: &Account, client: &Client, collector: Coll
 
 async fn count(client: &Client, collector: Collector, site: SiteId) -> Result<(Part, bool), ApiError> {
     let many = |rows: usize| u64::try_from(rows).unwrap_or(u64::MAX);
-    Ok(if collector == Collector::Databases {
+    let (mut part, complete) = if collector == Collector::Databases {
         part_of(client.databases(site).await?, |rows| Read::Databases(site, many(rows.rows.len())))
     } else {
         part_of(client.cron_jobs(site).await?, |rows| Read::CronJobs(site, many(rows.rows.len())))
-    })
+    };
+    if !complete {
+        // Some of the rows make no count; the last one stays.
+        part.reads.clear();
+    }
+    Ok((part, complete))
 }
 
 /// What a sweep has so far.
@@ -96,6 +103,8 @@ struct Sweep<'a> {
     collector: Collector,
     batch: Part,
     batch_since: Option<Instant>,
+    /// Told when the sweep ends.
+    problems: Vec<String>,
     complete: bool,
     failures: usize,
     failure: Option<Failure>,
@@ -108,6 +117,7 @@ impl<'a> Sweep<'a> {
             collector,
             batch: Part::default(),
             batch_since: None,
+            problems: Vec::new(),
             complete: true,
             failures: 0,
             failure: None,
@@ -151,7 +161,8 @@ impl<'a> Sweep<'a> {
         self.batch_since.get_or_insert_with(Instant::now);
         self.batch.reads.extend(part.reads);
         self.batch.rejected += part.rejected;
-        self.batch.problems.extend(part.problems);
+        self.problems.extend(part.problems);
+        self.problems.truncate(PROBLEMS);
     }
 
     fn failed(&mut self, failure: Failure) {
@@ -166,7 +177,7 @@ impl<'a> Sweep<'a> {
     }
 
     async fn end(mut self, began: Instant) {
-        let part = std::mem::take(&mut self.batch);
+        let part = Part { problems: self.problems, ..self.batch };
         let result = match self.failure.take() {
             None => Ok(self.complete),
             Some(failure) if self.failures == 1 => Err(failure),

@@ -40,6 +40,10 @@ pub(super) fn balance(state: &AccountState, now: DateTime<Utc>, sink: &mut Sink<
 }
 
 fn orders(report: &Report, from: DateTime<Utc>, sink: &mut Sink<'_>) {
+    if report.moments.is_empty() && report.moments_rejected > 0 {
+        // There are orders, and none is known.
+        return;
+    }
     sink.family(&table::BILLING_ORDER_INFO, |lines| {
         for order in &report.orders {
             let tariff = order.tariff.as_ref();

@@ -71,10 +71,12 @@ pub struct OrderCost {
     pub buys_days: Option<i64>,
 }
 
-/// The balance before the first charge to come; without one, the expected balance.
+/// The balance before the first charge to come; without one, the expected balance. `None` where there are charges
+/// and none could be read.
 pub fn balance_now(report: &Report) -> Option<Money> {
     match report.moments.first() {
         Some(first) => Some(first.balance + first.amount),
+        None if report.moments_rejected > 0 => None,
         None => report.expected_balance,
     }
 }

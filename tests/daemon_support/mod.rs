@@ -2,8 +2,10 @@
 #![allow(dead_code, clippy::unwrap_used, clippy::print_stderr)] // each test uses its part
 
 pub mod ledger;
+pub mod sections;
 #[path = "../support/smtp.rs"]
 pub mod smtp;
+pub mod vitals;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -145,11 +147,20 @@ pub fn until_within(patience: Duration, what: &str, mut so: impl FnMut() -> bool
 
 /// Runs every case, some at a time, and fails with the names of those that panicked.
 pub fn each<C: Sync>(cases: &[C], name: impl Fn(&C) -> String + Sync, test: impl Fn(&C) + Sync) {
-    /// Most of the time they wait.
-    const AT_ONCE: usize = 6;
+    // Most of the time they wait.
+    each_at_once(6, cases, name, test);
+}
+
+/// The same, so many at a time.
+pub fn each_at_once<C: Sync>(
+    at_once: usize,
+    cases: &[C],
+    name: impl Fn(&C) -> String + Sync,
+    test: impl Fn(&C) + Sync,
+) {
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
+        for _ in 0..at_once {
             scope.spawn(|| {
                 while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
                     if std::panic::catch_unwind(AssertUnwindSafe(|| test(case))).is_err() {

@@ -45,7 +45,7 @@ pub enum Stage {
 }
 
 /// What to do then.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Act {
     /// Writes these bytes. At the dot, the mail is accepted if they begin with 2.
     Reply(Vec<u8>),

@@ -202,7 +202,7 @@ async fn a_report_over_the_cap_or_too_slow_asks_for_less() {
     let error = client.expected_balance(date).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::TooLarge { limit: 5_000, unit: "bytes" });
     let (client, log) = client_with(&server, Timing { report_moments: 50, ..timing() });
-    assert_eq!(client.expected_balance(date).await.unwrap().moments.len(), 50);
+    assert_eq!(client.expected_balance(date).await.unwrap().report.moments.len(), 50);
     assert_eq!(log.codes(), ["200"]);
 
     let begun = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"charge_moments\": [".to_vec();
@@ -401,4 +401,32 @@ async fn charges_that_shift_are_read_again_and_bad_rows_leave_them_incomplete() 
     let (read, _) = provider.read(None).await;
     assert_eq!((days(&read), read.complete, read.rejected), (vec![5], false, 2));
     assert_eq!(read.problems[0].path, "$.objects[1].event_date");
+}
+
+#[tokio::test]
+async fn a_reading_with_gaps_takes_nothing_from_what_is_known() {
+    let whole = [9, 8, 7].map(|day| charge(day, day.into()));
+    let gap = [charge(10, 10), json!({"event_date": null}), charge(7, 7)];
+    let provider = Provider::with(gap.to_vec()).await;
+    let (first, _) = provider.read(None).await;
+    assert_eq!((days(&first), first.complete, first.seen_whole), (vec![10, 7], false, false));
+
+    *provider.charges.lock().unwrap() = whole.to_vec();
+    let (all, _) = provider.read(Some(&first)).await;
+    assert_eq!((days(&all), all.complete, all.seen_whole), (vec![9, 8, 7], true, true));
+    *provider.charges.lock().unwrap() = gap.to_vec();
+    let (merged, _) = provider.read(Some(&all)).await;
+    assert_eq!((days(&merged), merged.complete, merged.seen_whole), (vec![10, 9, 8, 7], false, true));
+    // Twice as often is no reason to have it twice.
+    let (again, _) = provider.read(Some(&merged)).await;
+    assert_eq!((days(&again), again.seen_whole), (vec![10, 9, 8, 7], true));
+
+    // A count that does not fit is named.
+    let answer = |_: &Request, _| {
+        let meta = json!({"next": null, "total_count": 5});
+        Reply::json(json!({"meta": meta, "objects": [charge(3, 3)]}).to_string())
+    };
+    let server = Server::start(answer).await;
+    let read = client(&server).0.charges(None, "2026-03-01".parse().unwrap()).await.unwrap();
+    assert_eq!(read.problems[0].what, "1 rows, 0 of them undecodable, and 0 came twice; the count is 5");
 }

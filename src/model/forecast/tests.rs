@@ -74,6 +74,12 @@ fn without_charges_the_expected_balance_is_the_balance() {
     assert_eq!(balance_in(&report, now, 7), Some(money("-3")));
     assert_eq!(top_up_required(&report, now, 7), Some(money("3.01")));
     assert_eq!(disconnect(&report), Disconnect::Now);
+    // Charges that could not be read are charges all the same.
+    report.moments_rejected = 1;
+    assert_eq!(balance_now(&report), None);
+    assert_eq!(balance_in(&report, now, 7), None);
+    assert_eq!(top_up_required(&report, now, 7), None);
+    assert_eq!(disconnect(&report), Disconnect::Unknown);
 }
 
 #[test]

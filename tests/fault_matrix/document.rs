@@ -1,0 +1,68 @@
+//! The matrix as a reader wants it: one row a fault, with what it comes to at most collectors, and where it comes to
+//! something else. Made of the rules that every cell is held to, so that no row says more than was tried.
+
+use std::collections::BTreeMap;
+
+use super::rules::{Effect, When, Why, effect, requests};
+use super::table::{PLACES, Place, TROUBLES, Trouble};
+
+const UNHARMED: &str = "unharmed";
+
+/// What a fault comes to, in the words of the page's first table.
+fn outcome(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Harmless => UNHARMED,
+        Effect::Failed(Why::Other) => "fails",
+        Effect::Failed(Why::Credentials) => "refused",
+        Effect::Failed(Why::Report) => "no report",
+        Effect::ParentRead => "parent read again",
+        Effect::Doubtful(_) => "in doubt",
+        Effect::FieldAbsent => "field absent",
+        Effect::DoesNotAddUp => "does not add up",
+    }
+}
+
+/// Of a fault at a collector: at the first poll, and later where that is something else.
+fn outcomes(trouble: &Trouble, place: &Place) -> String {
+    let fault = (trouble.fault)(place);
+    let [first, later] = [When::First, When::Later].map(|when| outcome(effect(&fault, place, when)));
+    if first == later { first.to_owned() } else { format!("{first}, later {later}") }
+}
+
+/// Values by collector: the one that most of those have that are harmed, then the others with their collectors.
+fn grouped(value: impl Fn(&Place) -> String) -> (String, String) {
+    let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for place in &PLACES {
+        groups.entry(value(place)).or_default().push(format!("`{}`", place.collector));
+    }
+    groups.remove("");
+    let usual = groups
+        .iter()
+        .max_by_key(|(value, places)| (*value != UNHARMED, places.len()))
+        .map_or_else(String::new, |(value, _)| value.clone());
+    let others = groups.iter().filter(|(value, _)| **value != usual);
+    let others: Vec<String> =
+        others.map(|(value, places)| format!("{}: {value}", places.join(", "))).collect();
+    (usual, others.join("; "))
+}
+
+fn requests_of(trouble: &Trouble, place: &Place) -> String {
+    let fault = (trouble.fault)(place);
+    match requests(&fault, place) {
+        Some((_, least, most)) if least == most => least.to_string(),
+        Some((_, least, most)) => format!("{least} to {most}"),
+        None => String::new(),
+    }
+}
+
+/// The table of the provider's faults.
+pub fn provider() -> String {
+    let mut text = String::from("| what comes | outcome | requests | elsewhere |\n|---|---|---|---|\n");
+    for trouble in &TROUBLES {
+        let (usual, others) = grouped(|place| outcomes(trouble, place));
+        let (times, other_times) = grouped(|place| requests_of(trouble, place));
+        let but = if other_times.is_empty() { String::new() } else { format!(" ({other_times})") };
+        text.push_str(&format!("| {} | {usual} | {times}{but} | {others} |\n", trouble.says));
+    }
+    text
+}

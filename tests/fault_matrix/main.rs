@@ -1,0 +1,145 @@
+//! The fault matrix: every fault of the simulated provider, at every collector, at its first poll and at a later one,
+//! against the real binary. What is expected follows from the contract's rules (rules.rs); what came out is the table
+//! in docs/reliability-faults.md. The mail server's faults are in tests/smtp_faults.rs.
+//!
+//! `UPDATE_DOCS=1 cargo test --test fault_matrix` writes the table, `FAULT_MATRIX='vms Later'` before it leaves out
+//! what has another name.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../daemon_support/mod.rs"]
+mod daemon_support;
+mod document;
+mod fleet;
+mod page;
+mod round;
+mod rules;
+mod table;
+
+use std::io::Read;
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use daemon_support::vitals::{Vitals, assert_sound, assert_stops};
+use daemon_support::{each_at_once, sections, until, until_within};
+use fleet::{Fleet, Subject};
+use hostwatch::sim::FaultKind;
+use page::Page;
+use round::{PATIENCE, Round, well};
+use rules::When;
+use table::{PLACES, Pace, Place};
+
+/// Another host: notes whatever is sent to it.
+fn stranger() -> (String, Arc<Mutex<Vec<u8>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/elsewhere/", listener.local_addr().unwrap());
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let notes = Arc::clone(&heard);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut bytes = [0; 4096];
+            let count = stream.read(&mut bytes).unwrap_or(0);
+            notes.lock().unwrap().extend_from_slice(&bytes[..count.max(1)]);
+        }
+    });
+    (url, heard)
+}
+
+/// One daemon's part of the matrix.
+struct Case {
+    place: &'static Place,
+    when: When,
+    pace: Pace,
+}
+
+impl Case {
+    fn name(&self) -> String {
+        format!("{} {:?} {:?}", self.place.collector, self.when, self.pace)
+    }
+}
+
+#[test]
+fn every_fault_at_every_collector_at_its_first_poll_and_later() {
+    let (elsewhere, heard) = stranger();
+    let only = std::env::var("FAULT_MATRIX").unwrap_or_default();
+    let mut cases: Vec<Case> = Vec::new();
+    // The longest first.
+    for pace in [Pace::Slow, Pace::Prompt, Pace::Heavy] {
+        for when in [When::Later, When::First] {
+            cases.extend(PLACES.iter().map(|place| Case { place, when, pace }));
+        }
+    }
+    cases.retain(|case| case.name().contains(&only));
+    each_at_once(8, &cases, Case::name, |case| match case.when {
+        When::First => first_poll(&Fleet::new(case.place, case.pace, &elsewhere)),
+        When::Later => later_poll(Fleet::new(case.place, case.pace, &elsewhere)),
+    });
+    assert!(heard.lock().unwrap().is_empty(), "nothing went to another host");
+}
+
+#[test]
+fn the_page_shows_the_matrix() {
+    let command = "cargo test --test fault_matrix the_page";
+    sections::hold("docs/reliability-faults.md", "provider", &document::provider(), command);
+}
+
+/// The daemon starts into the faults, gets over them, and is stopped in their midst when they come again.
+fn first_poll(fleet: &Fleet) {
+    let place = fleet.place;
+    fleet.subjects.iter().for_each(Subject::break_it);
+    let mut daemon = fleet.daemon("15m");
+    daemon.run();
+    let mut round = Round::new(fleet, &daemon, When::First, Page::default());
+    round.run();
+    round.judge();
+    assert_sound(&daemon);
+    fleet.subjects.iter().for_each(Subject::break_it);
+    let asked: Vec<usize> = fleet.subjects.iter().map(|subject| subject.asked(place.path)).collect();
+    // A request that is to be late is noted when its answer is due.
+    let is_noted =
+        |subject: &Subject| subject.fault.as_ref().is_none_or(|fault| fault.kind != FaultKind::Delay);
+    for (subject, asked) in fleet.subjects.iter().zip(asked).filter(|(subject, _)| is_noted(subject)) {
+        until(&format!("{} is asked again", subject.key), || subject.asked(place.path) > asked);
+    }
+    assert_stops(&mut daemon);
+}
+
+/// All is well, then the faults come and go, and nothing of them is left: not a descriptor, not a thread.
+fn later_poll(mut fleet: Fleet) {
+    let place = fleet.place;
+    let mut daemon = fleet.daemon("1s");
+    daemon.run();
+    until_within(PATIENCE, "all accounts are read", || {
+        let page = Page::parse(&daemon.page());
+        let twice = |key: &str| page.polls(key, place.collector, "success") >= 2;
+        fleet.subjects.iter().all(|subject| well(&fleet, subject, &page).is_ok() && twice(subject.key))
+    });
+    let base = Vitals::at_rest(&daemon);
+    let before = Page::parse(&daemon.page());
+    fleet.subjects.iter().for_each(Subject::break_it);
+    let mut round = Round::new(&fleet, &daemon, When::Later, before);
+    round.run();
+    round.judge();
+    assert_sound(&daemon);
+    // With the providers gone, no connection has a reason to be kept. Mails would keep threads awake.
+    daemon.configure("collector_failing_after = \"1s\"", "collector_failing_after = \"15m\"");
+    daemon.signal("HUP");
+    daemon.log.wait("configuration reloaded");
+    // Those of the largest fleets take too long to come to rest; what hangs in them would show at the stop.
+    let counts_threads = fleet.pace != Pace::Prompt || place.is("expected_balance");
+    fleet.subjects.clear();
+    until_within(PATIENCE, "nothing is left of the faults", || {
+        // To look costs more than to wait.
+        std::thread::sleep(Duration::from_millis(300));
+        let now = Vitals::of(&daemon);
+        let threads = !counts_threads || now.threads <= threads_when_idle();
+        now.connections.is_empty() && now.descriptors <= base.descriptors && threads
+    });
+    daemon.log.wait("no connection: ");
+    assert_stops(&mut daemon);
+}
+
+/// The main thread, the runtime's workers, the pipeline's own; spare ones end after ten idle seconds.
+fn threads_when_idle() -> usize {
+    2 + std::thread::available_parallelism().unwrap().get()
+}

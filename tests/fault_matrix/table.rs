@@ -1,0 +1,247 @@
+//! The two sides of the matrix: what can go wrong, and where it is asked for. What is to be expected of a pair is
+//! the business of rules.rs.
+
+use hostwatch::sim::{Args, Fault, FaultKind, PastTheLimit};
+
+/// A collector, and what a test needs to know of what it reads.
+pub struct Place {
+    /// As in the schedule, and `sites`.
+    pub collector: &'static str,
+    pub group: &'static str,
+    /// Where its requests begin.
+    pub path: &'static str,
+    pub paging: Paging,
+    /// Its listing belongs to one container or one site; there is one for each.
+    pub is_child: bool,
+    /// Listings a poll, in an account of usual size.
+    pub listings: u32,
+    /// A record is none without it.
+    pub required: &'static str,
+    /// A record can do without it: its name, and the `field` under which it is counted.
+    pub optional: (&'static str, &'static str),
+    /// What shows the optional field.
+    pub shows_optional: Option<&'static str>,
+}
+
+/// How the listing is cut into pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Paging {
+    /// Each page says where the next is.
+    Next,
+    /// By offset and limit.
+    Offset,
+    /// It comes whole.
+    Whole,
+}
+
+#[rustfmt::skip]
+pub const PLACES: [Place; 9] = [
+    Place { collector: "vms", group: "vm", path: "/api/cvds/v1/vms/", paging: Paging::Next, is_child: false, listings: 1,
+        required: "id", optional: ("ncpu", "vm.ncpu"), shows_optional: Some("hosting_vm_cpus") },
+    Place { collector: "containers", group: "hosting", path: "/api/v1/hosting/containers/", paging: Paging::Offset, is_child: false, listings: 1,
+        required: "id", optional: ("quota", "container.quota"), shows_optional: Some("hosting_container_disk_quota_bytes") },
+    Place { collector: "sites", group: "hosting", path: "/api/v2/hosting/containers/", paging: Paging::Offset, is_child: true, listings: 2,
+        required: "state", optional: ("num_workers", "site.num_workers"), shows_optional: Some("hosting_site_workers") },
+    Place { collector: "expected_balance", group: "billing", path: "/api/v1/expected_balance/", paging: Paging::Whole, is_child: false, listings: 1,
+        required: "balance", optional: ("comment", "order.comment"), shows_optional: Some("hosting_billing_order_info") },
+    Place { collector: "charges", group: "billing", path: "/api/v1/charge/", paging: Paging::Next, is_child: false, listings: 1,
+        required: "event_date", optional: ("description", "charge.description"), shows_optional: None },
+    Place { collector: "databases", group: "hosting", path: "/api/v1/hosting/dbms/", paging: Paging::Offset, is_child: true, listings: 4,
+        required: "id", optional: ("charset", "database.charset"), shows_optional: None },
+    Place { collector: "cron_jobs", group: "hosting", path: "/api/v2/hosting/virtualhosts/", paging: Paging::Offset, is_child: true, listings: 4,
+        required: "id", optional: ("comment", "cron_job.comment"), shows_optional: None },
+    Place { collector: "ips", group: "vm", path: "/api/cvds/v1/ips/", paging: Paging::Next, is_child: false, listings: 1,
+        required: "id", optional: ("ipvalue", "ip.ipvalue"), shows_optional: Some("hosting_ip_info") },
+    Place { collector: "ssh_keys", group: "vm", path: "/api/cvds/v1/ssh-keys/", paging: Paging::Next, is_child: false, listings: 1,
+        required: "id", optional: ("title", "ssh_key.title"), shows_optional: None },
+];
+
+impl Place {
+    pub fn is(&self, collector: &str) -> bool {
+        self.collector == collector
+    }
+
+    /// Is this family made of what the collector reads (contract, section 5)?
+    pub fn feeds(&self, family: &str) -> bool {
+        let charged = family == "hosting_billing_charged_amount";
+        match self.collector {
+            "vms" => family.starts_with("hosting_vm_") || family == "hosting_vms",
+            "containers" => family.starts_with("hosting_container_") || family == "hosting_containers",
+            "sites" => family.starts_with("hosting_site_") || family == "hosting_sites",
+            "expected_balance" => family.starts_with("hosting_billing_") && !charged,
+            "charges" => charged,
+            "databases" => family == "hosting_databases",
+            "cron_jobs" => family == "hosting_cron_jobs",
+            "ips" => family == "hosting_ip_info",
+            "ssh_keys" => family == "hosting_ssh_keys",
+            other => panic!("no collector {other}"),
+        }
+    }
+
+    /// Does this family count or add up rows? Too few of them would make it wrong, not incomplete.
+    pub fn counts(&self, family: &str) -> bool {
+        let counts = [
+            "hosting_vms",
+            "hosting_containers",
+            "hosting_sites",
+            "hosting_databases",
+            "hosting_cron_jobs",
+            "hosting_ssh_keys",
+            "hosting_billing_charged_amount",
+        ];
+        self.feeds(family) && counts.contains(&family)
+    }
+}
+
+/// How long a fault keeps a poll. Those of one pace share a daemon: the first mail waits for the first poll of every
+/// account, and credentials that are refused are left alone for five minutes after five polls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pace {
+    Prompt,
+    /// Until the time-out.
+    Slow,
+    /// As long as it takes to read 32 MiB where nothing is optimised.
+    Heavy,
+}
+
+impl Pace {
+    /// What the client's time-out is divided by.
+    pub fn haste(self) -> u64 {
+        match self {
+            Self::Slow => 6,
+            Self::Prompt | Self::Heavy => 1,
+        }
+    }
+}
+
+/// One thing that goes wrong.
+pub struct Trouble {
+    /// Names the account in which it does.
+    pub key: &'static str,
+    /// For the document.
+    pub says: &'static str,
+    pub fault: fn(&Place) -> Fault,
+}
+
+impl Trouble {
+    pub fn pace(&self, place: &Place) -> Pace {
+        let fault = (self.fault)(place);
+        if fault.kind == FaultKind::HugeBody {
+            Pace::Heavy
+        } else if fault.kind == FaultKind::Stall || fault.seconds.is_some_and(|seconds| seconds > 1.0) {
+            Pace::Slow
+        } else {
+            Pace::Prompt
+        }
+    }
+
+    /// A listing that only shows its trouble where it has more than one page of a hundred rows.
+    pub fn is_wide(&self, place: &Place) -> bool {
+        (self.fault)(place).kind == FaultKind::ShiftingRows && place.paging == Paging::Offset
+    }
+}
+
+fn fault(place: &Place, kind: FaultKind) -> Fault {
+    Fault::new(kind, place.path)
+}
+
+fn status(place: &Place, code: u16) -> Fault {
+    Fault { code: Some(code), ..fault(place, FaultKind::Status) }
+}
+
+fn fields(place: &Place, kind: FaultKind, field: &str) -> Fault {
+    Fault { fields: Some(vec![field.to_owned()]), ..fault(place, kind) }
+}
+
+/// No fault at all: what the others are compared with.
+pub const CONTROL: &str = "all-well";
+
+/// Longer than a poll waits when the provider asks for a pause.
+pub const LONG_PAUSE_SECONDS: u32 = 400;
+
+#[rustfmt::skip]
+pub const TROUBLES: [Trouble; 27] = [
+    Trouble { key: "status-503", says: "503, each time",
+        fault: |place| status(place, 503) },
+    Trouble { key: "status-400", says: "400, or another status that says no",
+        fault: |place| status(place, 400) },
+    Trouble { key: "status-404", says: "404",
+        fault: |place| status(place, 404) },
+    Trouble { key: "status-403", says: "403",
+        fault: |place| status(place, 403) },
+    Trouble { key: "expired-credentials", says: "401: the credentials have expired",
+        fault: |place| fault(place, FaultKind::ExpiredCredentials) },
+    Trouble { key: "status-429", says: "429 once, with a `Retry-After` of 1 s",
+        fault: |place| Fault { retry_after: Some(1), count: Some(1), ..status(place, 429) } },
+    Trouble { key: "status-429-long", says: "429, with a `Retry-After` of more than 5 min",
+        fault: |place| Fault { retry_after: Some(LONG_PAUSE_SECONDS), ..status(place, 429) } },
+    Trouble { key: "delay", says: "the answer is late, within 30 s",
+        fault: |place| Fault { seconds: Some(0.3), ..fault(place, FaultKind::Delay) } },
+    Trouble { key: "delay-long", says: "the answer is later than 30 s",
+        fault: |place| Fault { seconds: Some(60.0), ..fault(place, FaultKind::Delay) } },
+    Trouble { key: "stall", says: "half a body, then nothing more",
+        fault: |place| fault(place, FaultKind::Stall) },
+    Trouble { key: "reset", says: "the connection is reset before the answer",
+        fault: |place| fault(place, FaultKind::Reset) },
+    Trouble { key: "reset-within", says: "the connection is reset within the body",
+        fault: |place| Fault { bytes: Some(20), ..fault(place, FaultKind::Reset) } },
+    Trouble { key: "redirect", says: "a redirect to another host",
+        fault: |place| fault(place, FaultKind::Redirect) },
+    Trouble { key: "html-page", says: "a web page with status 200",
+        fault: |place| fault(place, FaultKind::HtmlPage) },
+    Trouble { key: "invalid-json", says: "no JSON",
+        fault: |place| fault(place, FaultKind::InvalidJson) },
+    Trouble { key: "truncated-json", says: "JSON that ends early",
+        fault: |place| fault(place, FaultKind::TruncatedJson) },
+    Trouble { key: "huge-body", says: "a body of more than 32 MiB",
+        // A report takes all of it in, for seconds where nothing is optimised: once is enough.
+        fault: |place| Fault { bytes: Some(33 << 20), count: place.is("expected_balance").then_some(1),
+            ..fault(place, FaultKind::HugeBody) } },
+    Trouble { key: "foreign-next", says: "`next` on another host",
+        fault: |place| fault(place, FaultKind::ForeignNext) },
+    Trouble { key: "next-loop", says: "`next` leads to the page itself",
+        fault: |place| fault(place, FaultKind::NextLoop) },
+    Trouble { key: "lost-rows", says: "rows move up between two pages, so that one is on neither",
+        fault: |place| Fault { by: Some(1), ..fault(place, FaultKind::ShiftingRows) } },
+    Trouble { key: "repeated-rows", says: "rows move down between two pages, so that one is on both",
+        fault: |place| Fault { by: Some(-1), ..fault(place, FaultKind::ShiftingRows) } },
+    Trouble { key: "duplicate-rows", says: "a row stands in the place of another as well",
+        fault: |place| fault(place, FaultKind::DuplicateRows) },
+    Trouble { key: "wrong-count", says: "`count` is one too many",
+        fault: |place| fault(place, FaultKind::WrongCount) },
+    Trouble { key: "wrong-types", says: "every value is of another type",
+        fault: |place| fault(place, FaultKind::WrongTypes) },
+    Trouble { key: "null-required", says: "a field that a record cannot do without is null",
+        fault: |place| fields(place, FaultKind::NullFields, place.required) },
+    Trouble { key: "null-optional", says: "another field is null",
+        fault: |place| fields(place, FaultKind::NullFields, place.optional.0) },
+    Trouble { key: "wrong-type-optional", says: "another field is of another type",
+        fault: |place| fields(place, FaultKind::WrongTypes, place.optional.0) },
+];
+
+/// The account in which a trouble happens: two pages of everything that has pages.
+pub fn account(place: &Place, is_wide: bool) -> (Args, String) {
+    let args = Args { vm_page_size: 3, past_the_limit: PastTheLimit::Serve, ..Args::default() };
+    let (containers, sites) = match (is_wide, place.collector) {
+        (false, _) => (2, 4),
+        (true, "containers") => (101, 1),
+        (true, "sites") => (1, 101),
+        (true, _) => (1, 1),
+    };
+    let scenario = format!(
+        r#"
+time_zone = "UTC"
+vms = 4
+ssh_keys = 4
+containers = {containers}
+sites = {sites}
+resource_orders = false
+balance = "5000"
+[[order]]
+comment = "Server"
+amount = "10.00"
+age = "30.5d"
+"#
+    );
+    (args, scenario)
+}
