@@ -49,8 +49,12 @@ pub struct Provider {
 
 impl Provider {
     pub fn start(scenario: &str) -> Self {
-        let simulator =
-            Simulator::from_scenario(&Args::default(), scenario, Arc::new(hostwatch::clock::now)).unwrap();
+        Self::start_with(&Args::default(), scenario)
+    }
+
+    /// The same with flags of its own.
+    pub fn start_with(args: &Args, scenario: &str) -> Self {
+        let simulator = Simulator::from_scenario(args, scenario, Arc::new(hostwatch::clock::now)).unwrap();
         let simulator = Arc::new(simulator);
         let stop = CancellationToken::new();
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -94,7 +98,7 @@ impl Provider {
         self.simulator.control(&Command::ClearFaults { name: None }).unwrap();
     }
 
-    fn say(&self, body: &str, command: &str) {
+    pub fn say(&self, body: &str, command: &str) {
         self.simulator.control(&Command::parse(command, body.as_bytes()).unwrap()).unwrap();
     }
 
