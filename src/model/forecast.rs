@@ -71,12 +71,19 @@ pub struct OrderCost {
     pub buys_days: Option<i64>,
 }
 
-/// The balance before the first charge to come; without one, the expected balance.
+/// The balance before the first charge to come; without one, the expected balance. Where no charge could be
+/// read the expected balance is that of the report's end, and nobody knows today's.
 pub fn balance_now(report: &Report) -> Option<Money> {
     match report.moments.first() {
         Some(first) => Some(first.balance + first.amount),
-        None => report.expected_balance,
+        None => report.expected_balance.filter(|_| report.moments_rejected == 0),
     }
+}
+
+/// Whether nothing is left on the account; `None` where a charge that could not be read may have been the first.
+pub fn is_used_up(report: &Report) -> Option<bool> {
+    let balance = balance_now(report).filter(|_| report.moments_rejected == 0)?;
+    Some(!balance.is_positive())
 }
 
 /// The balance after the last charge within `days` of `from`; `None` past the report's end.
@@ -104,8 +111,8 @@ pub fn disconnect(report: &Report) -> Disconnect {
     if let Some(at) = first_unpaid(report) {
         return Disconnect::At { at, computed: true };
     }
-    match (balance_now(report), report.edd) {
-        (Some(balance), _) if !balance.is_positive() => Disconnect::Now,
+    match (is_used_up(report), report.edd) {
+        (Some(true), _) => Disconnect::Now,
         (_, Edd::Null) if all_clear(report, None).is_ok() => Disconnect::NotExpected,
         _ => Disconnect::Unknown,
     }
@@ -375,6 +382,23 @@ pub(crate) mod tests {
         assert_eq!(all_clear(&gaps, None), Err(Doubt::MomentsRejected));
 
         assert_eq!(all_clear(&healthy, Some(t("2026-07-01"))), Err(Doubt::TooShort));
+    }
+
+    #[test]
+    fn charges_that_cannot_be_read_use_up_no_balance() {
+        // 25.50 left for two days; the report's end is 90 days off.
+        let at = t("2026-03-04T11:00:00");
+        let mut report = report("25.50", "10.00", 90, Edd::At(at));
+        assert_eq!((balance_now(&report), is_used_up(&report)), (Some(money("25.5")), Some(false)));
+        report.moments.edit(|moments| drop(moments.drain(..5)));
+        report.moments_rejected = 5;
+        assert_eq!(is_used_up(&report), None, "what is left begins after the date");
+        report.moments.edit(Vec::clear);
+        report.moments_rejected = 90;
+        assert_eq!((balance_now(&report), is_used_up(&report)), (None, None));
+        assert_eq!(disconnect(&report), Disconnect::At { at, computed: false });
+        report.edd = Edd::Null;
+        assert_eq!(disconnect(&report), Disconnect::Unknown);
     }
 
     #[test]
