@@ -175,6 +175,27 @@ fn given_up(world: &World, refused: usize, book: &mut Book, verdict: &mut Verdic
     }
 }
 
+/// The daemon's own reasons, for whoever has to find out why.
+pub fn decisions(world: &World) -> Vec<String> {
+    let path = world.daemon.directory.path().join("hostwatch.db");
+    let store = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    let mut all = Vec::new();
+    for sql in [
+        "SELECT decided_at, key, reason FROM decisions",
+        "SELECT m.created_at, m.told, e.recipient || ' ' || e.state || ' after ' || e.attempts || ' attempts, ended '
+           || coalesce(e.ended_at, 'never') || ' ' || m.message_id FROM envelopes e JOIN messages m USING (message_id)",
+    ] {
+        let mut query = store.prepare(sql).unwrap();
+        let text = |row: &rusqlite::Row<'_>, index| row.get::<_, String>(index);
+        let rows = query.query_map([], |row| {
+            Ok(format!("{}  {}: {}", text(row, 0)?, text(row, 1)?, text(row, 2)?))
+        });
+        all.extend(rows.unwrap().map(Result::unwrap));
+    }
+    all.sort();
+    all
+}
+
 struct Auditor<'a> {
     history: &'a History,
     /// Mails of which the daemon may not have known that they arrived.
@@ -203,8 +224,8 @@ impl Auditor<'_> {
         let prefix = format!("{name}/");
         let mut take = |key: &str| {
             let mut told = book.remove(&(to.to_owned(), key.to_owned())).unwrap_or_default();
-            told.sort_by_key(|told| (told.date, rank(&told.event)));
-            told
+            told.sort_by_key(|told| told.date);
+            in_order(told)
         };
         let told = take(&format!("{name}/disconnect/account"));
         let expected = self.history.ladder.get(name).cloned().unwrap_or_default();
@@ -425,11 +446,17 @@ impl Auditor<'_> {
     }
 }
 
-/// Of two events in one second.
-fn rank(event: &str) -> u8 {
-    match event {
-        "opened" => 0,
-        "resolved" | "removed" | "was-down" => 1,
-        _ => 2,
+/// Of events in one second an end comes first where something is open.
+fn in_order(mut rest: Vec<Told>) -> Vec<Told> {
+    let mut ordered = Vec::with_capacity(rest.len());
+    let mut open = false;
+    while !rest.is_empty() {
+        let same = rest.iter().take_while(|told| told.date == rest[0].date).count();
+        let ends = |told: &Told| matches!(told.event.as_str(), "resolved" | "removed" | "was-down");
+        let fits = |told: &Told| if open { ends(told) } else { told.event == "opened" };
+        let next = rest.remove(rest[..same].iter().position(fits).unwrap_or(0));
+        open = next.event == "opened";
+        ordered.push(next);
     }
+    ordered
 }

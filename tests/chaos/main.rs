@@ -65,6 +65,7 @@ fn nothing_is_lost_twice_or_wrong() {
 /// The timetable as it was carried out.
 fn tell(world: &World) {
     println!("{}", world.journal.join("\n"));
+    println!("what the daemon decided, as its store has it:\n{}", audit::decisions(world).join("\n"));
 }
 
 fn live(world: &mut World, script: Script) {
