@@ -164,6 +164,11 @@ pub fn each<C: Sync>(cases: &[C], name: impl Fn(&C) -> String + Sync, test: impl
     assert!(failed.is_empty(), "{} of {} cases failed: {failed:#?}", failed.len(), cases.len());
 }
 
+/// The program under test, or another build of it.
+fn binary() -> PathBuf {
+    std::env::var_os("HOSTWATCH_BINARY").map_or_else(|| env!("CARGO_BIN_EXE_hostwatch").into(), PathBuf::from)
+}
+
 /// The log of a process, line by line.
 #[derive(Clone, Default)]
 pub struct Log(Arc<(Mutex<Vec<String>>, Condvar)>);
@@ -284,7 +289,7 @@ path = "{1}/hostwatch.db"
 
     /// The same with flags that say where to listen.
     pub fn run_with(&mut self, flags: &[&str]) {
-        let mut command = Process::new(env!("CARGO_BIN_EXE_hostwatch"));
+        let mut command = Process::new(binary());
         command.arg("run").args(flags);
         self.run_as(command);
     }
@@ -344,7 +349,7 @@ path = "{1}/hostwatch.db"
 
     /// Another command on the same configuration: exit status, stdout, stderr.
     pub fn command(&self, args: &[&str]) -> (i32, String, String) {
-        let output = Process::new(env!("CARGO_BIN_EXE_hostwatch"))
+        let output = Process::new(binary())
             .args(args)
             .arg("--config.file")
             .arg(self.config())
