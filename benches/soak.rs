@@ -163,8 +163,8 @@ fn judge(first: Held, last: Held, busy: bool) {
             "  {what}: {first} after the first tenth, {last} in the last, {more} more allowed: {verdict}"
         );
     }
-    if mails > 0 {
-        println!("  {} bytes of store a mail", last.store_bytes.saturating_sub(first.store_bytes) / mails);
+    if let Some(bytes) = last.store_bytes.saturating_sub(first.store_bytes).checked_div(mails) {
+        println!("  {bytes} bytes of store a mail");
     }
     assert!(!grows, "the daemon grows");
 }

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags};
 use crate::daemon_support::smtp::Mail;
 use crate::history::{History, Line, Moment, Span};
 use crate::ladder::Expected;
-use crate::world::{OPS, World};
+use crate::world::World;
 
 /// One event of one incident, as one recipient was told of it.
 #[derive(Clone, Debug)]
@@ -246,9 +246,8 @@ impl Auditor<'_> {
             let told = take(key);
             self.perhaps(&format!("{key} to {to}"), &told, spans);
         }
-        // Told to those alone who watch this account first of all: see above.
-        let _ = take(&format!("{name}/started/account"));
-        let _ = OPS;
+        // Looked at before.
+        take(&format!("{name}/started/account"));
     }
 
     /// A resource or an order: exactly what was true, and at least what was seen.

@@ -12,7 +12,11 @@ mod daemon_support;
 mod history;
 mod ladder;
 mod lanes;
+mod lives;
+mod money;
+mod operator;
 mod script;
+mod weather;
 mod world;
 
 use std::panic::AssertUnwindSafe;

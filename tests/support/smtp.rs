@@ -248,7 +248,7 @@ impl Shared {
         let act = rule.act.clone();
         let what = match &act {
             Act::Reply(reply) => String::from_utf8_lossy(&reply[..reply.len().min(3)]).into_owned(),
-            other => format!("{other:?}"),
+            Act::Drop | Act::AcceptAndDrop | Act::DropEarly | Act::Stall => format!("{act:?}"),
         };
         self.seen.send_modify(|seen| *seen.acts.entry(format!("{stage:?} {what}")).or_default() += 1);
         Some(act)
