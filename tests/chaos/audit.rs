@@ -73,7 +73,11 @@ pub fn audit(world: &World) -> Verdict {
     let mut book = Book::new();
     let doubtful = copies(&mails, &world.history, &mut book, &mut verdict);
     let refused: usize = ["Rcpt 550", "Data 550", "Dot 550"].iter().filter_map(|act| acts.get(*act)).sum();
-    given_up(world, refused, &mut book, &mut verdict);
+    let received = mails.iter().filter(|mail| mail.accepted).flat_map(|mail| {
+        let (message_id, ..) = read(&mail.raw);
+        mail.to.iter().map(move |to| (to.clone(), message_id.clone()))
+    });
+    given_up(world, refused, &received.collect(), &mut book, &mut verdict);
     let mut auditor = Auditor { history: &world.history, doubtful, verdict };
     auditor.everyone_was_told_of_the_start(world, &book);
     for account in &world.accounts {
@@ -146,8 +150,15 @@ fn read(raw: &[u8]) -> (String, Moment, Vec<(String, String)>) {
     (mail.message_id().unwrap().to_owned(), date, pairs)
 }
 
-/// What was refused for good counts as told: the store says so, and the next mail does.
-fn given_up(world: &World, refused: usize, book: &mut Book, verdict: &mut Verdict) {
+/// What was refused for good counts as told: the store says so, and the next mail does. It may have been received all
+/// the same, where that reply was lost.
+fn given_up(
+    world: &World,
+    refused: usize,
+    received: &BTreeSet<(String, String)>,
+    book: &mut Book,
+    verdict: &mut Verdict,
+) {
     let path = world.daemon.directory.path().join("hostwatch.db");
     let store = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
     let mut query = store
@@ -162,7 +173,9 @@ fn given_up(world: &World, refused: usize, book: &mut Book, verdict: &mut Verdic
             "dead" => {
                 dead += 1;
                 let (message_id, date, pairs) = read(&raw);
-                take(book, &to, &message_id, date, &pairs);
+                if !received.contains(&(to.clone(), message_id.clone())) {
+                    take(book, &to, &message_id, date, &pairs);
+                }
             }
             "withdrawn" => verdict.count("mails that a newer one replaced before they were tried", 1),
             "sent" => {}
@@ -325,13 +338,11 @@ impl Auditor<'_> {
     fn nothing_missing(&mut self, what: &str, told: &[Told], line: &Line, flapping: Option<usize>) {
         let mut next = 0;
         let mut was = false;
-        let mut transitions = 0;
         for &(seen, wrong) in &line.seen {
             if wrong == was {
                 continue;
             }
             was = wrong;
-            transitions += 1;
             self.verdict.count("changes that had to be told", 1);
             let since = line.since(seen);
             let fits = |told: &Told| {
@@ -354,9 +365,7 @@ impl Auditor<'_> {
                     next += usize::from(!again);
                 }
                 // What changed again and again is told no more.
-                None if flapping.is_some_and(|at| next > at) => {}
-                // The end of what was only glimpsed.
-                None if !wrong && transitions == 1 => {}
+                None if told.iter().any(|told| told.event == "flapping" && told.date <= seen) => {}
                 None => {
                     let change = if wrong { "went wrong" } else { "recovered" };
                     let told: Vec<String> = told

@@ -11,7 +11,7 @@ use crate::world::{Account, Page, World};
 
 /// A resource's life from here on.
 pub fn life(account: usize, life: Life) -> Box<dyn Doing> {
-    Box::new(LifeRun { account, life, phase: Phase::Begin, id: 0, name: String::new() })
+    Box::new(LifeRun { account, life, phase: Phase::Begin, id: 0, name: String::new(), polled: None })
 }
 
 /// A container's and its sites'.
@@ -123,6 +123,8 @@ struct LifeRun {
     id: u64,
     /// Of a new site.
     name: String,
+    /// Successful polls, once what was glimpsed was over.
+    polled: Option<u64>,
 }
 
 impl Doing for LifeRun {
@@ -178,8 +180,16 @@ impl Doing for LifeRun {
                 }
             }
             Phase::Recovers(episode) => {
-                let Some(page) = page.filter(|page| thing.is_well(page)) else { return false };
+                let Some(page) = page else { return false };
+                let glimpsed = matches!(self.life.episodes[episode], Episode::Glimpse(_));
+                if glimpsed && !self.is_long_over(page, &format!("{}s", thing.word())) {
+                    return false;
+                }
+                if !thing.is_well(page) {
+                    return false;
+                }
                 world.history.seen(&key, page.at, false);
+                self.polled = None;
                 if episode + 1 < self.life.episodes.len() {
                     self.phase = Phase::Breaks(episode + 1);
                     return false;
@@ -221,6 +231,15 @@ impl LifeRun {
         self.name = format!("new-{}.example.com", account.sites_made);
         control(world, self.account, "add_site", &json!({ "container": 301, "name": self.name }));
         self.phase = Phase::Appears;
+    }
+
+    /// Whatever a poll saw of it before was decided on: two others have ended since, the second begun after.
+    fn is_long_over(&mut self, page: &Page, collector: &str) -> bool {
+        let polled = page.polled(ACCOUNTS[self.account], collector);
+        // A new start counts anew.
+        let before = self.polled.map_or(polled, |before| if polled < before { 0 } else { before });
+        self.polled = Some(before);
+        polled >= before + 2
     }
 
     fn over(&self, world: &mut World) -> bool {

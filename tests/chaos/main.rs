@@ -49,6 +49,10 @@ fn nothing_is_lost_twice_or_wrong() {
     if lived.is_err() {
         tell(&world);
         println!("{}", world.daemon.log.lines().join("\n"));
+        // What did not come to an end is missing as well; it may tell why.
+        if let Ok(verdict) = std::panic::catch_unwind(AssertUnwindSafe(|| audit(&world))) {
+            println!("{verdict}");
+        }
         panic!("the run broke off; repeat it with {command} cargo test --test chaos");
     }
     let verdict = audit(&world);

@@ -176,6 +176,13 @@ impl Page {
             .all(|state| self.has(&format!("hostwatch_outbox_messages{{state=\"{state}\"}} 0")))
     }
 
+    /// Polls of a collector that succeeded since the daemon started.
+    pub fn polled(&self, account: &str, collector: &str) -> u64 {
+        let series = "hostwatch_collector_polls_total";
+        let labels = format!("account=\"{account}\",collector=\"{collector}\",result=\"success\"");
+        self.value(&format!("{series}{{{labels}}}")).unwrap_or_default() as u64
+    }
+
     /// Polls that ended, by account, collector and result.
     fn polls(&self) -> impl Iterator<Item = (&str, u64)> {
         let lines = self.text.lines().filter_map(|line| line.strip_prefix("hostwatch_collector_polls_total"));
