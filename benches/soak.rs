@@ -2,8 +2,8 @@
 //! scripted mail server; after each tenth its resident memory, descriptors, threads and the size of its store.
 //!
 //! `cargo bench --bench soak` for both forms, `-- quiet` or `-- busy` for one. `HOSTWATCH_SOAK_POLLS` (86400) says how
-//! many polls. The least tick of a schedule is a second, so many accounts poll side by side; each poll of each
-//! collector of each account counts as one.
+//! many polls, `HOSTWATCH_SOAK_ACCOUNTS` (24) of how many accounts. The least tick of a schedule is a second, so many
+//! accounts poll side by side; each poll of each collector of each account counts as one.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
 #[path = "../tests/daemon_support/mod.rs"]
@@ -18,7 +18,7 @@ use hostwatch::sim::{Args, PastTheLimit};
 
 const POLLS: u64 = 86_400;
 /// Each polls its VMs, containers, sites and report every second.
-const ACCOUNTS: usize = 60;
+const ACCOUNTS: u64 = 24;
 const COLLECTORS: [&str; 4] = ["vms", "containers", "sites", "expected_balance"];
 /// A look at the metrics, as a scraper takes it.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -30,13 +30,17 @@ const MORE_DESCRIPTORS: u64 = 4;
 const MORE_THREADS: u64 = 2;
 /// Of the store, for each mail: its text and HTML once, its envelopes, what was decided.
 const MORE_STORE_BYTES_A_MAIL: u64 = 48 * 1024;
+/// SQLite writes its log back, and begins it anew, after 1,000 pages of 4 KiB; a commit more may be in it.
+const MOST_LOG_BYTES: u64 = 5 * 1024 * 1024;
 
 fn main() {
     let asked: Vec<String> = std::env::args().skip(1).filter(|one| !one.starts_with('-')).collect();
-    let polls = std::env::var("HOSTWATCH_SOAK_POLLS").map_or(POLLS, |text| text.parse().unwrap());
+    let setting = |name, default| std::env::var(name).map_or(default, |text| text.parse().unwrap());
+    let polls = setting("HOSTWATCH_SOAK_POLLS", POLLS);
+    let accounts = setting("HOSTWATCH_SOAK_ACCOUNTS", ACCOUNTS);
     for form in ["quiet", "busy"] {
         if asked.is_empty() || asked.iter().any(|one| one == form) {
-            soak(form, polls);
+            soak(form, polls, accounts);
         }
     }
 }
@@ -47,8 +51,9 @@ struct Held {
     memory_kib: u64,
     descriptors: u64,
     threads: u64,
-    /// The database and what was not yet written back into it.
     store_bytes: u64,
+    /// What was not yet written back into the database.
+    log_bytes: u64,
     mails: u64,
 }
 
@@ -66,7 +71,8 @@ impl Held {
             memory_kib: field("VmRSS:"),
             descriptors: std::fs::read_dir(process.join("fd")).unwrap().count() as u64,
             threads: field("Threads:"),
-            store_bytes: size(&store) + size(&store.with_extension("db-wal")),
+            store_bytes: size(&store),
+            log_bytes: size(&store.with_extension("db-wal")),
             mails,
         }
     }
@@ -78,26 +84,27 @@ impl Held {
             descriptors: self.descriptors.max(other.descriptors),
             threads: self.threads.max(other.threads),
             store_bytes: self.store_bytes.max(other.store_bytes),
+            log_bytes: self.log_bytes.max(other.log_bytes),
             mails: self.mails.max(other.mails),
         }
     }
 }
 
-fn soak(form: &str, polls: u64) {
+fn soak(form: &str, polls: u64, accounts: u64) {
     let args = Args { past_the_limit: PastTheLimit::Serve, ..Args::default() };
     let provider = Provider::start_with(&args, "time_zone = \"UTC\"\nvms = 20\ncontainers = 1\nsites = 10\n");
     let smtp = SmtpServer::plain();
     let mut daemon = Daemon::prepare(&provider, smtp.address, "");
-    configure(&daemon);
+    configure(&daemon, accounts);
     daemon.run();
     let busy = form == "busy";
     println!(
-        "{form}: {polls} polls, {ACCOUNTS} accounts{}",
+        "{form}: {polls} polls, {accounts} accounts{}",
         if busy { ", two VMs break and recover a tenth" } else { "" }
     );
     println!(
-        "  {:>8} {:>8} {:>12} {:>12} {:>8} {:>12} {:>6}",
-        "polls", "seconds", "memory KiB", "descriptors", "threads", "store KiB", "mails"
+        "  {:>8} {:>8} {:>12} {:>12} {:>8} {:>10} {:>8} {:>6}",
+        "polls", "seconds", "memory KiB", "descriptors", "threads", "store KiB", "log KiB", "mails"
     );
     let began = Instant::now();
     let mut tenths: Vec<Held> = Vec::new();
@@ -124,12 +131,13 @@ fn soak(form: &str, polls: u64) {
         }
         if done >= polls * (tenth + 1) / 10 {
             println!(
-                "  {done:8} {:8} {:12} {:12} {:8} {:12} {:6}",
+                "  {done:8} {:8} {:12} {:12} {:8} {:10} {:8} {:6}",
                 began.elapsed().as_secs(),
                 most.memory_kib,
                 most.descriptors,
                 most.threads,
                 most.store_bytes / 1024,
+                most.log_bytes / 1024,
                 most.mails
             );
             tenths.push(std::mem::take(&mut most));
@@ -153,6 +161,7 @@ fn judge(first: Held, last: Held, busy: bool) {
         ("descriptors", first.descriptors, last.descriptors, MORE_DESCRIPTORS),
         ("threads", first.threads, last.threads, MORE_THREADS),
         ("store bytes", first.store_bytes, last.store_bytes, store),
+        ("log bytes", first.log_bytes, last.log_bytes, MOST_LOG_BYTES.saturating_sub(first.log_bytes)),
     ];
     let mut grows = false;
     for (what, first, last, more) in rows {
@@ -170,12 +179,12 @@ fn judge(first: Held, last: Held, busy: bool) {
 }
 
 /// One account as often as it takes: they all watch the same things.
-fn configure(daemon: &Daemon) {
+fn configure(daemon: &Daemon, accounts: u64) {
     let config = std::fs::read_to_string(daemon.config()).unwrap();
     let (_, rest) = config.split_once("[accounts.main]").unwrap();
     let (account, rest) = rest.split_once("[schedule]").unwrap();
     let mut text = String::new();
-    for number in 0..ACCOUNTS {
+    for number in 0..accounts {
         write!(text, "[accounts.n{number}]{account}").unwrap();
     }
     let rest = rest.replace("[email]", "[email]\nmax_per_hour = 100000");
