@@ -28,7 +28,7 @@ const FIRST_CALLS: [&str; 4] = ["VMs", "containers", "sites of a container", "ex
 /// All accounts are one at the provider, which then must not count their calls as one's.
 fn provider() -> Provider {
     let args = Args { past_the_limit: PastTheLimit::Serve, ..Args::default() };
-    Provider::start_as("time_zone = \"UTC\"\nvms = 3\ncontainers = 1\nsites = 2\n", &args)
+    Provider::start_with(&args, "time_zone = \"UTC\"\nvms = 3\ncontainers = 1\nsites = 2\n")
 }
 
 fn name(index: usize) -> String {

@@ -9,7 +9,7 @@ use super::rules;
 use super::settings::Settings;
 use super::step::Step;
 use crate::model::forecast::{self, Disconnect};
-use crate::model::{AccountState, Collector, Report};
+use crate::model::{AccountState, Collector};
 
 impl Step<'_> {
     /// A good report was read.
@@ -23,7 +23,7 @@ impl Step<'_> {
         match seen {
             Disconnect::At { at, computed } => {
                 ladder = Ladder { edd: Some(at), computed, read_at: Some(read_at), ..ladder };
-                ladder.used_up = used_up(report);
+                ladder.used_up = forecast::is_used_up(report).unwrap_or(ladder.used_up);
             }
             Disconnect::Now => {
                 ladder = Ladder { used_up: true, read_at: Some(read_at), ..ladder };
@@ -189,6 +189,10 @@ impl Step<'_> {
         else {
             return;
         };
+        // Without the first charge the balance looks lower than it is.
+        if report.moments_rejected > 0 {
+            return;
+        }
         // A charge that falls due within a day may come early; that is no drop.
         let soon = forecast::foreseen_balance(previous, at + Duration::days(1));
         let foreseen =
@@ -221,10 +225,6 @@ impl Step<'_> {
             self.tell(incident, Event::Opened);
         }
     }
-}
-
-fn used_up(report: &Report) -> bool {
-    forecast::balance_now(report).is_some_and(|balance| !balance.is_positive())
 }
 
 fn as_of(state: &AccountState, ladder: &Ladder) -> String {

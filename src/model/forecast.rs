@@ -71,14 +71,19 @@ pub struct OrderCost {
     pub buys_days: Option<i64>,
 }
 
-/// The balance before the first charge to come; without one, the expected balance. `None` where there are charges
-/// and none could be read.
+/// The balance before the first charge to come; without one, the expected balance. Where no charge could be
+/// read the expected balance is that of the report's end, and nobody knows today's.
 pub fn balance_now(report: &Report) -> Option<Money> {
     match report.moments.first() {
         Some(first) => Some(first.balance + first.amount),
-        None if report.moments_rejected > 0 => None,
-        None => report.expected_balance,
+        None => report.expected_balance.filter(|_| report.moments_rejected == 0),
     }
+}
+
+/// Whether nothing is left on the account; `None` where a charge that could not be read may have been the first.
+pub fn is_used_up(report: &Report) -> Option<bool> {
+    let balance = balance_now(report).filter(|_| report.moments_rejected == 0)?;
+    Some(!balance.is_positive())
 }
 
 /// The balance after the last charge within `days` of `from`; `None` past the report's end.
@@ -106,8 +111,8 @@ pub fn disconnect(report: &Report) -> Disconnect {
     if let Some(at) = first_unpaid(report) {
         return Disconnect::At { at, computed: true };
     }
-    match (balance_now(report), report.edd) {
-        (Some(balance), _) if !balance.is_positive() => Disconnect::Now,
+    match (is_used_up(report), report.edd) {
+        (Some(true), _) => Disconnect::Now,
         (_, Edd::Null) if all_clear(report, None).is_ok() => Disconnect::NotExpected,
         _ => Disconnect::Unknown,
     }

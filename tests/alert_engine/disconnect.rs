@@ -80,6 +80,21 @@ fn only_reports_that_prove_it_are_an_all_clear() {
     assert_eq!(world.take_events(), ["main/disconnect/account rung:3"]);
 }
 
+/// The expected balance is that of the report's end: below 0 wherever a date is ahead.
+#[test]
+fn a_report_whose_charges_cannot_be_read_is_no_overdue_account() {
+    let mut world = World::healthy();
+    world.report(cut_off_in(13 * 24));
+    assert_eq!(world.take_events(), ["main/disconnect/account rung:14"]);
+    let mut unreadable = cut_off_in(13 * 24);
+    unreadable.expected_balance = Some(money("-400"));
+    unreadable.moments.edit(Vec::clear);
+    unreadable.moments_rejected = 90;
+    world.report(unreadable);
+    world.report(cut_off_in(13 * 24));
+    assert_eq!(world.take_events(), [""; 0]);
+}
+
 #[test]
 fn a_null_date_beside_a_negative_balance_opens_with_the_computed_moment() {
     let mut world = World::healthy();

@@ -51,11 +51,11 @@ pub struct Provider {
 
 impl Provider {
     pub fn start(scenario: &str) -> Self {
-        Self::start_as(scenario, &Args::default())
+        Self::start_with(&Args::default(), scenario)
     }
 
     /// The same with flags of its own.
-    pub fn start_as(scenario: &str, args: &Args) -> Self {
+    pub fn start_with(args: &Args, scenario: &str) -> Self {
         let simulator = Simulator::from_scenario(args, scenario, Arc::new(hostwatch::clock::now)).unwrap();
         let simulator = Arc::new(simulator);
         let stop = CancellationToken::new();
@@ -100,7 +100,7 @@ impl Provider {
         self.simulator.control(&Command::ClearFaults { name: None }).unwrap();
     }
 
-    fn say(&self, body: &str, command: &str) {
+    pub fn say(&self, body: &str, command: &str) {
         self.simulator.control(&Command::parse(command, body.as_bytes()).unwrap()).unwrap();
     }
 
@@ -173,6 +173,11 @@ pub fn each_at_once<C: Sync>(
     });
     let failed = failed.into_inner().unwrap();
     assert!(failed.is_empty(), "{} of {} cases failed: {failed:#?}", failed.len(), cases.len());
+}
+
+/// The program under test, or another build of it.
+fn binary() -> PathBuf {
+    std::env::var_os("HOSTWATCH_BINARY").map_or_else(|| env!("CARGO_BIN_EXE_hostwatch").into(), PathBuf::from)
 }
 
 /// The log of a process, line by line.
@@ -295,7 +300,7 @@ path = "{1}/hostwatch.db"
 
     /// The same with flags that say where to listen.
     pub fn run_with(&mut self, flags: &[&str]) {
-        let mut command = Process::new(env!("CARGO_BIN_EXE_hostwatch"));
+        let mut command = Process::new(binary());
         command.arg("run").args(flags);
         self.run_as(command);
     }
@@ -367,7 +372,7 @@ path = "{1}/hostwatch.db"
 
     /// Another command on the same configuration: exit status, stdout, stderr.
     pub fn command(&self, args: &[&str]) -> (i32, String, String) {
-        let output = Process::new(env!("CARGO_BIN_EXE_hostwatch"))
+        let output = Process::new(binary())
             .args(args)
             .arg("--config.file")
             .arg(self.config())

@@ -55,7 +55,7 @@ impl Fleet {
         });
         let subjects = std::iter::once(control).chain(troubles).map(|(key, fault, is_wide)| {
             let (args, scenario) = account(place, is_wide);
-            let provider = Provider::start_as(&scenario, &args);
+            let provider = Provider::start_with(&args, &scenario);
             fill(&provider, place, if is_wide { 101 } else { 2 });
             Subject { key, fault, is_wide, provider }
         });

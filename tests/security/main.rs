@@ -49,7 +49,7 @@ fn guarded(extra: &str) -> (Provider, SmtpServer, Daemon) {
         billing_password: BILLING.to_owned(),
         ..Args::default()
     };
-    let provider = Provider::start_as(SCENARIO, &args);
+    let provider = Provider::start_with(&args, SCENARIO);
     let authority = Authority::new("a test's own");
     let smtp = SmtpServer::start(Setup {
         protection: Protection::Implicit(authority.server(&["127.0.0.1"])),

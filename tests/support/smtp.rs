@@ -6,6 +6,7 @@
 #![allow(dead_code, reason = "each test uses a part")]
 #![allow(clippy::unwrap_used, reason = "a server of tests; a panic fails them")]
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -116,6 +117,8 @@ pub struct Seen {
     pub commands: Vec<String>,
     /// In the order of their dots, refused ones too.
     pub mails: Vec<Mail>,
+    /// How often a rule said something, by stage and first figure of the reply, or the act's name.
+    pub acts: BTreeMap<String, usize>,
 }
 
 impl Seen {
@@ -198,6 +201,15 @@ impl SmtpServer {
         self.shared.seen.borrow().clone()
     }
 
+    /// Ends it; what it saw until the last connection was closed.
+    pub fn close(mut self) -> Seen {
+        self.stop.cancel();
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+        self.seen()
+    }
+
     /// What was seen once `enough` says so; panics with it after 20 s.
     pub async fn seen_when(&self, enough: impl Fn(&Seen) -> bool) -> Seen {
         let mut receiver = self.shared.seen.subscribe();
@@ -233,7 +245,13 @@ impl Shared {
             .iter_mut()
             .find(|rule| rule.stage == stage && rule.times > 0 && line.contains(&rule.with))?;
         rule.times -= 1;
-        Some(rule.act.clone())
+        let act = rule.act.clone();
+        let what = match &act {
+            Act::Reply(reply) => String::from_utf8_lossy(&reply[..reply.len().min(3)]).into_owned(),
+            Act::Drop | Act::AcceptAndDrop | Act::DropEarly | Act::Stall => format!("{act:?}"),
+        };
+        self.seen.send_modify(|seen| *seen.acts.entry(format!("{stage:?} {what}")).or_default() += 1);
+        Some(act)
     }
 }
 

@@ -142,7 +142,7 @@ fn cut_off(state: Option<&AccountState>, report: Option<&Report>, incident: Opti
         return CutOff::NotWatched;
     }
     let ladder = incident.and_then(|item| item.ladder.as_ref());
-    if report.and_then(forecast::balance_now).is_some_and(|balance| !balance.is_positive()) {
+    if report.and_then(forecast::is_used_up) == Some(true) {
         return CutOff::Now;
     }
     match report.map(forecast::disconnect) {

@@ -118,6 +118,23 @@ fn a_null_date_is_no_good_news_by_itself() {
 }
 
 #[test]
+fn charges_that_cannot_be_read_use_up_no_balance() {
+    // 25.50 left for two days; the report's end is 90 days off.
+    let at = t("2026-03-04T11:00:00");
+    let mut report = report("25.50", "10.00", 90, Edd::At(at));
+    assert_eq!((balance_now(&report), is_used_up(&report)), (Some(money("25.5")), Some(false)));
+    report.moments.edit(|moments| drop(moments.drain(..5)));
+    report.moments_rejected = 5;
+    assert_eq!(is_used_up(&report), None, "what is left begins after the date");
+    report.moments.edit(Vec::clear);
+    report.moments_rejected = 90;
+    assert_eq!((balance_now(&report), is_used_up(&report)), (None, None));
+    assert_eq!(disconnect(&report), Disconnect::At { at, computed: false });
+    report.edd = Edd::Null;
+    assert_eq!(disconnect(&report), Disconnect::Unknown);
+}
+
+#[test]
 fn dear_orders_come_first_and_say_what_they_buy() {
     let mut report = report("25.50", "10.00", 90, Edd::Null);
     report.moments.edit(|moments| {
