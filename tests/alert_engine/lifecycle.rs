@@ -416,3 +416,17 @@ fn what_is_seen_once_more_as_it_is_known_is_nothing_to_keep() {
     let outcome = world.engine.step(&input, &snapshot, &world.unsent, world.now);
     assert!(outcome.is_empty(), "{outcome:?}");
 }
+
+#[test]
+fn each_listing_is_watched_again_once_it_was_looked_at_itself() {
+    let mut world = World::healthy();
+    world.restart(Duration::hours(5));
+    for _ in 0..3 {
+        world.vms(&[(1, "active"), (2, "active")]);
+    }
+    world.containers(&[(10, "DISABLED_BY_ADMIN"), (11, "ENABLED")]);
+    assert_eq!(world.events(), ["main/container_disabled/10 opened"]);
+    assert!(world.told[0].items[0].unwatched.is_some(), "its first look since the start");
+    world.vms(&[(1, "error"), (2, "active")]);
+    assert_eq!(world.told[1].items[0].unwatched, None);
+}
