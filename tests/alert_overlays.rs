@@ -177,3 +177,27 @@ fn a_silence_that_ends_while_another_container_fails_is_over_all_the_same() {
     world.sites(10, &[(100, "Error"), (101, "Active")]);
     assert_eq!(world.take_events(), ["main/site_error/100 opened"]);
 }
+
+#[test]
+fn a_cause_that_is_silenced_speaks_for_nobody() {
+    let mut world = World::healthy();
+    let overlays = silence(&world, "main/container_disabled/*", 2);
+    world.engine.set_overlays(overlays);
+    world.containers(&[(10, "DISABLED_BY_SERVICE"), (11, "ENABLED")]);
+    assert!(world.told.is_empty());
+    world.vms(&[(1, "error"), (2, "active")]);
+    assert_eq!(world.take_events(), ["main/vm_error/1 opened"]);
+}
+
+#[test]
+fn a_silence_uses_up_no_reminders() {
+    let mut world = World::healthy();
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.told.clear();
+    let overlays = silence(&world, "vm-1", 49);
+    world.engine.set_overlays(overlays);
+    world.pass(Duration::hours(49) - Duration::minutes(1));
+    assert!(world.told.is_empty(), "{:?}", world.events());
+    world.pass(Duration::minutes(1));
+    assert_eq!(world.take_events(), ["main/vm_error/1 reminder:1"]);
+}

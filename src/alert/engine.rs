@@ -330,7 +330,7 @@ impl Engine {
         step: &Step<'_>,
         snapshot: &Snapshot,
         accounts: &BTreeSet<AccountName>,
-        to: &String,
+        to: &str,
         items: usize,
     ) -> Started {
         let mut facts = Started { needs: items, ..Started::default() };
@@ -339,7 +339,7 @@ impl Engine {
             facts.resources += state.resource_count();
             let disconnect = Key::account_wide(account, Kind::Disconnect);
             let open = step.get(&disconnect).is_some_and(|incident| incident.phase.is_open());
-            if open && self.recipients(&disconnect).contains(to) {
+            if open && self.recipients(&disconnect).iter().any(|one| one == to) {
                 facts.disconnect = true;
                 facts.needs += 1;
             }

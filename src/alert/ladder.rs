@@ -162,6 +162,9 @@ mod tests {
             |hours, told| Ladder { edd: at(hours), rung: Some(14), told: at(told), ..Ladder::default() };
         assert_eq!(ladder(9 * 24, 13 * 24).decide(&RUNGS, now()), Move::Earlier);
         assert_eq!(ladder(10 * 24, 13 * 24).decide(&RUNGS, now()), Move::Stay);
+        // Overdue is told once, however far back the date goes.
+        let overdue = Ladder { edd: at(-200), rung: Some(0), told: at(-50), ..Ladder::default() };
+        assert_eq!(overdue.decide(&RUNGS, now()), Move::Stay);
     }
 
     #[test]
@@ -174,6 +177,19 @@ mod tests {
 
     #[test]
     fn severities() {
+        let table = [
+            (-1, Severity::Critical),
+            (4 * 24, Severity::Critical),
+            (4 * 24 + 1, Severity::Warning),
+            (30 * 24 - 1, Severity::Warning),
+            (30 * 24, Severity::Info),
+        ];
+        for (hours, want) in table {
+            let ladder = Ladder { edd: at(hours), ..Ladder::default() };
+            assert_eq!(ladder.severity(3, now()), want, "{hours} h left");
+            let used_up = Ladder { used_up: true, ..ladder };
+            assert_eq!(used_up.severity(3, now()), Severity::Critical);
+        }
         assert_eq!(rung_severity(4, 3), Severity::Critical);
         assert_eq!(rung_severity(7, 3), Severity::Warning);
         assert_eq!(rung_severity(30, 3), Severity::Info);

@@ -1,7 +1,7 @@
 //! The disconnect incident: its ladder, its end, and the balance beside it.
 
 use chrono::Duration;
-use hostwatch::alert::{Form, Kind, Phase};
+use hostwatch::alert::{Event, Form, Kind, Phase};
 use hostwatch::model::{Collector, FailureKind};
 
 use super::alert_support::*;
@@ -287,4 +287,16 @@ fn what_is_known_from_before_the_first_mail_is_marked_so() {
     let mut world = World::healthy();
     world.report(cut_off_in(53));
     assert!(!world.incident(Kind::Disconnect, "account").pre_existing);
+}
+
+#[test]
+fn a_newer_rung_replaces_no_mail_of_another_account_or_of_anything_else() {
+    let mut world = World::healthy();
+    let other = hostwatch::alert::Key::account_wide(&"other".parse().unwrap(), Kind::Disconnect);
+    let own = world.key(Kind::Disconnect, "account");
+    world.unsent.insert("others".into(), vec![(other, Event::Rung(7))]);
+    world.unsent.insert("end".into(), vec![(own, Event::Resolved)]);
+    world.report(cut_off_in(53));
+    assert_eq!(world.take_events(), ["main/disconnect/account rung:3"]);
+    assert!(world.withdrawn.is_empty(), "{:?}", world.withdrawn);
 }

@@ -2,8 +2,8 @@
 
 use chrono::Duration;
 use hostwatch::alert::engine::Outcome;
-use hostwatch::alert::{Kind, Phase, Rule, Settings, Severity};
-use hostwatch::model::{Collector, FailureKind};
+use hostwatch::alert::{Input, Kind, Phase, Rule, Settings, Severity};
+use hostwatch::model::{Collector, FailureKind, Read, Rows, Snapshot};
 
 use super::alert_support::*;
 
@@ -378,4 +378,55 @@ fn a_state_that_says_nothing_keeps_an_incident_open_and_says_so() {
     let incident = world.incident(Kind::VmError, "1");
     assert_eq!(incident.reason, "kept open: its state is now building, which is no recovery");
     assert_eq!(incident.detail, "its state is now building");
+}
+
+#[test]
+fn what_says_nothing_of_an_incident_that_is_over_changes_nothing() {
+    let mut world = World::healthy();
+    for state in ["error", "active", "active"] {
+        world.vms(&[(1, state), (2, "active")]);
+    }
+    let over = world.incident(Kind::VmError, "1").clone();
+    world.vms(&[(1, "building"), (2, "active")]);
+    assert_eq!(*world.incident(Kind::VmError, "1"), over);
+}
+
+#[test]
+fn listings_of_containers_say_nothing_of_sites_while_there_are_containers() {
+    let mut world = World::healthy();
+    world.sites(10, &[(100, "Error"), (101, "Active")]);
+    world.told.clear();
+    world.sites(10, &[(101, "Active")]);
+    world.containers(&[(10, "ENABLED"), (11, "ENABLED")]);
+    assert!(world.told.is_empty(), "gone from one listing so far: {:?}", world.events());
+    world.sites(10, &[(101, "Active")]);
+    assert_eq!(world.take_events(), ["main/site_error/100 removed"]);
+}
+
+#[test]
+fn what_is_seen_once_more_as_it_is_known_is_nothing_to_keep() {
+    let mut world = World::healthy();
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.later(Duration::minutes(1));
+    let rows = vec![vm(1, "error"), vm(2, "active")];
+    let observed = world.book.apply(Read::Vms(Rows { rows, complete: true }), world.now);
+    let account = world.key(Kind::VmError, "1").account;
+    let snapshot = Snapshot { accounts: [(account.clone(), world.book.publish())].into() };
+    let input = Input::Poll { account, observed, ended: None };
+    let outcome = world.engine.step(&input, &snapshot, &world.unsent, world.now);
+    assert!(outcome.is_empty(), "{outcome:?}");
+}
+
+#[test]
+fn each_listing_is_watched_again_once_it_was_looked_at_itself() {
+    let mut world = World::healthy();
+    world.restart(Duration::hours(5));
+    for _ in 0..3 {
+        world.vms(&[(1, "active"), (2, "active")]);
+    }
+    world.containers(&[(10, "DISABLED_BY_ADMIN"), (11, "ENABLED")]);
+    assert_eq!(world.events(), ["main/container_disabled/10 opened"]);
+    assert!(world.told[0].items[0].unwatched.is_some(), "its first look since the start");
+    world.vms(&[(1, "error"), (2, "active")]);
+    assert_eq!(world.told[1].items[0].unwatched, None);
 }

@@ -160,6 +160,9 @@ fn eight_problems_are_kept_and_those_that_cost_a_record_come_first() {
     let want = [refused.as_slice(), &[path(1, "id")], &odds[..4]].concat();
     assert_eq!(paths(&notes), want);
     assert_eq!(notes.fields, [("database.charset", 7)].into());
+    let (_, only_odd) =
+        rows::<DatabaseRow>(&(1..=9).map(odd).collect::<Vec<_>>().join(","), Shape::Hosting, ());
+    assert_eq!(only_odd.problems.len(), 8);
     let (_, many) = rows::<DatabaseRow>(&vec![bad; 12].join(","), Shape::Hosting, ());
     assert_eq!(paths(&many), (0..8).map(|index| path(index, "id")).collect::<Vec<_>>());
     notes.add(many);

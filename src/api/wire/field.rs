@@ -388,6 +388,17 @@ mod tests {
     }
 
     #[test]
+    fn the_usual_datetimes_are_read_without_a_copy() {
+        let noon: NaiveDateTime = "2026-03-01T12:34:56".parse().unwrap();
+        assert_eq!(Stamp::of("2026-03-01T12:34:56"), Stamp::Naive(noon));
+        assert_eq!(Stamp::of("2026-03-01 12:34:56"), Stamp::Naive(noon));
+        assert_eq!(Stamp::of("2026-03-01T12:34:56Z"), Stamp::Utc(noon));
+        for other in ["2026-03-01T12-34-56", "2026-03-01t12:34:56", "2026-03-01", "2026-03-01T12:34:5x"] {
+            assert_eq!(Stamp::of(other), Stamp::Other(other.into()));
+        }
+    }
+
+    #[test]
     fn a_datetime_without_offset_needs_the_zone_and_is_then_no_mistake() {
         let moscow = Some(chrono_tz::Europe::Moscow);
         assert_eq!(Stamp::of("2026-03-01T12:00:00").moment(None), Ok(None));

@@ -146,6 +146,16 @@ mod tests {
     }
 
     #[test]
+    fn what_is_nested_too_deep_goes() {
+        let list = |depth: usize, inner: &str| format!("{}{inner}{}", "[".repeat(depth), "]".repeat(depth));
+        assert_eq!(mended(list(16, "1").as_bytes()), Some(list(16, "1")));
+        assert_eq!(mended(list(20, "1").as_bytes()), Some(list(16, "null")));
+        let object =
+            |depth: usize, inner: &str| format!("{}{inner}{}", r#"{"a":"#.repeat(depth), "}".repeat(depth));
+        assert_eq!(mended(object(20, "1").as_bytes()), Some(object(15, "{}")));
+    }
+
+    #[test]
     fn bytes_that_are_no_utf8_cost_a_letter_and_not_the_page() {
         let value: serde_json::Value = tolerant(b"{\"name\": \"\xcf\xf0\", \"id\": 1}").unwrap();
         assert_eq!(value["id"], 1);
