@@ -44,7 +44,7 @@ AREAS = {
         "mutated": ["src/alert/*.rs"],
     },
     "wire": {
-        "modules": ["model", "clock.rs", "api"],
+        "modules": ["model", "clock.rs", "failpoint.rs", "api"],
         "tests": ["api_fixtures.rs"],
         "filter": ["wire", "records", "billing", "api_fixtures"],
         "mutated": ["src/api/wire/*.rs", "src/api/report.rs"],

@@ -126,7 +126,12 @@ type FirstMail = (Vec<String>, Vec<String>, Vec<String>, Started);
 fn started(told: &[Notice]) -> Vec<FirstMail> {
     let facts = |notice: &Notice| match &notice.form {
         Form::Started(facts) => Some(facts.clone()),
-        _ => None,
+        Form::Opened
+        | Form::Closed
+        | Form::Disconnect
+        | Form::Reminder
+        | Form::Overflow(_)
+        | Form::Digest(_) => None,
     };
     let mails = told.iter().filter_map(|notice| facts(notice).map(|facts| (notice, facts)));
     let all = mails.map(|(notice, facts)| {

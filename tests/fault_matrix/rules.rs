@@ -72,8 +72,7 @@ pub fn effect(fault: &Fault, place: &Place, when: When) -> Effect {
         K::Delay | K::Stall | K::Reset | K::Redirect | K::HtmlPage | K::InvalidJson | K::TruncatedJson => {
             Failed(Why::Other)
         }
-        // Only a page has a cap of bytes; a report is read as a stream.
-        K::HugeBody if is_report => Harmless,
+        // A page has a cap of bytes; a report is read as a stream, each of its parts has one.
         K::HugeBody => Failed(Why::Other),
         K::ForeignNext | K::NextLoop if place.paging == Paging::Next => Failed(Why::Other),
         K::ForeignNext | K::NextLoop => Harmless,
@@ -189,6 +188,7 @@ pub fn words(fault: &Fault, place: &Place, time_out_seconds: u64) -> Vec<String>
         K::Reset => vec!["the connection broke".to_owned()],
         K::Redirect => vec![answered(302), "which is not followed".to_owned()],
         K::HtmlPage | K::InvalidJson | K::TruncatedJson => vec!["the answer is not JSON".to_owned()],
+        K::HugeBody if place.is("expected_balance") => vec![format!("more than {} bytes", 1 << 20)],
         K::HugeBody => vec![format!("more than {} bytes", 32 << 20)],
         K::ForeignNext => vec!["the next page is said to be at".to_owned(), "is not asked for".to_owned()],
         K::NextLoop => vec!["the pages go round in a circle".to_owned()],

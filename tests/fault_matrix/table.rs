@@ -194,9 +194,7 @@ pub const TROUBLES: [Trouble; 27] = [
     Trouble { key: "truncated-json", says: "JSON that ends early",
         fault: |place| fault(place, FaultKind::TruncatedJson) },
     Trouble { key: "huge-body", says: "a body of more than 32 MiB",
-        // A report takes all of it in, for seconds where nothing is optimised: once is enough.
-        fault: |place| Fault { bytes: Some(33 << 20), count: place.is("expected_balance").then_some(1),
-            ..fault(place, FaultKind::HugeBody) } },
+        fault: |place| Fault { bytes: Some(33 << 20), ..fault(place, FaultKind::HugeBody) } },
     Trouble { key: "foreign-next", says: "`next` on another host",
         fault: |place| fault(place, FaultKind::ForeignNext) },
     Trouble { key: "next-loop", says: "`next` leads to the page itself",

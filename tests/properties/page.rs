@@ -347,6 +347,10 @@ impl Want<'_> {
             next.map(|next| next.at.timestamp()),
         );
         self.maybe("hosting_billing_next_charge_amount", &[], next.map(|next| next.amount.decimal()));
+        if report.moments.is_empty() && report.moments_rejected > 0 {
+            // There are orders, and none is known.
+            return;
+        }
         let mut ahead = Vec::new();
         for (index, order) in (0..).zip(&report.orders) {
             let charges: Vec<ChargeMoment> =

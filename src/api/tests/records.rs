@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::api::wire::{ChargeRow, ContainerRow, CronJobRow, DatabaseRow, IpRow, RowOf, SshKeyRow, VmRow};
-use crate::api::wire::{Context, Next, Notes, Page, Shape, SiteRow, page};
+use crate::api::wire::{ChargeRow, ContainerRow, CronJobRow, DatabaseRow, IpRow, OrderRow, RowOf, SiteRow};
+use crate::api::wire::{Context, Next, Notes, Page, Record as _, Shape, SshKeyRow, Versions, VmRow, page};
 use crate::api::{ErrorKind, FIELDS, Problem};
-use crate::model::{ContainerId, ContainerState, IpId, SiteState, Vm, VmId, VmIp, VmState};
+use crate::model::{
+    Charge, ContainerId, ContainerState, IpId, Order, OrderId, OrderState, Period, SiteState,
+};
+use crate::model::{Tariff, Vm, VmId, VmIp, VmState};
 
 use super::server::{Reply, Server};
 use super::{client, settings};
@@ -339,4 +342,64 @@ async fn a_record_alone_is_read_like_one_of_a_list() {
     assert!(client.vm(VmId::new(9)).await.unwrap_err().is_not_found());
     assert!(client.sites(ContainerId::new(9)).await.unwrap_err().is_not_found());
     assert!(!client.vms().await.unwrap_err().is_not_found(), "the list itself is always there");
+}
+
+/// What a row weighs beyond one that says nothing, the rest of which is given.
+fn weight_of<R: RowOf>(bare: &str, full: &str, shape: Shape, home: impl Fn() -> R::Home) -> (usize, usize) {
+    let weigh = |json: &str| R::weight(&rows::<R>(json, shape, home()).0.rows[0]);
+    (weigh(bare), weigh(full) - weigh(bare))
+}
+
+/// A poll is stopped by what its rows weigh, so each has to weigh at least what it keeps.
+#[test]
+fn a_row_weighs_itself_and_its_texts() {
+    let none = || ();
+    let bare = r#"{"id": 1, "state": "active"}"#;
+    // 7 bytes of texts, two addresses, one of them of 8 bytes.
+    let full = r#"{"id": 1, "state": "active", "vm_id": "v-7", "name": "web", "type": "m",
+        "ips": [{"id": 3, "ipvalue": "10.0.0.3"}, 4]}"#;
+    let of_ips = 2 * size_of::<VmIp>() + 8;
+    assert_eq!(weight_of::<VmRow>(bare, full, Shape::Vm, none), (256 + 6, 7 + of_ips));
+    let bare = r#"{"id": 1, "state": 0}"#;
+    let full = r#"{"id": 1, "state": 0, "login": "abc", "name": "de", "service_address": "f", "service_ip": "ghij"}"#;
+    let state = context().container_states[&0].len();
+    assert_eq!(weight_of::<ContainerRow>(bare, full, Shape::Hosting, none), (256 + state, 10));
+    let bare = r#"{"id": 1, "state": "Running"}"#;
+    let full =
+        r#"{"id": 1, "state": "Running", "name": "a.example", "engine": "php", "engine_version": "8"}"#;
+    let home = || ContainerId::new(1);
+    assert_eq!(weight_of::<SiteRow>(bare, full, Shape::Hosting, home), (256 + 7, 13));
+    let full = r#"{"id": 1, "name": "db", "charset": "utf8"}"#;
+    assert_eq!(weight_of::<DatabaseRow>(r#"{"id": 1}"#, full, Shape::Hosting, none), (256, 6));
+    let full = r#"{"id": 1, "comment": "nightly"}"#;
+    assert_eq!(weight_of::<CronJobRow>(r#"{"id": 1}"#, full, Shape::Hosting, none), (256, 7));
+    let full = r#"{"id": 1, "ipvalue": "10.0.0.3"}"#;
+    assert_eq!(weight_of::<IpRow>(r#"{"id": 1}"#, full, Shape::Vm, none), (256, 8));
+    let full = r#"{"id": 1, "title": "laptop"}"#;
+    assert_eq!(weight_of::<SshKeyRow>(r#"{"id": 1}"#, full, Shape::Vm, none), (256, 6));
+    // What tells a charge from others is remembered beside it.
+    let bare = r#"{"event_date": "2026-01-01", "total": "1"}"#;
+    let full = r#"{"event_date": "2026-01-01", "total": "1", "description": "abc", "resource_uri": "/c/1/"}"#;
+    assert_eq!(weight_of::<ChargeRow>(bare, full, Shape::Charges, none), (size_of::<Charge>(), 2 * 8));
+    let order = |comment: &str, tariff: Option<Tariff>| {
+        let comment = Some(comment.into());
+        let state = OrderState::Ordered;
+        let id = OrderId::new(1);
+        Order { id, state, comment, last_charge_date: None, paid_till: None, start_date: None, tariff }
+    };
+    assert_eq!(OrderRow::weight(&order("abc", None)), 2 * size_of::<Order>() + 3);
+    let period = |unit: &str| Some(Period { count: 1, unit: unit.into() });
+    let tariff = Tariff {
+        id: None,
+        amount: None,
+        billing_period: period("month"),
+        charge_period: period("day"),
+        generic_type: Some("hosting".into()),
+        name: Some("Big".into()),
+        short_name: Some("b".into()),
+        kind: Some("std".into()),
+    };
+    assert_eq!(OrderRow::weight(&order("", Some(tariff))), 2 * size_of::<Order>() + 8 + 14);
+    let versions: Vec<Box<str>> = vec!["8.3".into(), "9".into()];
+    assert_eq!(Versions::weight(&versions), 2 * size_of::<Box<str>>() + 4);
 }
