@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::net::TcpStream;
 use std::time::Duration;
 
-use crate::mail::transport::{SendError, Timing, Transport};
+use crate::mail::smtp::{SendError, Timing, Transport};
 use crate::mail::{Security, Server};
 use tokio::time::Instant;
 

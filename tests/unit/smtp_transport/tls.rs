@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::time::Duration;
 
-use crate::mail::transport::{Capabilities, SendError, Transport, TransportError};
+use crate::mail::smtp::{Capabilities, SendError, Transport, TransportError};
 use crate::mail::{Security, Server};
 use secrecy::SecretString;
 use tempfile::NamedTempFile;
