@@ -2,15 +2,15 @@
 //! asks the provider nothing. The endpoints are listed at the top of `routes`.
 
 mod body;
-mod front;
 mod guard;
 mod listener;
+mod middleware;
 mod negotiate;
 pub mod page;
 mod routes;
 mod server;
-mod slow;
 pub mod web_config;
+mod write_timeout;
 
 use std::sync::Arc;
 
