@@ -25,6 +25,7 @@ mod state;
 mod store;
 mod telemetry;
 mod terminal;
+mod view;
 
 #[cfg(test)]
 #[path = "../tests/unit/mod.rs"]

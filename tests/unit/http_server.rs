@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::server::{LONG, Server};
-use crate::http::view::{IncidentRow, Watch};
 use crate::model::*;
+use crate::view::incidents::{IncidentRow, Watch};
 use account::*;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;

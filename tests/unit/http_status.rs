@@ -4,8 +4,8 @@
 use super::account;
 
 use super::server::Server;
-use crate::http::view::{IncidentRow, OutboxSummary, Watch};
 use crate::model::*;
+use crate::view::incidents::{IncidentRow, OutboxSummary, Watch};
 use account::*;
 use serde_json::Value;
 

@@ -4,9 +4,9 @@
 use super::account;
 
 use super::server::Server;
-use crate::http::view::{IncidentRow, OutboxSummary, Watch};
 use crate::model::*;
 use crate::terminal::{Answer, Status, Style};
+use crate::view::incidents::{IncidentRow, OutboxSummary, Watch};
 use account::*;
 
 /// Would clear a screen, turn a line, ring a bell.
