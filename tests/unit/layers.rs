@@ -260,7 +260,7 @@ fn habits(file: &str, source: &str) -> Vec<String> {
 }
 
 /// `src/api/wire/mod.rs` is the module `["api", "wire"]`, `src/lib.rs` is `[]`.
-fn module_of(file: &str) -> Vec<&str> {
+pub(super) fn module_of(file: &str) -> Vec<&str> {
     let inner = file.strip_prefix("src/").unwrap().strip_suffix(".rs").unwrap();
     let mut module: Vec<&str> = inner.split('/').collect();
     module.pop_if(|last| *last == "mod" || *last == "lib");
@@ -268,7 +268,7 @@ fn module_of(file: &str) -> Vec<&str> {
 }
 
 /// Every Rust file under src/, by its path from the repository's root.
-fn sources() -> Vec<(String, String)> {
+pub(super) fn sources() -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut todo = vec![root().join("src")];
     while let Some(directory) = todo.pop() {
