@@ -51,10 +51,10 @@ AREAS = {
     },
     "outbox": {
         "modules": ["model", "alert", "failpoint.rs", "store", "mail/settings.rs", "mail/transport.rs",
-                    "mail/transport", "app/attempt.rs"],
+                    "mail/transport", "daemon/attempt.rs"],
         "tests": ["store.rs", "smtp_transport/main.rs"],
         "filter": ["store", "transport", "attempt"],
-        "mutated": ["src/store/outbox.rs", "src/store/attention.rs", "src/app/attempt.rs",
+        "mutated": ["src/store/outbox.rs", "src/store/attention.rs", "src/daemon/attempt.rs",
                     "src/mail/transport/reply.rs", "src/mail/transport/error.rs"],
     },
 }

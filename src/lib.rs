@@ -1,17 +1,15 @@
 //! hostwatch: watches an account at a hosting provider. See ARCHITECTURE.md for the layers.
 
-pub mod addresses;
 pub mod alert;
 pub mod api;
-pub mod app;
-pub mod ask;
 pub mod chart;
 pub mod cli;
 pub mod clock;
 pub mod collect;
+pub mod commands;
 pub mod config;
+mod daemon;
 pub mod failpoint;
-pub mod heartbeat;
 pub mod http;
 pub mod mail;
 pub mod metrics;

@@ -1,9 +1,9 @@
-//! The process: parses the command line and hands over to `app`.
+//! The process: parses the command line and hands over to its command.
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
 fn main() -> ExitCode {
-    hostwatch::app::main(hostwatch::cli::Cli::parse())
+    hostwatch::commands::main(hostwatch::cli::Cli::parse())
 }
