@@ -13,7 +13,7 @@ use crate::commands::ask::Door;
 use crate::config::{Environment, Settings};
 use crate::daemon::addresses;
 use crate::daemon::control;
-use crate::mail::transport::Transport;
+use crate::mail::smtp::Transport;
 use crate::model::{Snapshot, lives_on};
 use crate::store::Store;
 use crate::terminal::doctor::{Check, Outcome};
