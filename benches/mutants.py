@@ -27,8 +27,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "target" / "mutants"
 
-# modules: files and folders of src/ that are copied; tests: main files of tests/ beside the tests in src/;
-# filter: which of all those are run; mutated: globs.
+# modules: files and folders of src/ that are copied; tests: modules of tests/unit (and of tests/common) beside the tests
+# in src/; filter: which of all those are run; mutated: globs.
 AREAS = {
     "forecast": {
         "modules": ["model"],
@@ -39,19 +39,19 @@ AREAS = {
     "engine": {
         # The random histories of alert_histories would catch some more, at three times the price.
         "modules": ["model", "alert"],
-        "tests": ["alert_engine/main.rs", "alert_overlays.rs"],
+        "tests": ["alert_support", "alert_engine", "alert_overlays"],
         "filter": ["alert"],
         "mutated": ["src/alert/*.rs"],
     },
     "wire": {
         "modules": ["model", "clock.rs", "failpoint.rs", "api"],
-        "tests": ["api_fixtures.rs"],
+        "tests": ["api_fixtures"],
         "filter": ["wire", "records", "billing", "api_fixtures"],
         "mutated": ["src/api/wire/*.rs", "src/api/report.rs"],
     },
     "outbox": {
         "modules": ["model", "alert", "failpoint.rs", "store", "mail/settings.rs", "mail/smtp", "daemon/attempt.rs"],
-        "tests": ["store.rs", "smtp_transport/main.rs"],
+        "tests": ["certificates", "smtp", "store", "smtp_transport"],
         "filter": ["store", "smtp", "attempt"],
         "mutated": ["src/store/outbox.rs", "src/store/attention.rs", "src/daemon/attempt.rs",
                     "src/mail/smtp/reply.rs", "src/mail/smtp/error.rs"],
@@ -81,7 +81,7 @@ def environment(**more):
 
 def make_crate(area, crate):
     """The area's crate: the package without its benches, its binary and itself as a dependency."""
-    lib, mail = ["extern crate self as hostwatch;"], []
+    lib, mail = [], []
     for module in area["modules"]:
         source, copy = ROOT / "src" / module, crate / "src" / module
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -95,13 +95,14 @@ def make_crate(area, crate):
         elif folder:
             lib.append(f"mod {folder} {{ mod {name}; }}")
         else:
-            lib.append(f"pub mod {name};")
+            lib.append(f"mod {name};")
     if mail:
         modules = " ".join(f"pub mod {name};" for name in dict.fromkeys(mail))
         lib.append(f"pub mod mail {{ {modules} pub use settings::{{Security, Server, Settings}}; }}")
-    for test in area["tests"]:
-        name = test.removesuffix("/main.rs").removesuffix(".rs")
-        lib.append(f'#[cfg(test)] #[path = "../tests/{test}"] mod test_{name};')
+    places = {path.stem if path.name != "mod.rs" else path.parent.name: path.relative_to(ROOT)
+              for folder in ("tests/common/*.rs", "tests/unit/*.rs", "tests/unit/*/mod.rs") for path in ROOT.glob(folder)}
+    tests = " ".join(f'#[path = "../../{places[test]}"] mod {test};' for test in area["tests"])
+    lib.append(f"#[cfg(test)] mod unit {{ {tests} }}")
     (crate / "src" / "lib.rs").write_text("\n".join(lib) + "\n" + SWITCH)
     shutil.copytree(ROOT / "tests", crate / "tests")
     shutil.copy(ROOT / "Cargo.lock", crate)
