@@ -16,9 +16,9 @@ use cpu_time::ThreadTime;
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use hostwatch::alert::{Incident, Key, Kind, Phase, Settings as Rules, Severity, rules};
-use hostwatch::api::bench as decode;
 use hostwatch::metrics::{Encoder, Own, Settings};
 use hostwatch::model::{changes, forecast, *};
+use hostwatch::provider::bench as decode;
 use serde::Deserialize;
 
 const VMS: u64 = 10_000;
@@ -61,7 +61,7 @@ fn report() -> Report {
     Report { orders: (1..=VMS).map(order).collect(), expected_balance: Some(left), moments, ..like }
 }
 
-fn full() -> AccountBook {
+fn full() -> KnownAccount {
     let mut book = book(profile("main"));
     book.apply(vms(|_| false), read_at());
     book.apply(
@@ -357,7 +357,7 @@ fn judging(c: &mut Criterion<Cpu>) {
     let mut group = c.benchmark_group("rules");
     group.sample_size(20);
     let nothing = BTreeMap::new();
-    let seen = |book: &mut AccountBook, read: Read| book.apply(read, read_at());
+    let seen = |book: &mut KnownAccount, read: Read| book.apply(read, read_at());
     let observed = seen(&mut book, vms(|_| false));
     group.bench_function("10,000 VMs, all well", |b| {
         b.iter(|| rules::judge(book.state(), &observed[0], &nothing, &settings));

@@ -2,13 +2,11 @@
 
 pub mod addresses;
 pub mod alert;
-pub mod api;
 pub mod app;
 pub mod ask;
 pub mod chart;
 pub mod cli;
 pub mod clock;
-pub mod collect;
 pub mod config;
 pub mod failpoint;
 pub mod heartbeat;
@@ -16,7 +14,7 @@ pub mod http;
 pub mod mail;
 pub mod metrics;
 pub mod model;
-pub mod schedule;
+pub mod provider;
 pub mod sim;
 pub mod state;
 pub mod store;

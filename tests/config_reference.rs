@@ -122,6 +122,6 @@ fn defaults_of_the_table_are_those_of_the_layers() {
     let account = &settings.accounts[0];
     let layer = hostwatch::alert::Settings::defaults();
     assert_eq!(format!("{:?}", account.alert), format!("{layer:?}"));
-    assert_eq!(account.api.limits, hostwatch::api::Limits::default());
+    assert_eq!(account.api.limits, hostwatch::provider::Limits::default());
     assert_eq!(settings.metrics.state_series, hostwatch::metrics::StateSeries::default());
 }

@@ -13,7 +13,7 @@ use hostwatch::model::*;
 use mail_support::catalogue::billing::{ladder, running_dry};
 use mail_support::*;
 
-fn rendered(item: Item, book: &AccountBook) -> hostwatch::mail::Rendered {
+fn rendered(item: Item, book: &KnownAccount) -> hostwatch::mail::Rendered {
     mail(&notice(Form::Disconnect, vec![item]), &snapshot([book]))
 }
 

@@ -167,7 +167,7 @@ mod tests {
     use super::*;
     use crate::http::view::OutboxSummary;
     use crate::model::snapshot::PollEnd;
-    use crate::model::{AccountBook, Collector, Profile};
+    use crate::model::{Collector, KnownAccount, Profile};
 
     fn at(minutes: i64) -> DateTime<Utc> {
         DateTime::UNIX_EPOCH + chrono::Duration::minutes(minutes)
@@ -182,7 +182,7 @@ mod tests {
             collectors: [Collector::Vms].into(),
             stale_after: BTreeMap::from([(Collector::Vms, Duration::from_secs(900))]),
         };
-        let mut book = AccountBook::new(Arc::new(profile));
+        let mut book = KnownAccount::new(Arc::new(profile));
         if let Some(minutes) = polled {
             let end = PollEnd { duration: Duration::ZERO, failure: None, complete: true };
             book.end(Collector::Vms, end, at(minutes));

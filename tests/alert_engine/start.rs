@@ -9,7 +9,7 @@ use hostwatch::alert::{
 };
 use hostwatch::model::snapshot::PollEnd;
 use hostwatch::model::{
-    AccountBook, AccountName, Collector, Failure, FailureKind, Profile, Read, Rows, Snapshot,
+    AccountName, Collector, Failure, FailureKind, KnownAccount, Profile, Read, Rows, Snapshot,
 };
 
 use super::alert_support::*;
@@ -94,7 +94,7 @@ fn first_mails(accounts: &[Account]) -> Vec<Notice> {
             collectors: [Collector::Vms, Collector::ExpectedBalance].into(),
             stale_after: BTreeMap::new(),
         };
-        books.push(AccountBook::new(Arc::new(profile)));
+        books.push(KnownAccount::new(Arc::new(profile)));
     }
     let mut engine = Engine::new(watchers, Vec::new(), false, None, start());
     let mut told = Vec::new();

@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 use chrono_tz::Tz;
 use fastrand::Rng;
 use hostwatch::alert::{Event, Form, Ladder, Severity};
-use hostwatch::api::bench::{Account, Paged, whole_report};
 use hostwatch::chart::Chart;
 use hostwatch::metrics::{Encoder, Settings};
 use hostwatch::model::changes::changes;
 use hostwatch::model::forecast::{self, Disconnect};
 use hostwatch::model::time::parse_moment;
 use hostwatch::model::*;
-use hostwatch::schedule::Schedule;
+use hostwatch::provider::bench::{Account, Paged, whole_report};
+use hostwatch::provider::cron::Schedule;
 use hostwatch::terminal::forecast::AccountForecast;
 use hostwatch::terminal::{Forecasts, Status, Style, harmless_json};
 
@@ -193,7 +193,7 @@ fn api(bytes: &[u8]) {
 }
 
 /// Everything that is made of a report.
-fn billing(report: &Report, book: &AccountBook) {
+fn billing(report: &Report, book: &KnownAccount) {
     for days in [0, 1, 7, 30, 90, 730, u32::MAX] {
         let _ = (
             forecast::balance_in(report, read_at(), days),

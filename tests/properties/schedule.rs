@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use chrono::{DateTime, Datelike, Duration, NaiveDate, NaiveDateTime, Timelike, Utc};
 use chrono_tz::Tz;
-use hostwatch::schedule::Schedule;
+use hostwatch::provider::cron::Schedule;
 use proptest::collection::vec;
 use proptest::prelude::*;
 

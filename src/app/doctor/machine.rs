@@ -8,13 +8,13 @@ use chrono::{DateTime, Duration, Utc};
 use url::Url;
 
 use crate::addresses;
-use crate::api;
 use crate::app::control;
 use crate::ask::Door;
 use crate::clock;
 use crate::config::{Environment, Settings};
 use crate::mail::transport::Transport;
 use crate::model::{Snapshot, lives_on};
+use crate::provider::probe;
 use crate::store::Store;
 use crate::terminal::doctor::{Check, Outcome};
 
@@ -33,7 +33,7 @@ pub(super) async fn hosts(settings: &Settings) -> Vec<Check> {
     }
     let mut checks = Vec::new();
     for (origin, url) in hosts {
-        match api::probe(&url).await {
+        match probe(&url).await {
             Ok(host) => {
                 checks.push(clocks(&origin, host.date, clock::now()));
                 checks.push(certificate(&origin, url.scheme(), host.certificate_until, clock::now()));

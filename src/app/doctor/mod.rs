@@ -12,11 +12,11 @@ use tokio::task::JoinSet;
 
 use super::commands::print;
 use super::{daemon, rehearse, screen};
-use crate::api::Hosts;
 use crate::cli;
 use crate::clock;
 use crate::config::Settings;
 use crate::model::{Group, Snapshot};
+use crate::provider::Hosts;
 use crate::terminal::doctor::{Check, Outcome, Section};
 use crate::terminal::{self, Answer};
 use account::Examined;

@@ -11,7 +11,7 @@ use super::super::board::lock;
 use super::Pipeline;
 use crate::alert::{Digest, DigestAccount, Incident, Input, Notice, Overflow, cap, digest, engine};
 use crate::failpoint;
-use crate::model::{AccountName, Home, lives_on};
+use crate::model::{AccountName, OwnVm, lives_on};
 use crate::store::{Batch, Polls, Store, StoreError};
 
 /// A digest that is later than this is not sent any more: the next one says it all.
@@ -40,7 +40,7 @@ pub(in crate::app) struct Upkeep {
     /// The store refused the last commit; said once.
     failing: bool,
     /// The watched VM that this machine is.
-    home: Option<Home>,
+    home: Option<OwnVm>,
     home_tried: Option<DateTime<Utc>>,
     pruned: Option<DateTime<Utc>>,
 }
