@@ -151,7 +151,7 @@ fn eight_problems_are_kept_and_those_that_cost_a_record_come_first() {
     let odd = |id: usize| format!(r#"{{"id": {id}, "name": "a", "charset": 7}}"#);
     let bad = r#"{"name": "a", "charset": "b"}"#.to_owned();
     let path = |index: usize, field: &str| format!("$.entities[{index}].{field}");
-    let paths = |notes: &Notes| notes.problems.iter().map(|one| one.path.clone()).collect::<Vec<_>>();
+    let paths = |notes: &Diagnostics| notes.problems.iter().map(|one| one.path.clone()).collect::<Vec<_>>();
     // Six odd ones, then three that are left out.
     let json: Vec<String> = (1..=6).map(odd).chain(vec![bad.clone(); 3]).collect();
     let (page, mut notes) = rows::<DatabaseRow>(&json.join(","), Shape::Hosting, ());
@@ -292,7 +292,7 @@ fn oddities_that_break_a_decoder_cost_no_more_than_their_row_or_field() {
 #[test]
 fn the_list_of_fields_is_the_list_of_what_can_be_counted() {
     let mut counted = BTreeSet::new();
-    let mut add = |notes: Notes| counted.extend(notes.fields.into_keys());
+    let mut add = |notes: Diagnostics| counted.extend(notes.fields.into_keys());
     let bare = r#"{"id": 1, "state": "?"}"#;
     add(rows::<VmRow>(bare, Shape::Vm, ()).1);
     add(rows::<ContainerRow>(bare, Shape::Hosting, ()).1);
