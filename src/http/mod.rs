@@ -2,20 +2,20 @@
 //! asks the provider nothing. The endpoints are listed at the top of `routes`.
 
 mod body;
-mod front;
 mod guard;
 mod listener;
+mod middleware;
 mod negotiate;
 pub mod page;
 mod resources;
 mod routes;
 mod server;
-mod slow;
 pub mod status;
 mod verdict;
 pub mod view;
 pub mod web_config;
 mod words;
+mod write_timeout;
 
 use std::sync::Arc;
 
