@@ -19,7 +19,7 @@ use super::pulse::Pulse;
 use crate::config::{Account, Settings};
 use crate::failpoint;
 use crate::heartbeat::Heartbeat;
-use crate::mail::transport::Transport;
+use crate::mail::smtp::Transport;
 use crate::metrics::Own;
 use crate::model::AccountName;
 use crate::provider::poll::{self, Plan, Update};

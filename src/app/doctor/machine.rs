@@ -12,7 +12,7 @@ use crate::app::control;
 use crate::ask::Door;
 use crate::clock;
 use crate::config::{Environment, Settings};
-use crate::mail::transport::Transport;
+use crate::mail::smtp::Transport;
 use crate::model::{Snapshot, lives_on};
 use crate::provider::probe;
 use crate::store::Store;
