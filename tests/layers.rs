@@ -24,11 +24,12 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("alert", &["model"]),
     ("state", &["model"]),
     ("chart", &["model"]),
+    ("view", &["alert", "model", "chart"]),
     ("terminal", &["model"]),
     ("heartbeat", &[]),
     ("mail", &["alert", "model", "chart", "clock", "failpoint"]),
     ("store", &["alert", "model", "failpoint"]),
-    ("http", &["state", "metrics", "model", "chart", "clock"]),
+    ("http", &["view", "state", "metrics", "model", "clock"]),
     // May name any layer's settings type; nobody but `app` names it.
     ("config", &["alert", "provider", "http", "mail", "metrics", "model", "store"]),
     ("cli", &["sim", "telemetry"]),
@@ -61,7 +62,7 @@ const DOORS: &[(&str, &[&str])] = &[
 ];
 
 /// No I/O, no waiting, no clock: the time is an argument.
-const PURE: &[&str] = &["model", "metrics", "alert", "chart", "terminal"];
+const PURE: &[&str] = &["model", "metrics", "alert", "chart", "view", "terminal"];
 const IMPURE: &[&str] = &["tokio", "std::fs", "std::net", "std::process", "std::env", "std::thread"];
 
 const MOST_LINES: usize = 500;
