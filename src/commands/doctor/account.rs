@@ -8,9 +8,9 @@ use chrono::{DateTime, Utc};
 
 use super::calls::{self, Counted};
 use crate::alert::Kind;
-use crate::app::provider::{self, Tally};
 use crate::clock;
 use crate::config::Account;
+use crate::daemon::provider::{self, Tally};
 use crate::metrics::FAMILIES;
 use crate::model::{
     AccountState, Collector, Container, ContainerState, Group, KnownAccount, Read, Report, Resource,
