@@ -236,6 +236,7 @@ fn what_the_configuration_no_longer_watches_is_open_nowhere() {
     until("main begins anew", || opened() == 2);
     wait_for(&smtp, "main/disconnect/account rung:7");
     until("other is over", || is_over(&daemon, "other/vm_error/10001"));
-    let told = |event: &str| received(&smtp).iter().flat_map(|mail| &mail.pairs).any(|pair| pair.ends_with(event));
+    let told =
+        |event: &str| received(&smtp).iter().flat_map(|mail| &mail.pairs).any(|pair| pair.ends_with(event));
     assert!(!told("resolved") && !told("removed") && !told("was-down"));
 }

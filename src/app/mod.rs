@@ -11,6 +11,7 @@ mod doctor;
 mod forecast;
 mod listen;
 mod mailroom;
+mod notes;
 mod observer;
 mod pipeline;
 mod provider;
