@@ -11,12 +11,8 @@ use crate::alert::{Engine, Incident, Overlays, Phase};
 use crate::metrics::own::{IncidentLabels, Own};
 use crate::model::Home;
 use crate::state::Shared;
-<<<<<<< HEAD
 use crate::store::{Store, StoreError, Trouble};
-=======
-use crate::store::{Store, StoreError};
 use crate::view::incidents::{IncidentRow, OutboxSummary, Watch};
->>>>>>> main
 
 /// The store, shared by the pipeline and the sender; each call on it is short.
 pub(super) type SharedStore = Arc<Mutex<Store>>;
