@@ -24,7 +24,7 @@ const PRUNE_EVERY: Duration = Duration::days(1);
 
 /// What upkeep remembers.
 #[derive(Debug, Default)]
-pub(in crate::app) struct Upkeep {
+pub(in crate::daemon) struct Upkeep {
     /// Since when the hourly cap keeps something back.
     pub(super) held_since: Option<DateTime<Utc>>,
     last_summary: Option<DateTime<Utc>>,
@@ -46,7 +46,7 @@ pub(in crate::app) struct Upkeep {
 
 impl Upkeep {
     /// Goes on from what the store holds.
-    pub(in crate::app) fn new(
+    pub(in crate::daemon) fn new(
         store: &Store,
         digested_until: Option<DateTime<Utc>>,
         store_notes: StoreNotes,
