@@ -54,6 +54,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("sd_notify", &["app"]),
     ("if_addrs", &["addresses"]),
     ("terminal_size", &["app"]),
+    ("strsim", &["model"]),
     ("unicode_width", &["terminal"]),
     ("listenfd", &["app"]),
     ("bcrypt", &["http"]),

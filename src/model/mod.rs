@@ -8,6 +8,7 @@ pub mod home;
 pub mod ids;
 pub mod moments;
 pub mod money;
+pub mod nearest;
 pub mod pattern;
 pub mod pay_by;
 pub mod phrase;
