@@ -18,6 +18,7 @@ pub struct Key {
     pub kind: Type,
     /// As TOML; empty where there is none.
     pub default: &'static str,
+    #[cfg_attr(not(test), allow(dead_code, reason = "for docs/configuration.md, which a test writes"))]
     pub help: &'static str,
 }
 
@@ -96,11 +97,7 @@ impl Type {
 const OWN_TABLES: [&str; 4] = ["schedule.", "limits.", "billing.", "alerts."];
 
 impl Key {
-    /// May stand in an account's own table as well.
-    pub fn per_account(&self) -> bool {
-        per_account(self.path)
-    }
-
+    #[cfg(test)]
     /// The default as a value; `None` where there is none.
     pub fn default_value(&self) -> Option<Value> {
         (!self.default.is_empty()).then(|| toml_value(self.default)).flatten()

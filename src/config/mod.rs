@@ -8,6 +8,7 @@ mod email;
 mod environment;
 pub mod keys;
 mod problem;
+#[cfg(test)]
 pub mod reference;
 mod secrets;
 mod series;
