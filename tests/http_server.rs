@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use account::server::{LONG, Server};
 use account::*;
-use hostwatch::http::view::{IncidentRow, Watch};
 use hostwatch::model::*;
+use hostwatch::view::incidents::{IncidentRow, Watch};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;

@@ -25,12 +25,13 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("alert", &["model"]),
     ("state", &["model"]),
     ("chart", &["model"]),
+    ("view", &["alert", "model", "chart"]),
     ("terminal", &["model"]),
     ("heartbeat", &[]),
     ("mail", &["alert", "model", "chart", "clock", "failpoint"]),
     ("store", &["alert", "model", "failpoint"]),
     ("collect", &["api", "state", "model", "schedule", "clock"]),
-    ("http", &["state", "metrics", "model", "chart", "clock"]),
+    ("http", &["view", "state", "metrics", "model", "clock"]),
     // May name any layer's settings type; nobody but `app` names it.
     ("config", &["alert", "api", "collect", "http", "mail", "metrics", "model", "schedule", "store"]),
     ("cli", &["sim", "telemetry"]),
@@ -63,7 +64,7 @@ const DOORS: &[(&str, &[&str])] = &[
 ];
 
 /// No I/O, no waiting, no clock: the time is an argument.
-const PURE: &[&str] = &["model", "metrics", "alert", "schedule", "chart", "terminal"];
+const PURE: &[&str] = &["model", "metrics", "alert", "schedule", "chart", "view", "terminal"];
 const IMPURE: &[&str] = &["tokio", "std::fs", "std::net", "std::process", "std::env", "std::thread"];
 
 const MOST_LINES: usize = 500;

@@ -5,9 +5,9 @@ use chrono::Duration;
 use super::incident::{Incident, Phase};
 use super::kind::{Event, Key, Kind};
 use super::ladder::{Ladder, Move, rung_severity};
+use super::lifecycle::Step;
 use super::rules;
 use super::settings::Settings;
-use super::step::Step;
 use crate::model::forecast::{self, Disconnect};
 use crate::model::{AccountState, Collector};
 

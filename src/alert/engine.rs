@@ -7,11 +7,11 @@ use chrono::{DateTime, Utc};
 
 use super::incident::Incident;
 use super::kind::{Event, Key, Kind};
+use super::lifecycle::Step;
 use super::notice::{self, Form, Item, Notice, Started};
-use super::overlay::Overlays;
 use super::rules::{self, Finding};
 use super::settings::Settings;
-use super::step::Step;
+use super::silence::Overlays;
 use crate::model::{AccountName, AccountState, Collector, CollectorStatus, FailureKind, Observed, Snapshot};
 
 /// What an account's incidents are judged by, and who hears of them.

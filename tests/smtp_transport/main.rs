@@ -11,7 +11,7 @@ use std::io::Write as _;
 use std::net::TcpStream;
 use std::time::Duration;
 
-use hostwatch::mail::transport::{SendError, Timing, Transport};
+use hostwatch::mail::smtp::{SendError, Timing, Transport};
 use hostwatch::mail::{Security, Server};
 use tokio::time::Instant;
 

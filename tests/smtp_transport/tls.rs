@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::time::Duration;
 
-use hostwatch::mail::transport::{Capabilities, SendError, Transport, TransportError};
+use hostwatch::mail::smtp::{Capabilities, SendError, Transport, TransportError};
 use hostwatch::mail::{Security, Server};
 use secrecy::SecretString;
 use tempfile::NamedTempFile;

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use super::super::board::lock;
 use super::Pipeline;
 use crate::alert::engine::Outcome;
-use crate::alert::{Input, Key, Notice, cap};
+use crate::alert::{Input, Key, Notice, rate_limit};
 use crate::failpoint;
 use crate::model::{Snapshot, lives_on};
 use crate::store::{Batch, Held, StoreError};
@@ -85,7 +85,7 @@ impl Pipeline {
             ..Batch::default()
         };
         let (capped, free): (Vec<&Notice>, Vec<&Notice>) =
-            outcome.notices.iter().partition(|notice| cap::applies(&notice.form));
+            outcome.notices.iter().partition(|notice| rate_limit::applies(&notice.form));
         let mut notices = free;
         if !capped.is_empty() {
             let room = self.room(now)?;
@@ -110,7 +110,7 @@ impl Pipeline {
         if self.upkeep.held_since.is_some() {
             return Ok(0);
         }
-        let sent = lock(&self.board.store).mails_since(now - cap::WINDOW)?;
+        let sent = lock(&self.board.store).mails_since(now - rate_limit::WINDOW)?;
         Ok(mailroom.max_per_hour.saturating_sub(sent) as usize)
     }
 

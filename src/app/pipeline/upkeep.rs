@@ -9,7 +9,7 @@ use chrono_tz::Tz;
 
 use super::super::board::lock;
 use super::Pipeline;
-use crate::alert::{Digest, DigestAccount, Incident, Input, Notice, Overflow, cap, digest, engine};
+use crate::alert::{Digest, DigestAccount, Incident, Input, Notice, Overflow, digest, engine, rate_limit};
 use crate::failpoint;
 use crate::model::{AccountName, Home, lives_on};
 use crate::store::{Batch, Polls, Store, StoreError};
@@ -197,14 +197,14 @@ impl Pipeline {
         let (max_per_hour, now) = (mailroom.max_per_hour, (self.clock)());
         let (held, last) = {
             let store = lock(&self.board.store);
-            let mails = store.mails_since(now - cap::WINDOW)?;
-            if !cap::is_due(since, self.upkeep.last_summary, mails, max_per_hour, now) {
+            let mails = store.mails_since(now - rate_limit::WINDOW)?;
+            if !rate_limit::is_due(since, self.upkeep.last_summary, mails, max_per_hour, now) {
                 return Ok(());
             }
             store.held()?
         };
         let told = held.iter().map(|one| (one.to.as_slice(), one.items.as_slice()));
-        let notices = cap::summaries(told, &Overflow { max_per_hour, since });
+        let notices = rate_limit::summaries(told, &Overflow { max_per_hour, since });
         let batch = Batch { released: last, ..Batch::default() };
         self.send(&notices, batch, now)
     }

@@ -5,10 +5,9 @@ use chrono::{DateTime, NaiveDate, Utc};
 use chrono_tz::Tz;
 use serde::Serialize;
 
-use super::Context;
+use super::headline::{self, Verdict};
+use super::incidents::{IncidentRow, OutboxSummary, Watch};
 use super::resources::Resources;
-use super::verdict::{self, Verdict};
-use super::view::{IncidentRow, OutboxSummary, Watch};
 use crate::chart::Chart;
 use crate::model::forecast::{self, Disconnect};
 use crate::model::{AccountState, Collector, Money, PayBy, Report, Snapshot};
@@ -52,6 +51,16 @@ impl Query {
     }
 }
 
+/// Which daemon tells it.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    pub version: &'static str,
+    pub commit: &'static str,
+    pub started_at: DateTime<Utc>,
+    /// How long a payment takes to arrive, in days.
+    pub lead_days: u32,
+}
+
 /// The state of everything.
 #[derive(Clone, Debug, Serialize)]
 pub struct Status {
@@ -66,9 +75,7 @@ pub struct Status {
     pub resources: Resources,
     pub mails: Mails,
     #[serde(skip)]
-    pub(super) query: Query,
-    #[serde(skip)]
-    pub(super) telemetry_path: String,
+    pub(crate) query: Query,
 }
 
 /// One account.
@@ -83,7 +90,7 @@ pub struct Account {
     pub billing: Option<Billing>,
     pub collectors: Vec<CollectorRow>,
     #[serde(skip)]
-    pub(super) zone: Tz,
+    pub(crate) zone: Tz,
 }
 
 /// What an expected-balance report says. Amounts are exact decimals as text.
@@ -107,7 +114,7 @@ pub struct Billing {
     pub orders: Vec<OrderRow>,
     pub orders_with_charges: usize,
     #[serde(skip)]
-    pub(super) chart: Option<String>,
+    pub(crate) chart: Option<String>,
 }
 
 /// What keeps the account up for so many days; 0 where it is paid for already.
@@ -162,31 +169,25 @@ pub struct Mails {
 }
 
 impl Status {
-    pub(super) fn new(
-        snapshot: &Snapshot,
-        watch: &Watch,
-        context: &Context,
-        query: &Query,
-        now: DateTime<Utc>,
-    ) -> Self {
+    pub fn new(snapshot: &Snapshot, watch: &Watch, about: &About, query: &Query, now: DateTime<Utc>) -> Self {
         let chosen = |name: &str| query.account.as_deref().is_none_or(|wanted| wanted == name);
         let states: Vec<&AccountState> = snapshot.accounts.values().map(|account| &**account).collect();
         let rows: Vec<&IncidentRow> = watch.incidents.iter().collect();
         let mut accounts: Vec<Account> = states
             .iter()
             .filter(|state| chosen(state.profile.name.as_str()))
-            .map(|state| account(state, &rows, context.lead_days, now))
+            .map(|state| account(state, &rows, about.lead_days, now))
             .collect();
         accounts.sort_by(|a, b| a.urgency().cmp(&b.urgency()));
         let shown = states.iter().copied().filter(|state| chosen(state.profile.name.as_str()));
         let resources = Resources::select(shown, query);
         Self {
             generated_at: now,
-            version: context.build.version,
-            commit: context.build.commit,
-            started_at: context.started_at,
+            version: about.version,
+            commit: about.commit,
+            started_at: about.started_at,
             // Of all accounts, whichever is looked at.
-            verdict: verdict::judge(&states, &rows, context.lead_days, now),
+            verdict: headline::judge(&states, &rows, about.lead_days, now),
             accounts,
             incidents: incidents(watch, chosen),
             resources,
@@ -196,7 +197,6 @@ impl Status {
                 lives_on: watch.lives_on.clone(),
             },
             query: query.clone(),
-            telemetry_path: context.telemetry_path.clone(),
         }
     }
 }
@@ -218,7 +218,7 @@ fn account(state: &AccountState, incidents: &[&IncidentRow], lead_days: u32, now
         currency: profile.currency.clone(),
         time_zone: profile.zone().name(),
         resources: state.resource_count(),
-        verdict: verdict::judge(&[state], &own, lead_days, now),
+        verdict: headline::judge(&[state], &own, lead_days, now),
         billing: billing
             .map(|(report, read_at)| self::billing(report, read_at, profile.zone(), lead_days, now)),
         collectors: profile.collectors.iter().map(|&collector| row(state, collector)).collect(),

@@ -8,10 +8,10 @@ use super::engine::{Unsent, Watcher};
 use super::incident::{Incident, Phase};
 use super::kind::{Event, Key, Kind};
 use super::notice::Item;
-use super::overlay::Overlays;
-use super::root;
+use super::root_cause;
 use super::rules::{Finding, Verdict};
 use super::settings::Settings;
+use super::silence::Overlays;
 use crate::model::AccountState;
 
 /// Four changes within an hour are told once, and once more when it has been quiet for half an hour.
@@ -204,7 +204,7 @@ impl<'a> Step<'a> {
             && self.started
             && self.silenced(&incident).is_none()
         {
-            if let Some(root) = root::of(self, key, state, settings) {
+            if let Some(root) = root_cause::of(self, key, state, settings) {
                 incident.reason = format!("no mail: folded into {root}, which speaks for it");
                 incident.folded_into = Some(root);
                 incident.announced = true;
@@ -306,7 +306,7 @@ impl<'a> Step<'a> {
                     self.put(incident);
                     return;
                 }
-                if let Some(root) = root::of(self, &incident.key, state, settings) {
+                if let Some(root) = root_cause::of(self, &incident.key, state, settings) {
                     // One cause may end while another goes on.
                     incident.reason = format!("no mail: folded into {root}, which speaks for it");
                     incident.folded_into = Some(root);
@@ -371,7 +371,7 @@ impl<'a> Step<'a> {
         if !hold.is_zero() {
             incident.reason = format!("unchanged for {} min", held.as_secs() / 60);
         }
-        if let Some(root) = root::of(self, &incident.key, state, settings) {
+        if let Some(root) = root_cause::of(self, &incident.key, state, settings) {
             incident.reason = format!("no mail: folded into {root}, which speaks for it");
             incident.folded_into = Some(root);
             incident.announced = true;

@@ -1,8 +1,8 @@
 //! Root causes: which open incident speaks for another. Judged on the snapshot as known. Pure.
 
 use super::kind::{Key, Kind};
+use super::lifecycle::Step;
 use super::settings::Settings;
-use super::step::Step;
 use crate::model::{AccountState, ContainerId, ContainerState, SiteId};
 
 /// The incident whose mail speaks for this one, if there is one: the overdue account's, its

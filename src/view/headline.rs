@@ -4,8 +4,8 @@
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
+use super::incidents::IncidentRow;
 use super::resources::{self, Health};
-use super::view::IncidentRow;
 use super::words;
 use crate::model::forecast::{self, Disconnect};
 use crate::model::{AccountState, Collector};

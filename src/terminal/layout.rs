@@ -83,12 +83,12 @@ impl Column {
 
 /// Text as it grows. No line is wider than the style says, or ends in a space.
 #[derive(Debug)]
-pub(super) struct Sheet {
+pub(super) struct Layout {
     style: Style,
     out: String,
 }
 
-impl Sheet {
+impl Layout {
     pub(super) fn new(style: Style) -> Self {
         let width = style.width.clamp(WIDTHS.0, WIDTHS.1);
         Self { style: Style { width, ..style }, out: String::new() }
@@ -285,8 +285,8 @@ impl Sheet {
 mod tests {
     use super::*;
 
-    fn sheet(width: usize) -> Sheet {
-        Sheet::new(Style { width, colour: false })
+    fn layout(width: usize) -> Layout {
+        Layout::new(Style { width, colour: false })
     }
 
     const COLUMNS: [Column; 3] = [Column::left(""), Column::flexible("Name"), Column::right("A day")];
@@ -298,19 +298,19 @@ mod tests {
 
     #[test]
     fn columns_line_up_and_the_flexible_one_gives_way() {
-        let mut wide = sheet(80);
+        let mut wide = layout(80);
         wide.table(2, &COLUMNS, &rows());
         assert_eq!(
             wide.finish(),
             "     Name                        A day\n  ✓  a name of some length    1.00 RUB\n  ✕  名前                   100.00 RUB\n"
         );
-        let mut narrow = sheet(30);
+        let mut narrow = layout(30);
         narrow.table(2, &COLUMNS, &rows());
         assert_eq!(
             narrow.finish(),
             "     Name                A day\n  ✓  a name of so…    1.00 RUB\n  ✕  名前           100.00 RUB\n"
         );
-        let mut small = sheet(24);
+        let mut small = layout(24);
         small.table(2, &COLUMNS, &rows());
         assert_eq!(
             small.finish(),
@@ -320,10 +320,10 @@ mod tests {
 
     #[test]
     fn colours_surround_text_and_no_space_ends_a_line() {
-        let mut sheet = Sheet::new(Style { width: 40, colour: true });
-        sheet.pairs(&[("Pay", Cell::toned("45 \u{1b}[5m RUB ", Tone::Bad)), ("Note", Cell::new(""))]);
+        let mut layout = Layout::new(Style { width: 40, colour: true });
+        layout.pairs(&[("Pay", Cell::toned("45 \u{1b}[5m RUB ", Tone::Bad)), ("Note", Cell::new(""))]);
         assert_eq!(
-            sheet.finish(),
+            layout.finish(),
             "  \u{1b}[2mPay   \u{1b}[0m\u{1b}[1;31m45 [5m RUB\u{1b}[0m\n  \u{1b}[2mNote\u{1b}[0m\n"
         );
     }

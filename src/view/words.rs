@@ -4,26 +4,26 @@ use chrono::{DateTime, Datelike as _, NaiveDate, Utc};
 use chrono_tz::Tz;
 
 use crate::model::Money;
-pub(super) use crate::model::phrase::{count, distance};
+pub(crate) use crate::model::phrase::{count, distance};
 
 /// `3 March`, with the year when it is not this one.
-pub(super) fn day(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
+pub(crate) fn day(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
     date(at.with_timezone(&zone).date_naive(), zone, now)
 }
 
 /// The same of a day of the zone.
-pub(super) fn date(date: NaiveDate, zone: Tz, now: DateTime<Utc>) -> String {
+pub(crate) fn date(date: NaiveDate, zone: Tz, now: DateTime<Utc>) -> String {
     let this_year = now.with_timezone(&zone).year() == date.year();
     date.format(if this_year { "%-d %B" } else { "%-d %B %Y" }).to_string()
 }
 
 /// `3 March 14:05 MSK`.
-pub(super) fn moment(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
+pub(crate) fn moment(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
     format!("{} {}", day(at, zone, now), at.with_timezone(&zone).format("%H:%M %Z"))
 }
 
 /// `1 234.50 RUB`: two places, thousands apart by a narrow space that does not break.
-pub(super) fn amount(money: Money, currency: &str) -> String {
+pub(crate) fn amount(money: Money, currency: &str) -> String {
     let text = format!("{:.2}", money.rounded().decimal());
     let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |digits| ("\u{2212}", digits));
     let (whole, part) = digits.split_once('.').unwrap_or((digits, "00"));
@@ -46,7 +46,7 @@ pub(super) fn amount(money: Money, currency: &str) -> String {
 /// Text whose every letter is seen and stands where it was written: control characters become spaces, and what
 /// turns the direction of writing or is not seen goes. Escapes of HTML don't reach these, and a page may be read
 /// in a terminal.
-pub(super) fn harmless(text: String) -> String {
+pub(crate) fn harmless(text: String) -> String {
     let is_control = |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{2028}' | '\u{2029}');
     let is_unseen = |c: char| {
         matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}')
