@@ -9,10 +9,10 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use super::board::Board;
+use super::heartbeat::Heartbeat;
 use super::pulse::Pulse;
 use crate::alert::engine::state_collectors;
 use crate::failpoint;
-use crate::heartbeat::Heartbeat;
 use crate::metrics::Own;
 use crate::model::Snapshot;
 use crate::model::phrase::count;

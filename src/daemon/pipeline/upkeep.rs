@@ -24,7 +24,7 @@ const PRUNE_EVERY: Duration = Duration::days(1);
 
 /// What upkeep remembers.
 #[derive(Debug, Default)]
-pub(in crate::app) struct Upkeep {
+pub(in crate::daemon) struct Upkeep {
     /// Since when the hourly cap keeps something back.
     pub(super) held_since: Option<DateTime<Utc>>,
     last_summary: Option<DateTime<Utc>>,
@@ -47,7 +47,7 @@ pub(in crate::app) struct Upkeep {
 
 impl Upkeep {
     /// Goes on from what the store holds. `notes` are lines for the next mail.
-    pub(in crate::app) fn new(
+    pub(in crate::daemon) fn new(
         store: &Store,
         digested_until: Option<DateTime<Utc>>,
         notes: Vec<String>,
@@ -88,7 +88,7 @@ impl Upkeep {
 }
 
 /// What the next mail says of a store that was set aside.
-pub(in crate::app) fn damaged_note(aside: &Path) -> String {
+pub(in crate::daemon) fn damaged_note(aside: &Path) -> String {
     format!(
         "The store of incidents and mails was damaged. It was set aside as {}, and a new one begun: what was queued in it may never have been sent.",
         aside.display()

@@ -38,13 +38,13 @@ pub(super) enum Message {
 }
 
 /// The accounts of a configuration, as the pipeline needs them.
-pub(super) struct Accounts {
-    pub(super) profiles: Vec<Arc<Profile>>,
-    pub(super) watchers: BTreeMap<AccountName, Watcher>,
-    pub(super) mailroom: Option<Mailroom>,
+pub(crate) struct Accounts {
+    pub(crate) profiles: Vec<Arc<Profile>>,
+    pub(crate) watchers: BTreeMap<AccountName, Watcher>,
+    pub(crate) mailroom: Option<Mailroom>,
     /// When the digest goes out.
-    pub(super) digest: Option<Schedule>,
-    pub(super) metrics: metrics::Settings,
+    pub(crate) digest: Option<Schedule>,
+    pub(crate) metrics: metrics::Settings,
 }
 
 /// Everything the pipeline owns.
