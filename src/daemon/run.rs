@@ -15,7 +15,8 @@ use super::addresses;
 use super::board::{Board, lock};
 use super::heartbeat::Heartbeat;
 use super::mailroom::Mailroom;
-use super::pipeline::{Accounts, Pipeline, SitesEncoded, Upkeep, damaged_note};
+use super::notes::StoreNotes;
+use super::pipeline::{Accounts, Pipeline, SitesEncoded, Upkeep};
 use super::pulse::Pulse;
 use super::reload::{Collectors, ReadSettings, Reloader, SecretFiles};
 use super::sender::Sender;
@@ -57,20 +58,20 @@ pub(crate) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
     let Opened { store, aside, refuge } = store;
     let loaded = store.load().context("loading what the store holds")?;
     let mails = settings.email.is_some();
-    let mut notes = Vec::new();
-    if let Some(aside) = &aside {
-        tracing::error!(aside = %aside.display(), "the store was damaged; it was set aside and a new one begun");
-        notes.push(damaged_note(aside));
-    }
     if let Some(error) = refuge {
         tracing::error!(%error, "the store cannot be used; incidents and mails go on in memory until it can");
     }
-    let upkeep = Upkeep::new(&store, loaded.digested_until, notes, now).context("reading the store")?;
-    let store = Arc::new(Mutex::new(store));
-    let board = Board::new(Arc::clone(&own), Arc::clone(&store), mails);
     let accounts = accounts(&settings);
     let mut engine =
         Engine::new(accounts.watchers.clone(), loaded.incidents, loaded.started, loaded.watched_until, now);
+    let mut store_notes = StoreNotes::default();
+    if let Some(aside) = &aside {
+        tracing::error!(aside = %aside.display(), "the store was damaged; it was set aside and a new one begun");
+        store_notes.damaged(aside, engine.everybody());
+    }
+    let upkeep = Upkeep::new(&store, loaded.digested_until, store_notes, now).context("reading the store")?;
+    let store = Arc::new(Mutex::new(store));
+    let board = Board::new(Arc::clone(&own), Arc::clone(&store), mails);
     engine.set_overlays(lock(&store).overlays(now).context("reading acknowledgements and silences")?);
     board.show_incidents(&engine, now);
     board.show_outbox().context("reading the outbox")?;

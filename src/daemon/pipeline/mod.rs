@@ -28,7 +28,7 @@ use crate::model::{
 };
 use crate::schedule::Schedule;
 use crate::state::Shared;
-pub(super) use upkeep::{Upkeep, damaged_note};
+pub(super) use upkeep::Upkeep;
 
 /// What the pipeline is told.
 pub(super) enum Message {
@@ -227,9 +227,11 @@ impl Pipeline {
         self.snapshot.set(snapshot);
         self.page.set(self.encoder.page());
         self.engine.set_watchers(watchers);
-        self.board.show_incidents(&self.engine, (self.clock)());
         self.mailroom = mailroom;
         self.digest = digest;
+        // What is no longer watched ends now.
+        self.decide(&Input::Tick);
+        self.board.show_incidents(&self.engine, (self.clock)());
         self.wake.new_mail();
     }
 }
