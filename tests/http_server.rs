@@ -10,7 +10,7 @@ use std::time::Duration;
 use account::server::{LONG, Server};
 use account::*;
 use hostwatch::model::*;
-use hostwatch::view::incidents::{IncidentRow, Watch};
+use hostwatch::view::{IncidentRow, Watch};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;

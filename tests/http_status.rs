@@ -6,7 +6,7 @@ mod account;
 use account::server::Server;
 use account::*;
 use hostwatch::model::*;
-use hostwatch::view::incidents::{IncidentRow, OutboxSummary, Watch};
+use hostwatch::view::{IncidentRow, OutboxSummary, Watch};
 use serde_json::Value;
 
 async fn status(books: &[&AccountBook], incidents: Vec<IncidentRow>, query: &str) -> Value {

@@ -7,7 +7,7 @@ use account::server::Server;
 use account::*;
 use hostwatch::model::*;
 use hostwatch::terminal::{Answer, Status, Style};
-use hostwatch::view::incidents::{IncidentRow, OutboxSummary, Watch};
+use hostwatch::view::{IncidentRow, OutboxSummary, Watch};
 
 /// Would clear a screen, turn a line, ring a bell.
 const HOSTILE: &str = "we\u{1b}[2Jb\u{7}\r\n\u{202e}1\u{9b}31m [CRITICAL] all gone";

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use chrono::{DateTime, Duration, Utc};
+use chrono::{DateTime, Utc};
 
-use crate::alert::{Engine, Incident, Overlays, Phase};
+use crate::alert::{Engine, Incident, Phase};
 use crate::metrics::own::{IncidentLabels, Own};
 use crate::model::Home;
 use crate::state::Shared;
 use crate::store::{Store, StoreError};
-use crate::view::incidents::{IncidentRow, OutboxSummary, Watch};
+use crate::view::{IncidentRow, OutboxSummary, Watch};
 
 /// The store, shared by the pipeline and the sender; each call on it is short.
 pub(super) type SharedStore = Arc<Mutex<Store>>;
@@ -21,9 +21,6 @@ pub(super) type SharedStore = Arc<Mutex<Store>>;
 pub(super) fn lock(store: &SharedStore) -> MutexGuard<'_, Store> {
     store.lock().unwrap_or_else(PoisonError::into_inner)
 }
-
-/// How long an incident is shown after it ended.
-const SHOWN_AFTER_END_DAYS: i64 = 7;
 
 /// The published view and what it is made from.
 #[derive(Clone)]
@@ -55,25 +52,19 @@ impl Board {
     /// Shows incidents as they stand.
     pub(super) fn show_incidents(&self, engine: &Engine, now: DateTime<Utc>) {
         let mut counts: BTreeMap<IncidentLabels, u64> = BTreeMap::new();
-        let mut rows = Vec::new();
-        let since = now - Duration::days(SHOWN_AFTER_END_DAYS);
-        for incident in engine.watched() {
-            let over = matches!(incident.phase, Phase::Resolved | Phase::Watching);
-            if !over {
-                let labels = IncidentLabels {
-                    account: incident.key.account.clone(),
-                    kind: incident.key.kind.as_str(),
-                    severity: incident.severity.as_str(),
-                    state: incident.phase.as_str(),
-                };
-                *counts.entry(labels).or_default() += 1;
-            }
-            let recent = incident.resolved_at.is_some_and(|at| at > since) && incident.announced;
-            if incident.phase != Phase::Watching && (!over || recent) {
-                rows.push(row(incident, engine.overlays(), now));
-            }
+        let is_over = |incident: &&Incident| matches!(incident.phase, Phase::Resolved | Phase::Watching);
+        for incident in engine.watched().filter(|incident| !is_over(incident)) {
+            let labels = IncidentLabels {
+                account: incident.key.account.clone(),
+                kind: incident.key.kind.as_str(),
+                severity: incident.severity.as_str(),
+                state: incident.phase.as_str(),
+            };
+            *counts.entry(labels).or_default() += 1;
         }
         self.own.incidents(&counts);
+        let rows = engine.watched().filter_map(|incident| IncidentRow::of(incident, engine.overlays(), now));
+        let rows = rows.collect();
         self.write(|watch| watch.incidents = rows);
     }
 
@@ -149,24 +140,5 @@ impl Board {
         let mut watch = (*self.watch.get()).clone();
         change(&mut watch);
         self.watch.set(watch);
-    }
-}
-
-fn row(incident: &Incident, overlays: &Overlays, now: DateTime<Utc>) -> IncidentRow {
-    let root = incident.folded_into.as_ref().map(|root| format!(" (part of {root})")).unwrap_or_default();
-    IncidentRow {
-        key: incident.key.to_string(),
-        account: incident.key.account.to_string(),
-        kind: incident.key.kind.to_string(),
-        severity: incident.severity.to_string(),
-        state: incident.phase.as_str().to_owned(),
-        title: incident.words(),
-        resource_name: incident.subject.clone(),
-        since: incident.since,
-        last_change: incident.last_change,
-        resolved_at: incident.resolved_at,
-        reason: format!("{}; {}{root}", incident.detail, incident.reason),
-        acknowledged: overlays.is_acknowledged(incident),
-        silenced_until: overlays.silence(incident, now).map(|silence| silence.until),
     }
 }

@@ -17,7 +17,7 @@ use crate::metrics::Own;
 use crate::model::Snapshot;
 use crate::model::phrase::count;
 use crate::state::Shared;
-use crate::view::incidents::Watch;
+use crate::view::Watch;
 
 /// Loops are looked at this often at least.
 const LOOK_EVERY: Duration = Duration::from_secs(15);
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
     use crate::model::snapshot::PollEnd;
     use crate::model::{AccountBook, Collector, Profile};
-    use crate::view::incidents::OutboxSummary;
+    use crate::view::OutboxSummary;
 
     fn at(minutes: i64) -> DateTime<Utc> {
         DateTime::UNIX_EPOCH + chrono::Duration::minutes(minutes)

@@ -6,7 +6,8 @@ mod guard;
 mod listener;
 mod middleware;
 mod negotiate;
-pub mod page;
+mod page;
+mod query;
 mod routes;
 mod server;
 pub mod web_config;
@@ -20,7 +21,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::metrics;
 use crate::model::Snapshot;
 use crate::state::Shared;
-use crate::view::incidents::Watch;
+use crate::view::Watch;
 
 pub use guard::Guard;
 pub use listener::Listener;
