@@ -7,7 +7,7 @@ use super::query;
 use crate::alert::Severity;
 use crate::model::{AccountName, Money};
 use crate::view::{
-    AccountStatus, CollectorRow, Health, Level, Query, ResourceRow, StateCount, Status, words,
+    AccountStatus, CollectorRow, Health, Query, ResourceRow, StateCount, Status, Urgency, words,
 };
 
 /// The style sheet, served beside the page.
@@ -41,12 +41,12 @@ impl Page<'_> {
         }
     }
 
-    fn level(&self, level: &Level) -> &'static str {
+    fn level(&self, level: &Urgency) -> &'static str {
         match level {
-            Level::Attention => "bad",
-            Level::Unknown => "unknown",
-            Level::Notice => "notice",
-            Level::Fine => "fine",
+            Urgency::Attention => "bad",
+            Urgency::Unknown => "unknown",
+            Urgency::Notice => "notice",
+            Urgency::Fine => "fine",
         }
     }
 

@@ -8,7 +8,7 @@ use super::{Answer, text, words};
 use crate::alert::Severity;
 use crate::view::status::Billing;
 use crate::view::{
-    AccountStatus, CollectorRow, Health, IncidentRow, Level, ResourceKind, ResourceRow, Status,
+    AccountStatus, CollectorRow, Health, IncidentRow, ResourceKind, ResourceRow, Status, Urgency,
 };
 
 /// Of several accounts, no more are shown in full.
@@ -21,9 +21,9 @@ impl Status {
     /// What a script wants to know.
     pub fn answer(&self) -> Answer {
         match self.headline.level {
-            Level::Attention => Answer::NeedsYou,
-            Level::Unknown => Answer::Unknown,
-            Level::Notice | Level::Fine => Answer::Fine,
+            Urgency::Attention => Answer::NeedsYou,
+            Urgency::Unknown => Answer::Unknown,
+            Urgency::Notice | Urgency::Fine => Answer::Fine,
         }
     }
 
@@ -315,11 +315,11 @@ impl Status {
     }
 }
 
-fn sign(level: Level) -> (&'static str, Tone) {
+fn sign(level: Urgency) -> (&'static str, Tone) {
     let tone = match level {
-        Level::Attention => Tone::Bad,
-        Level::Unknown | Level::Notice => Tone::Warn,
-        Level::Fine => Tone::Good,
+        Urgency::Attention => Tone::Bad,
+        Urgency::Unknown | Urgency::Notice => Tone::Warn,
+        Urgency::Fine => Tone::Good,
     };
     (level.sign(), tone)
 }

@@ -14,7 +14,7 @@ use crate::model::forecast::{self, Disconnect};
 /// How things stand. The numbers give the order of urgency.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Level {
+pub enum Urgency {
     /// Somebody has to act.
     Attention = 0,
     /// All that is wrong is known to somebody.
@@ -26,7 +26,7 @@ pub enum Level {
     Unknown = 1,
 }
 
-impl Level {
+impl Urgency {
     /// A sign beside the sentence, so that colour is never alone.
     pub fn sign(self) -> &'static str {
         match self {
@@ -41,7 +41,7 @@ impl Level {
 /// The answer.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Headline {
-    pub level: Level,
+    pub level: Urgency,
     pub sentence: String,
     /// What the sentence is about, and what else is to be said; worst first.
     pub details: Vec<String>,
@@ -66,13 +66,13 @@ impl Headline {
 
         let (level, sentence) = if !needs.is_empty() {
             let verb = if needs.len() == 1 { "needs" } else { "need" };
-            (Level::Attention, format!("{} {verb} you", words::count(needs.len(), "thing", "things")))
+            (Urgency::Attention, format!("{} {verb} you", words::count(needs.len(), "thing", "things")))
         } else if let Some(first) = unknown.first() {
             let more =
                 if unknown.len() > 1 { format!(" (and {} more)", unknown.len() - 1) } else { String::new() };
-            (Level::Unknown, format!("Not known: {first}{more}"))
+            (Urgency::Unknown, format!("Not known: {first}{more}"))
         } else if accounts.is_empty() {
-            (Level::Unknown, "Not known: no account is configured".to_owned())
+            (Urgency::Unknown, "Not known: no account is configured".to_owned())
         } else {
             nothing_needed(accounts, incidents, now)
         };
@@ -87,22 +87,22 @@ fn nothing_needed(
     accounts: &[&AccountState],
     incidents: &[&IncidentRow],
     now: DateTime<Utc>,
-) -> (Level, String) {
+) -> (Urgency, String) {
     let acknowledged = incidents.iter().filter(|row| row.is_open() && row.is_looked_after()).count();
     if acknowledged > 0 {
         let known = words::count(acknowledged, "known problem", "known problems");
-        return (Level::Notice, format!("Nothing new needs you · {known}"));
+        return (Urgency::Notice, format!("Nothing new needs you · {known}"));
     }
     let bad: usize = accounts.iter().map(|account| Health::Bad.count(account)).sum();
     if bad > 0 {
         let verb = if bad == 1 { "is" } else { "are" };
         let resources = words::count(bad, "resource", "resources");
-        return (Level::Notice, format!("{resources} {verb} not well, with no open incident"));
+        return (Urgency::Notice, format!("{resources} {verb} not well, with no open incident"));
     }
     let total: usize = accounts.iter().map(|account| account.resource_count()).sum();
     let all = if total == 1 { "1 resource fine".to_owned() } else { format!("All {total} resources fine") };
     let paid = paid_until(accounts, now).map(|paid| format!(" · {paid}")).unwrap_or_default();
-    (Level::Fine, all + &paid)
+    (Urgency::Fine, all + &paid)
 }
 
 /// A cut-off that is here or too near for comfort, and that no incident speaks of.

@@ -8,7 +8,7 @@ pub mod resources;
 pub mod status;
 pub(crate) mod words;
 
-pub use headline::{Headline, Level};
+pub use headline::Urgency;
 pub use health::Health;
 pub use incidents::{IncidentRow, OutboxSummary, Watch};
 pub use resources::{Query, ResourceKind, ResourceRow, StateCount};
