@@ -3,18 +3,16 @@
 //! Public is what another crate needs: `main` for the program, `sim` for tests that drive it from outside. All else is
 //! private to this crate, so that the compiler sees what nobody uses.
 
-mod addresses;
 mod alert;
 mod api;
-mod app;
-mod ask;
 mod chart;
 mod cli;
 mod clock;
 mod collect;
+mod commands;
 mod config;
+mod daemon;
 mod failpoint;
-mod heartbeat;
 mod http;
 mod mail;
 mod metrics;
@@ -37,5 +35,5 @@ use clap::Parser as _;
 
 /// The program, from its arguments to its exit code.
 pub fn main() -> ExitCode {
-    app::main(cli::Cli::parse())
+    commands::main(cli::Cli::parse())
 }

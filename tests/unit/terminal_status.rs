@@ -48,7 +48,6 @@ async fn troubled() -> Status {
             outbox,
             mails: true,
             last_mail_at: Some(read_at()),
-            last_dead_at: None,
             lives_on: Some("web-1".into()),
         },
     )

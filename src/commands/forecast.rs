@@ -2,11 +2,12 @@
 
 use anyhow::{Context as _, Result, bail};
 
-use super::commands::print;
-use super::{provider, screen};
+use super::basic::print;
+use super::screen;
 use crate::cli;
 use crate::clock;
 use crate::config::Account;
+use crate::daemon::provider;
 use crate::model::Group;
 use crate::terminal::forecast::AccountForecast;
 use crate::terminal::{Answer, Forecasts, harmless_json};

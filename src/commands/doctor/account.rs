@@ -9,10 +9,10 @@ use chrono::{DateTime, Utc};
 use super::calls::{self, Counted};
 use crate::alert::Kind;
 use crate::api::{ApiError, Client, Hosts, Listed};
-use crate::app::provider::{self, Tally};
 use crate::clock;
 use crate::collect;
 use crate::config::Account;
+use crate::daemon::provider::{self, Tally};
 use crate::metrics::FAMILIES;
 use crate::model::{
     AccountBook, AccountState, Collector, Container, ContainerState, Group, Read, Report, Resource,

@@ -28,7 +28,7 @@ use crate::model::{
 };
 use crate::schedule::Schedule;
 use crate::state::Shared;
-pub(super) use upkeep::{Upkeep, damaged_note};
+pub(super) use upkeep::Upkeep;
 
 /// What the pipeline is told.
 pub(super) enum Message {
@@ -38,13 +38,13 @@ pub(super) enum Message {
 }
 
 /// The accounts of a configuration, as the pipeline needs them.
-pub(super) struct Accounts {
-    pub(super) profiles: Vec<Arc<Profile>>,
-    pub(super) watchers: BTreeMap<AccountName, Watcher>,
-    pub(super) mailroom: Option<Mailroom>,
+pub(crate) struct Accounts {
+    pub(crate) profiles: Vec<Arc<Profile>>,
+    pub(crate) watchers: BTreeMap<AccountName, Watcher>,
+    pub(crate) mailroom: Option<Mailroom>,
     /// When the digest goes out.
-    pub(super) digest: Option<Schedule>,
-    pub(super) metrics: metrics::Settings,
+    pub(crate) digest: Option<Schedule>,
+    pub(crate) metrics: metrics::Settings,
 }
 
 /// Everything the pipeline owns.
@@ -227,9 +227,11 @@ impl Pipeline {
         self.snapshot.set(snapshot);
         self.page.set(self.encoder.page());
         self.engine.set_watchers(watchers);
-        self.board.show_incidents(&self.engine, (self.clock)());
         self.mailroom = mailroom;
         self.digest = digest;
+        // What is no longer watched ends now.
+        self.decide(&Input::Tick);
+        self.board.show_incidents(&self.engine, (self.clock)());
         self.wake.new_mail();
     }
 }

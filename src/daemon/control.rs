@@ -18,21 +18,21 @@ use crate::http::Listener;
 const BACKLOG: i32 = 16;
 
 /// The socket's file; removed when this is dropped, unless another has taken its place.
-pub(super) struct ControlSocket {
+pub(crate) struct ControlSocket {
     path: PathBuf,
     /// Device and inode.
     place: (u64, u64),
 }
 
 /// Where the socket of a store is: `hostwatch.db.sock` beside `hostwatch.db`.
-pub(super) fn path(store: &Path) -> PathBuf {
+pub(crate) fn path(store: &Path) -> PathBuf {
     let mut path = store.as_os_str().to_owned();
     path.push(".sock");
     path.into()
 }
 
 /// Opens the socket. The daemon does its work without, so a failure is only told.
-pub(super) fn open(store: &Path) -> Option<(ControlSocket, Listener)> {
+pub(crate) fn open(store: &Path) -> Option<(ControlSocket, Listener)> {
     let path = path(store);
     let opened = bind(&path);
     opened.map_err(|error| tracing::warn!("no control socket: {}: {error:#}", path.display())).ok()

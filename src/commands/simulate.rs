@@ -6,9 +6,9 @@ use anyhow::{Context as _, Result};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::daemon;
 use crate::cli::Simulate;
 use crate::clock;
+use crate::daemon;
 use crate::sim::Simulator;
 
 pub(super) async fn run(simulate: Simulate) -> Result<()> {

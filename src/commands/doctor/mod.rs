@@ -10,12 +10,13 @@ use std::sync::Arc;
 use anyhow::Result;
 use tokio::task::JoinSet;
 
-use super::commands::print;
-use super::{daemon, rehearse, screen};
+use super::basic::print;
+use super::{rehearse, screen};
 use crate::api::Hosts;
 use crate::cli;
 use crate::clock;
 use crate::config::Settings;
+use crate::daemon;
 use crate::model::{Group, Snapshot};
 use crate::terminal::doctor::{Check, Outcome, Section};
 use crate::terminal::{self, Answer};

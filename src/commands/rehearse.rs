@@ -5,14 +5,15 @@ use std::sync::Arc;
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 
-use super::commands::print;
-use super::pipeline::Accounts;
-use super::{daemon, forecast, provider, screen};
+use super::basic::print;
+use super::{forecast, screen};
 use crate::alert::rehearsal::{self, Told};
 use crate::alert::{Kind, Severity};
 use crate::cli;
 use crate::clock;
 use crate::config::{Account, Settings};
+use crate::daemon::pipeline::Accounts;
+use crate::daemon::{self, provider};
 use crate::model::forecast::{Disconnect, SPANS_DAYS, disconnect, top_up_required};
 use crate::model::{Collector, Group, Money, PayBy, Report};
 use crate::terminal::Answer;

@@ -9,10 +9,10 @@ use anyhow::{Context as _, Result};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::daemon::{self, Start};
-use super::listen::Front;
 use crate::cli::{self, Demo};
 use crate::config::{self, Environment};
+use crate::daemon::listen::Front;
+use crate::daemon::{self, Start};
 use crate::sim::mailbox::Mailbox;
 use crate::sim::{Args, Simulator};
 use crate::store::Store;

@@ -4,7 +4,7 @@
 use anyhow::{Result, anyhow, bail};
 use chrono::Duration;
 
-use super::commands::{near_keys, open_beside, print};
+use super::basic::{near_keys, open_beside, print};
 use crate::alert::{Key, Kind};
 use crate::cli::{Ack, MailId, Outbox, OutboxAction, Silence};
 use crate::clock;

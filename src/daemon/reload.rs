@@ -11,23 +11,23 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::daemon::{accounts, heartbeat};
+use super::heartbeat::Heartbeat;
 use super::observer::OwnObserver;
 use super::pipeline::Message;
 use super::provider;
 use super::pulse::Pulse;
+use super::run::{accounts, heartbeat};
 use crate::api;
 use crate::collect::{self, Plan, Update};
 use crate::config::{Account, Settings};
 use crate::failpoint;
-use crate::heartbeat::Heartbeat;
 use crate::mail::smtp::Transport;
 use crate::metrics::Own;
 use crate::model::AccountName;
 use crate::state::Shared;
 
 /// Reads the configuration anew; `Err` says why it was refused.
-pub(super) type ReadSettings = Arc<dyn Fn() -> Result<Settings, String> + Send + Sync>;
+pub(crate) type ReadSettings = Arc<dyn Fn() -> Result<Settings, String> + Send + Sync>;
 
 /// Files of secrets are looked at this often.
 const LOOK_EVERY: Duration = Duration::from_secs(10);

@@ -14,7 +14,7 @@ use crate::config::{Errors, Problem};
 use crate::http::{Guard, Listener, WebConfig};
 
 /// Sockets, bound and not served yet.
-pub(super) struct Front {
+pub(crate) struct Front {
     sockets: Vec<Socket>,
     guard: Arc<Guard>,
     tls: bool,
@@ -31,7 +31,7 @@ impl Front {
     ///
     /// # Errors
     /// With everything that is wrong with the web configuration, or the address and the remedy.
-    pub(super) async fn open(web: &cli::Web) -> Result<Self> {
+    pub(crate) async fn open(web: &cli::Web) -> Result<Self> {
         // First what is wrong for good, then what may be in the way just now.
         let config = config(web)?;
         let sockets = if web.systemd_socket { passed()? } else { bind(&web.listen_addresses).await? };
@@ -42,7 +42,7 @@ impl Front {
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub(super) async fn open_anywhere(web: &cli::Web) -> Result<Self> {
+    pub(crate) async fn open_anywhere(web: &cli::Web) -> Result<Self> {
         let anywhere = cli::ListenAddress { host: "127.0.0.1".to_owned(), port: 0 };
         Ok(Self::new(config(web)?, web.max_requests, bind(&[anywhere]).await?))
     }
@@ -59,7 +59,7 @@ impl Front {
     }
 
     /// Says where it listens, and how that is guarded.
-    pub(super) fn announce(&self, path: &str) {
+    pub(crate) fn announce(&self, path: &str) {
         let (tls, passwords) = (self.tls, self.passwords);
         for socket in &self.sockets {
             let address = match socket {
@@ -78,7 +78,7 @@ impl Front {
     }
 
     /// Where a browser finds it.
-    pub(super) fn urls(&self) -> impl Iterator<Item = (&'static str, SocketAddr)> {
+    pub(crate) fn urls(&self) -> impl Iterator<Item = (&'static str, SocketAddr)> {
         let scheme = if self.tls { "https" } else { "http" };
         self.sockets.iter().filter_map(move |socket| match socket {
             Socket::Tcp(_, address) => Some((scheme, *address)),
@@ -87,7 +87,7 @@ impl Front {
     }
 
     /// To be served.
-    pub(super) fn into_listeners(self) -> Vec<Listener> {
+    pub(crate) fn into_listeners(self) -> Vec<Listener> {
         let listener = |socket| match socket {
             Socket::Tcp(listener, _) => Listener::from(listener),
             Socket::Unix(listener, _) => Listener::from(listener),
@@ -103,7 +103,7 @@ fn config(web: &cli::Web) -> Result<Option<(&Path, WebConfig)>, Errors> {
 }
 
 /// Reads a web configuration; its errors are told as those of the configuration are.
-pub(super) fn web_config(path: &Path) -> Result<WebConfig, Errors> {
+pub(crate) fn web_config(path: &Path) -> Result<WebConfig, Errors> {
     let ours = |problem: crate::http::web_config::Problem| Problem {
         source: problem.file,
         key: problem.key,

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
-use super::listen;
-use super::mailroom::Mailroom;
 use crate::alert::{Incident, Phase};
 use crate::clock;
 use crate::config::{self, Environment, Errors, Problem, Settings};
+use crate::daemon::listen;
+use crate::daemon::mailroom::Mailroom;
 use crate::http::WebConfig;
 use crate::mail::{self, smtp::Transport};
 use crate::metrics;

@@ -4,11 +4,12 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::commands::print;
-use super::{control, screen};
-use crate::ask::Door;
+use super::basic::print;
+use super::screen;
 use crate::cli::{self, CONFIG_FILE, LISTEN_ADDRESS};
+use crate::commands::ask::Door;
 use crate::config::{self, Environment};
+use crate::daemon::control;
 use crate::terminal::{Answer, Status, harmless_json};
 
 /// Prints the status; the answer is the daemon's verdict.

@@ -19,11 +19,11 @@ const AT_ONCE: usize = 8;
 
 /// Counts the requests of a command.
 #[derive(Debug, Default)]
-pub(super) struct Tally(Mutex<BTreeMap<Group, u64>>);
+pub(crate) struct Tally(Mutex<BTreeMap<Group, u64>>);
 
 impl Tally {
     /// Requests sent for a group so far, retries included.
-    pub(super) fn requests(&self, group: Group) -> u64 {
+    pub(crate) fn requests(&self, group: Group) -> u64 {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&group).copied().unwrap_or(0)
     }
 }
@@ -39,13 +39,13 @@ impl Observer for Tally {
 }
 
 /// The client of an account, with nothing asked before.
-pub(super) fn client(account: &Account, tally: &Arc<Tally>, hosts: &Hosts) -> Result<Client, ApiError> {
+pub(crate) fn client(account: &Account, tally: &Arc<Tally>, hosts: &Hosts) -> Result<Client, ApiError> {
     let observer: Arc<dyn Observer> = Arc::clone(tally) as _;
     api::Client::with_hosts(account.api.clone(), observer, hosts.clone())
 }
 
 /// What a reading of an account needs, looking `horizon_days` ahead.
-pub(super) fn plan(account: &Account, client: Client, horizon_days: u32) -> Plan {
+pub(crate) fn plan(account: &Account, client: Client, horizon_days: u32) -> Plan {
     let top_rung = top_rung_days(account);
     Plan {
         profile: Arc::clone(&account.profile),
@@ -59,12 +59,12 @@ pub(super) fn plan(account: &Account, client: Client, horizon_days: u32) -> Plan
 }
 
 /// The first rung of an account's ladder.
-pub(super) fn top_rung_days(account: &Account) -> u32 {
+pub(crate) fn top_rung_days(account: &Account) -> u32 {
     account.alert.disconnect_days.iter().copied().max().unwrap_or(0)
 }
 
 /// The expected-balance report of each account, one call each; `Err` says why there is none.
-pub(super) async fn reports(
+pub(crate) async fn reports(
     accounts: &[&Account],
     horizon_days: impl Fn(&Account) -> u32,
 ) -> Vec<Result<Arc<Report>, String>> {

@@ -1,28 +1,15 @@
-//! The commands: who is put together with whom. The only layer that knows every other.
+//! The commands: which file does what, and with what exit status it ends.
 
-mod attempt;
-mod board;
+mod ask;
+mod basic;
 mod care;
-mod commands;
-mod control;
-mod daemon;
 mod demo;
 mod doctor;
 mod forecast;
-mod listen;
-mod mailroom;
-mod observer;
-mod pipeline;
-mod provider;
-mod pulse;
 mod rehearse;
-mod reload;
 mod screen;
-mod sender;
 mod simulate;
 mod status;
-mod vigil;
-mod wake;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -33,11 +20,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::{Cli, Command, Log, Run};
 use crate::config::{self, Environment, Settings};
+use crate::daemon::control;
+use crate::daemon::listen::Front;
+use crate::daemon::reload::ReadSettings;
+use crate::daemon::{self, Start};
 use crate::telemetry;
 use crate::terminal::Answer;
-use daemon::Start;
-use listen::Front;
-use reload::ReadSettings;
 
 /// Runs a command; 0 when all went well, 1 after telling what did not. Commands that answer a question have
 /// exit statuses of their own ([`Answer`]).
@@ -54,20 +42,20 @@ pub fn main(cli: Cli) -> ExitCode {
             Err(error) => Err(error),
         },
         Command::CheckConfig(check) => {
-            commands::check_config(&check.config.file, check.web_config_file.as_deref())
+            basic::check_config(&check.config.file, check.web_config_file.as_deref())
         }
-        Command::Metrics => commands::metrics(),
-        Command::TestEmail(config) => in_quiet_runtime(commands::test_email(config.file)),
-        Command::Incidents(config) => commands::incidents(&config.file),
+        Command::Metrics => basic::metrics(),
+        Command::TestEmail(config) => in_quiet_runtime(basic::test_email(config.file)),
+        Command::Incidents(config) => basic::incidents(&config.file),
         Command::Ack(ack) => care::ack(&ack),
         Command::Silence(silence) => care::silence(&silence),
         Command::Outbox(outbox) => care::outbox(&outbox),
-        Command::Why(why) => commands::why(&why.config.file, &why.key),
+        Command::Why(why) => basic::why(&why.config.file, &why.key),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            commands::complain(&error);
+            basic::complain(&error);
             ExitCode::FAILURE
         }
     }
@@ -76,7 +64,7 @@ pub fn main(cli: Cli) -> ExitCode {
 /// Without an answer nothing is known.
 fn answered(result: Result<Answer>) -> ExitCode {
     let answer = result.unwrap_or_else(|error| {
-        commands::complain(&error);
+        basic::complain(&error);
         Answer::Unknown
     });
     ExitCode::from(answer.code())

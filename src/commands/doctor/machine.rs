@@ -7,12 +7,12 @@ use std::path::Path;
 use chrono::{DateTime, Duration, Utc};
 use url::Url;
 
-use crate::addresses;
 use crate::api;
-use crate::app::control;
-use crate::ask::Door;
 use crate::clock;
+use crate::commands::ask::Door;
 use crate::config::{Environment, Settings};
+use crate::daemon::addresses;
+use crate::daemon::control;
 use crate::mail::smtp::Transport;
 use crate::model::{Snapshot, lives_on};
 use crate::store::Store;

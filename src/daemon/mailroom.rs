@@ -12,13 +12,13 @@ use crate::store::{Lane, Outgoing};
 
 /// What rendering needs beside the notice.
 #[derive(Clone, Debug)]
-pub(super) struct Mailroom {
-    pub(super) from: Mailbox,
-    pub(super) lead_days: BTreeMap<AccountName, u32>,
+pub(crate) struct Mailroom {
+    pub(crate) from: Mailbox,
+    pub(crate) lead_days: BTreeMap<AccountName, u32>,
     /// The last rung before overdue, in days.
-    pub(super) tightest_rungs: BTreeMap<AccountName, u32>,
+    pub(crate) tightest_rungs: BTreeMap<AccountName, u32>,
     /// Beyond these, what is to be told waits for a summary.
-    pub(super) max_per_hour: u32,
+    pub(crate) max_per_hour: u32,
 }
 
 impl Mailroom {
@@ -27,7 +27,7 @@ impl Mailroom {
     ///
     /// # Errors
     /// Where no mail can be made of it: a recipient that is no address.
-    pub(super) fn write(
+    pub(crate) fn write(
         &self,
         notice: &Notice,
         snapshot: &Snapshot,
@@ -44,7 +44,7 @@ impl Mailroom {
     }
 
     /// What rendering goes by.
-    pub(super) fn context<'a>(
+    pub(crate) fn context<'a>(
         &'a self,
         snapshot: &'a Snapshot,
         notes: &'a [String],
@@ -56,7 +56,7 @@ impl Mailroom {
     }
 
     /// The Message-IDs that later mails about the same incidents refer to: incident, recipient, id.
-    pub(super) fn threads(&self, notice: &Notice, mail: &Outgoing) -> Vec<(Key, String, String)> {
+    pub(crate) fn threads(&self, notice: &Notice, mail: &Outgoing) -> Vec<(Key, String, String)> {
         let mut threads = Vec::new();
         if matches!(notice.form, Form::Closed | Form::Reminder | Form::Digest(_)) {
             return threads;

@@ -11,9 +11,12 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::addresses;
 use super::board::{Board, lock};
+use super::heartbeat::Heartbeat;
 use super::mailroom::Mailroom;
-use super::pipeline::{Accounts, Pipeline, SitesEncoded, Upkeep, damaged_note};
+use super::notes::StoreNotes;
+use super::pipeline::{Accounts, Pipeline, SitesEncoded, Upkeep};
 use super::pulse::Pulse;
 use super::reload::{Collectors, ReadSettings, Reloader, SecretFiles};
 use super::sender::Sender;
@@ -21,33 +24,32 @@ use super::vigil::Vigil;
 use super::wake::Wake;
 use crate::alert::{Engine, Watcher};
 use crate::config::Settings;
-use crate::heartbeat::Heartbeat;
 use crate::http::{self, BuildInfo, Reload};
 use crate::mail::smtp::Transport;
 use crate::metrics::{Encoder, Own};
 use crate::model::{AccountBook, AccountName, Snapshot};
 use crate::state::Shared;
 use crate::store::{Opened, Store};
-use crate::{addresses, api, clock};
+use crate::{api, clock};
 
 /// How long everything may take to end once asked to.
 const DRAIN: Duration = Duration::from_secs(4);
 
 /// What a daemon is started with.
-pub(super) struct Start {
-    pub(super) settings: Settings,
-    pub(super) listeners: Vec<http::Listener>,
-    pub(super) store: Opened,
-    pub(super) telemetry_path: String,
-    pub(super) lifecycle: bool,
-    pub(super) read_settings: ReadSettings,
+pub(crate) struct Start {
+    pub(crate) settings: Settings,
+    pub(crate) listeners: Vec<http::Listener>,
+    pub(crate) store: Opened,
+    pub(crate) telemetry_path: String,
+    pub(crate) lifecycle: bool,
+    pub(crate) read_settings: ReadSettings,
 }
 
 /// Runs the daemon until `stop`.
 ///
 /// # Errors
 /// When it cannot start: a mail server's CA that cannot be read, a store that cannot be loaded.
-pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
+pub(crate) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
     let Start { settings, listeners, store, telemetry_path, lifecycle, read_settings } = start;
     let now = clock::now();
     let own = Arc::new(Own::new(env!("CARGO_PKG_VERSION"), COMMIT).with_process());
@@ -56,20 +58,20 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
     let Opened { store, aside, refuge } = store;
     let loaded = store.load().context("loading what the store holds")?;
     let mails = settings.email.is_some();
-    let mut notes = Vec::new();
-    if let Some(aside) = &aside {
-        tracing::error!(aside = %aside.display(), "the store was damaged; it was set aside and a new one begun");
-        notes.push(damaged_note(aside));
-    }
     if let Some(error) = refuge {
         tracing::error!(%error, "the store cannot be used; incidents and mails go on in memory until it can");
     }
-    let upkeep = Upkeep::new(&store, loaded.digested_until, notes, now).context("reading the store")?;
-    let store = Arc::new(Mutex::new(store));
-    let board = Board::new(Arc::clone(&own), Arc::clone(&store), mails);
     let accounts = accounts(&settings);
     let mut engine =
         Engine::new(accounts.watchers.clone(), loaded.incidents, loaded.started, loaded.watched_until, now);
+    let mut store_notes = StoreNotes::default();
+    if let Some(aside) = &aside {
+        tracing::error!(aside = %aside.display(), "the store was damaged; it was set aside and a new one begun");
+        store_notes.damaged(aside, engine.everybody());
+    }
+    let upkeep = Upkeep::new(&store, loaded.digested_until, store_notes, now).context("reading the store")?;
+    let store = Arc::new(Mutex::new(store));
+    let board = Board::new(Arc::clone(&own), Arc::clone(&store), mails);
     engine.set_overlays(lock(&store).overlays(now).context("reading acknowledgements and silences")?);
     board.show_incidents(&engine, now);
     board.show_outbox().context("reading the outbox")?;
@@ -224,7 +226,7 @@ pub(super) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
 }
 
 /// What the pipeline needs of a configuration's accounts.
-pub(super) fn accounts(settings: &Settings) -> Accounts {
+pub(crate) fn accounts(settings: &Settings) -> Accounts {
     let watchers = settings.accounts.iter().map(|account| {
         let to = if settings.email.is_some() {
             account.to.iter().map(ToString::to_string).collect()
@@ -252,7 +254,7 @@ pub(super) fn accounts(settings: &Settings) -> Accounts {
 }
 
 /// What pings `heartbeat.url`, where it is set.
-pub(super) fn heartbeat(settings: &Settings) -> Result<Option<Heartbeat>> {
+pub(crate) fn heartbeat(settings: &Settings) -> Result<Option<Heartbeat>> {
     settings.heartbeat_url.clone().map(Heartbeat::new).transpose().context("preparing the heartbeat")
 }
 
@@ -271,7 +273,7 @@ impl Accounts {
 }
 
 /// The commit that was built, where the build was told.
-pub(super) const COMMIT: &str = match option_env!("HOSTWATCH_COMMIT") {
+pub(crate) const COMMIT: &str = match option_env!("HOSTWATCH_COMMIT") {
     Some(commit) => commit,
     None => "unknown",
 };
@@ -280,7 +282,7 @@ pub(super) const COMMIT: &str = match option_env!("HOSTWATCH_COMMIT") {
 ///
 /// # Errors
 /// When the handlers cannot be set.
-pub(super) fn stop_at_signal(stop: &CancellationToken) -> Result<()> {
+pub(crate) fn stop_at_signal(stop: &CancellationToken) -> Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut term = signal(SignalKind::terminate()).context("handling SIGTERM")?;
     let mut int = signal(SignalKind::interrupt()).context("handling SIGINT")?;
@@ -310,7 +312,7 @@ fn notify(state: &[sd_notify::NotifyState<'_>]) {
 ///
 /// # Errors
 /// As [`Store::open`] says.
-pub(super) fn open_store(settings: &Settings) -> Result<Opened> {
+pub(crate) fn open_store(settings: &Settings) -> Result<Opened> {
     if settings.email.is_none() {
         return Ok(Store::in_memory()?.into());
     }
