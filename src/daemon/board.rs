@@ -12,7 +12,7 @@ use crate::metrics::own::{IncidentLabels, Own};
 use crate::model::Home;
 use crate::state::Shared;
 use crate::store::{Store, StoreError, Trouble};
-use crate::view::{IncidentRow, OutboxSummary, Watch};
+use crate::view::{Alerting, IncidentRow, OutboxSummary};
 
 /// The store, shared by the pipeline and the sender; each call on it is short.
 pub(super) type SharedStore = Arc<Mutex<Store>>;
@@ -25,7 +25,7 @@ pub(super) fn lock(store: &SharedStore) -> MutexGuard<'_, Store> {
 /// The published view and what it is made from.
 #[derive(Clone)]
 pub(super) struct Board {
-    pub(super) watch: Shared<Watch>,
+    pub(super) alerting: Shared<Alerting>,
     pub(super) own: Arc<Own>,
     pub(super) store: SharedStore,
     /// What speaks against delivery.
@@ -40,9 +40,10 @@ pub(super) struct Board {
 
 impl Board {
     pub(super) fn new(own: Arc<Own>, store: SharedStore, mails: bool) -> Self {
-        let watch = Shared::new(Watch { mails, ..Watch::default() });
+        let mut alerting = Alerting::default();
+        alerting.mails.outbox = mails.then(OutboxSummary::default);
         Self {
-            watch,
+            alerting: Shared::new(alerting),
             own,
             store,
             trouble: Shared::new(Trouble::default()),
@@ -68,7 +69,7 @@ impl Board {
         self.own.incidents(&counts);
         let rows = engine.watched().filter_map(|incident| IncidentRow::of(incident, engine.overlays(), now));
         let rows = rows.collect();
-        self.write(|watch| watch.incidents = rows);
+        self.write(|alerting| alerting.incidents = rows);
     }
 
     /// Shows the outbox as it stands.
@@ -82,15 +83,17 @@ impl Board {
         self.own.outbox(&summary.by_state, summary.oldest);
         self.trouble.set(summary.trouble);
         let count = |state: &str| summary.by_state.get(state).copied().unwrap_or(0);
-        self.change(|watch| {
-            watch.outbox = OutboxSummary {
-                queued: count("queued"),
-                sending: count("sending"),
-                sent: count("sent"),
-                dead: count("dead"),
-                oldest: summary.oldest,
-            };
-            watch.last_mail_at = summary.last_sent;
+        let outbox = OutboxSummary {
+            queued: count("queued"),
+            sending: count("sending"),
+            sent: count("sent"),
+            dead: count("dead"),
+            oldest: summary.oldest,
+        };
+        self.change(|alerting| {
+            // Without mail configured there is nothing to show of it.
+            alerting.mails.outbox = alerting.mails.outbox.map(|_| outbox);
+            alerting.mails.last_mail_at = summary.last_sent;
         });
         Ok(())
     }
@@ -101,7 +104,7 @@ impl Board {
             let name = home.vm_name.as_deref().unwrap_or_default();
             format!("VM {} \"{name}\" of account {}", home.vm, home.account)
         });
-        self.write(|watch| watch.lives_on = words);
+        self.write(|alerting| alerting.mails.lives_on = words);
     }
 
     /// The sender cannot write to the store; the pipeline sees to it.
@@ -130,7 +133,7 @@ impl Board {
         self.store_fails.store(false, Ordering::Release);
     }
 
-    fn write(&self, change: impl FnOnce(&mut Watch)) {
+    fn write(&self, change: impl FnOnce(&mut Alerting)) {
         let _writing = self.writing();
         self.change(change);
     }
@@ -139,9 +142,9 @@ impl Board {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change(&self, change: impl FnOnce(&mut Watch)) {
-        let mut watch = (*self.watch.get()).clone();
-        change(&mut watch);
-        self.watch.set(watch);
+    fn change(&self, change: impl FnOnce(&mut Alerting)) {
+        let mut alerting = (*self.alerting.get()).clone();
+        change(&mut alerting);
+        self.alerting.set(alerting);
     }
 }

@@ -87,7 +87,7 @@ pub(crate) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
         snapshot: snapshot.clone(),
         page: page.clone(),
         own: Arc::clone(&own),
-        watch: board.watch.clone(),
+        alerting: board.alerting.clone(),
         telemetry_path,
         lifecycle,
         reload: reload.clone(),

@@ -140,7 +140,7 @@ fn status(query: &Query, context: &Context) -> Status {
         started_at: context.started_at,
         lead_days: context.lead_days,
     };
-    Status::new(&context.snapshot.get(), &context.watch.get(), &about, query, (context.clock)())
+    Status::new(&context.snapshot.get(), &context.alerting.get(), &about, query, (context.clock)())
 }
 
 /// Everything that says whether all is well was asked for once, well or not.

@@ -13,16 +13,10 @@ const RECENT: usize = 20;
 
 /// Incidents and mails at one moment.
 #[derive(Clone, Debug, Default)]
-pub struct Watch {
+pub struct Alerting {
     /// Open ones and recently closed ones, in any order.
     pub incidents: Vec<IncidentRow>,
-    pub outbox: OutboxSummary,
-    /// When a mail server last took a mail.
-    pub last_mail_at: Option<DateTime<Utc>>,
-    /// Mails are configured.
-    pub mails: bool,
-    /// The watched VM that this daemon runs on, in words: it goes dark with it.
-    pub lives_on: Option<String>,
+    pub mails: Mails,
 }
 
 /// One incident.

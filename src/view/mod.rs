@@ -10,6 +10,6 @@ pub(crate) mod words;
 
 pub use headline::Urgency;
 pub use health::Health;
-pub use incidents::{IncidentRow, OutboxSummary, Watch};
+pub use incidents::{Alerting, IncidentRow, OutboxSummary};
 pub use resources::{Query, ResourceKind, ResourceRow, StateCount};
 pub use status::{About, AccountStatus, CollectorRow, Status};

@@ -6,7 +6,7 @@ use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use super::headline::Headline;
-use super::incidents::{IncidentRow, Incidents, Mails, Watch};
+use super::incidents::{Alerting, IncidentRow, Incidents, Mails};
 use super::resources::{Query, Resources};
 use crate::chart::Chart;
 use crate::model::forecast::{self, Disconnect};
@@ -116,10 +116,16 @@ pub struct CollectorRow {
 
 impl Status {
     /// What a daemon knows, as far as `query` asks for it.
-    pub fn new(snapshot: &Snapshot, watch: &Watch, about: &About, query: &Query, now: DateTime<Utc>) -> Self {
+    pub fn new(
+        snapshot: &Snapshot,
+        alerting: &Alerting,
+        about: &About,
+        query: &Query,
+        now: DateTime<Utc>,
+    ) -> Self {
         let chosen = |name: &AccountName| query.account.as_deref().is_none_or(|one| one == name.as_str());
         let all: Vec<&AccountState> = snapshot.accounts.values().map(|account| &**account).collect();
-        let rows: Vec<&IncidentRow> = watch.incidents.iter().collect();
+        let rows: Vec<&IncidentRow> = alerting.incidents.iter().collect();
         let shown = all.iter().copied().filter(|state| chosen(&state.profile.name));
         let mut accounts: Vec<AccountStatus> =
             shown.clone().map(|state| AccountStatus::of(state, &rows, about.lead_days, now)).collect();
@@ -131,13 +137,9 @@ impl Status {
             started_at: about.started_at,
             headline: Headline::of(&all, &rows, about.lead_days, now),
             accounts,
-            incidents: Incidents::of(watch.incidents.iter().filter(|row| chosen(&row.account))),
+            incidents: Incidents::of(alerting.incidents.iter().filter(|row| chosen(&row.account))),
             resources: Resources::select(shown, query),
-            mails: Mails {
-                outbox: watch.mails.then_some(watch.outbox),
-                last_mail_at: watch.last_mail_at,
-                lives_on: watch.lives_on.clone(),
-            },
+            mails: alerting.mails.clone(),
         }
     }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::server::{LONG, Server};
 use crate::alert::{Kind, Phase, Severity};
 use crate::model::*;
-use crate::view::{IncidentRow, Watch};
+use crate::view::{Alerting, IncidentRow};
 use account::*;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -148,7 +148,7 @@ async fn names_from_the_provider_do_nothing_in_the_page() {
         ..incident_row("main", Kind::VmError, Severity::Critical, Phase::Firing)
     };
     let over = IncidentRow { phase: Phase::Resolved, ..row.clone() };
-    server.context.watch.set(Watch { incidents: vec![row, over], ..Watch::default() });
+    server.context.alerting.set(Alerting { incidents: vec![row, over], ..Alerting::default() });
     let page = server.get("/?q=%3Cscript%3E&state=%22%3E%3Cscript%3E&kind=vm&account=main").await;
     let all = server.get("/").await;
     for answer in [&page, &all] {

@@ -7,7 +7,8 @@ use super::server::Server;
 use crate::alert::{Kind, Phase, Severity};
 use crate::model::*;
 use crate::terminal::Style;
-use crate::view::{IncidentRow, OutboxSummary, Status, Watch};
+use crate::view::incidents::Mails;
+use crate::view::{Alerting, IncidentRow, OutboxSummary, Status};
 use account::*;
 use serde_json::Value;
 
@@ -15,7 +16,7 @@ use serde_json::Value;
 /// of it is all of it.
 async fn status(books: &[&AccountBook], incidents: Vec<IncidentRow>, query: &str) -> Value {
     let server = Server::start(books, false).await;
-    server.context.watch.set(Watch { incidents, ..Watch::default() });
+    server.context.alerting.set(Alerting { incidents, ..Alerting::default() });
     let json = server.get(&format!("/api/v1/status?{query}")).await;
     let status = Status::read(&json.body).unwrap();
     assert_eq!(serde_json::to_string(&status).unwrap() + "\n", json.text());
@@ -319,8 +320,8 @@ async fn mails_and_freshness_are_told() {
     let server = Server::start(&[&book], false).await;
     assert!(server.get("/").await.text().contains("Not configured: nobody is mailed."));
     let outbox = OutboxSummary { queued: 2, sending: 1, sent: 40, dead: 3, oldest: Some(read_at()) };
-    let watch = Watch { outbox, mails: true, last_mail_at: Some(read_at()), ..Watch::default() };
-    server.context.watch.set(watch);
+    let mails = Mails { outbox: Some(outbox), last_mail_at: Some(read_at()), lives_on: None };
+    server.context.alerting.set(Alerting { incidents: Vec::new(), mails });
     let page = server.get("/").await;
     for part in
         ["<dd>40<small>last 0 s ago", "<dd>3<small>oldest", "hostwatch outbox list", "status 503 from"]

@@ -7,15 +7,16 @@ use super::server::Server;
 use crate::alert::{Kind, Phase, Severity};
 use crate::model::*;
 use crate::terminal::{Answer, Status, Style};
-use crate::view::{IncidentRow, OutboxSummary, Watch};
+use crate::view::incidents::Mails;
+use crate::view::{Alerting, IncidentRow, OutboxSummary};
 use account::*;
 
 /// Would clear a screen, turn a line, ring a bell.
 const HOSTILE: &str = "we\u{1b}[2Jb\u{7}\r\n\u{202e}1\u{9b}31m [CRITICAL] all gone";
 
-async fn status(books: &[&AccountBook], watch: Watch) -> Status {
+async fn status(books: &[&AccountBook], alerting: Alerting) -> Status {
     let server = Server::start(books, false).await;
-    server.context.watch.set(watch);
+    server.context.alerting.set(alerting);
     Status::read(&server.get("/api/v1/status").await.body).unwrap()
 }
 
@@ -41,17 +42,8 @@ async fn troubled() -> Status {
     quiet.silenced_until = Some(read_at() + chrono::Duration::hours(3));
     let incidents = vec![incident(Severity::Critical, &format!("VM \"{HOSTILE}\" in error")), known, quiet];
     let outbox = OutboxSummary { queued: 2, sending: 1, sent: 40, dead: 3, oldest: Some(read_at()) };
-    status(
-        &[&book],
-        Watch {
-            incidents,
-            outbox,
-            mails: true,
-            last_mail_at: Some(read_at()),
-            lives_on: Some("web-1".into()),
-        },
-    )
-    .await
+    let mails = Mails { outbox: Some(outbox), last_mail_at: Some(read_at()), lives_on: Some("web-1".into()) };
+    status(&[&book], Alerting { incidents, mails }).await
 }
 
 fn text(status: &Status, width: usize) -> String {
@@ -60,7 +52,7 @@ fn text(status: &Status, width: usize) -> String {
 
 #[tokio::test]
 async fn all_is_well() {
-    let status = status(&[&full("main")], Watch::default()).await;
+    let status = status(&[&full("main")], Alerting::default()).await;
     assert_eq!(status.answer(), Answer::Fine);
     insta::assert_snapshot!("status_fine_80", text(&status, 80));
 }
@@ -81,7 +73,7 @@ async fn several_accounts_stand_by_urgency() {
     let others: Vec<AccountBook> = (1..=2).map(|number| full(&format!("other-{number}"))).collect();
     let mut books = vec![&fine, &soon, &lost];
     books.extend(&others);
-    let status = status(&books, Watch::default()).await;
+    let status = status(&books, Alerting::default()).await;
     insta::assert_snapshot!("status_accounts_80", text(&status, 80));
     insta::assert_snapshot!("status_accounts_40", text(&status, 40));
 }
@@ -120,7 +112,7 @@ async fn no_name_reaches_the_terminal_as_a_command_and_no_line_is_too_wide() {
 
 #[tokio::test]
 async fn what_is_not_known_is_not_fine() {
-    let status = status(&[&book(profile("main"))], Watch::default()).await;
+    let status = status(&[&book(profile("main"))], Alerting::default()).await;
     assert_eq!(status.answer(), Answer::Unknown);
     insta::assert_snapshot!("status_unread_80", text(&status, 80));
     let known = serde_json::to_string(&status).unwrap();
