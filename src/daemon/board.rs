@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 
 use crate::alert::{Engine, Incident, Phase};
 use crate::metrics::own::{IncidentLabels, Own};
-use crate::model::Home;
+use crate::model::OwnVm;
 use crate::state::Shared;
 use crate::store::{Store, StoreError, Trouble};
 use crate::view::{Alerting, IncidentRow, OutboxSummary};
@@ -99,7 +99,7 @@ impl Board {
     }
 
     /// Shows on which watched VM this daemon runs.
-    pub(super) fn show_home(&self, home: Option<&Home>) {
+    pub(super) fn show_home(&self, home: Option<&OwnVm>) {
         let words = home.map(|home| {
             let name = home.vm_name.as_deref().unwrap_or_default();
             format!("VM {} \"{name}\" of account {}", home.vm, home.account)

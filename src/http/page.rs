@@ -71,6 +71,10 @@ impl Page<'_> {
         words::day(*at, account.zone(), self.status.generated_at)
     }
 
+    fn date(&self, account: &AccountStatus, date: &chrono::NaiveDate) -> String {
+        words::date(*date, account.zone(), self.status.generated_at)
+    }
+
     fn moment(&self, account: &AccountStatus, at: &chrono::DateTime<chrono::Utc>) -> String {
         words::moment(*at, account.zone(), self.status.generated_at)
     }
