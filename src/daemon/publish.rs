@@ -10,7 +10,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::alert::{Engine, Incident, Overlays, Phase};
 use crate::metrics::own::{IncidentLabels, Own};
-use crate::model::Home;
+use crate::model::OwnVm;
 use crate::state::Shared;
 use crate::store::{Store, StoreError, Trouble};
 use crate::view::incidents::{IncidentRow, OutboxSummary, Watch};
@@ -102,7 +102,7 @@ impl Published {
     }
 
     /// Shows on which watched VM this daemon runs.
-    pub(super) fn show_home(&self, home: Option<&Home>) {
+    pub(super) fn show_home(&self, home: Option<&OwnVm>) {
         let words = home.map(|home| {
             let name = home.vm_name.as_deref().unwrap_or_default();
             format!("VM {} \"{name}\" of account {}", home.vm, home.account)

@@ -23,14 +23,15 @@ use super::sender::Sender;
 use super::vigil::Vigil;
 use super::wake::Wake;
 use crate::alert::{Engine, Watcher};
+use crate::clock;
 use crate::config::Settings;
 use crate::http::{self, BuildInfo, Reload};
 use crate::mail::smtp::Transport;
 use crate::metrics::{Encoder, Own};
-use crate::model::{AccountBook, AccountName, Snapshot};
+use crate::model::{AccountName, KnownAccount, Snapshot};
+use crate::provider::FIELDS;
 use crate::state::Shared;
 use crate::store::{Opened, Store};
-use crate::{api, clock};
 
 /// How long everything may take to end once asked to.
 const DRAIN: Duration = Duration::from_secs(4);
@@ -101,14 +102,14 @@ pub(crate) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
     tasks.spawn(http::serve(listeners, http::Limits::default(), Arc::new(context), stop.child_token()));
 
     let (messages, inbox) = mpsc::channel(256);
-    let books: BTreeMap<AccountName, AccountBook> = accounts
+    let books: BTreeMap<AccountName, KnownAccount> = accounts
         .profiles
         .iter()
-        .map(|profile| (profile.name.clone(), AccountBook::new(Arc::clone(profile))))
+        .map(|profile| (profile.name.clone(), KnownAccount::new(Arc::clone(profile))))
         .collect();
     for profile in &accounts.profiles {
         own.account(&profile.name, &profile.collectors);
-        for field in api::FIELDS {
+        for field in FIELDS {
             own.unknown_values(&profile.name, field, 0);
         }
     }

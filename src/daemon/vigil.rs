@@ -169,7 +169,7 @@ mod tests {
 
     use super::*;
     use crate::model::snapshot::PollEnd;
-    use crate::model::{AccountBook, Collector, Profile};
+    use crate::model::{Collector, KnownAccount, Profile};
     use crate::view::incidents::OutboxSummary;
 
     fn at(minutes: i64) -> DateTime<Utc> {
@@ -185,7 +185,7 @@ mod tests {
             collectors: [Collector::Vms].into(),
             stale_after: BTreeMap::from([(Collector::Vms, Duration::from_secs(900))]),
         };
-        let mut book = AccountBook::new(Arc::new(profile));
+        let mut book = KnownAccount::new(Arc::new(profile));
         if let Some(minutes) = polled {
             let end = PollEnd { duration: Duration::ZERO, failure: None, complete: true };
             book.end(Collector::Vms, end, at(minutes));

@@ -10,7 +10,7 @@ use super::super::notes::StoreNotes;
 use super::Pipeline;
 use crate::alert::{Digest, DigestAccount, Incident, Input, Notice, Overflow, digest, engine, rate_limit};
 use crate::failpoint;
-use crate::model::{AccountName, Home, lives_on};
+use crate::model::{AccountName, OwnVm, lives_on};
 use crate::store::{Batch, Polls, Store, StoreError};
 
 /// A digest that is later than this is not sent any more: the next one says it all.
@@ -38,7 +38,7 @@ pub(in crate::daemon) struct Housekeeping {
     /// The store refused the last commit; said once.
     failing: bool,
     /// The watched VM that this machine is.
-    home: Option<Home>,
+    home: Option<OwnVm>,
     file_tried: Option<DateTime<Utc>>,
     pruned: Option<DateTime<Utc>>,
 }
