@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use account::*;
 use hostwatch::metrics::own::{IncidentLabels, Notification};
-use hostwatch::metrics::{Encoder, FAMILIES, Own, Settings, Type, reference};
+use hostwatch::metrics::{Encoder, Own, Settings, Type, families as rows, reference};
 use hostwatch::model::*;
 
 fn body(encoder: &Encoder, own: &[u8]) -> String {
@@ -76,9 +76,9 @@ fn the_page_has_the_families_of_the_table_and_no_others() {
     let mut dry = full("dry");
     dry.apply(Read::ExpectedBalance(report("25.50", "10.00")), read_at());
     let page = body(&encoded(&[&full("main"), &dry]), &own().encode(false));
-    let want = FAMILIES.iter().map(|family| (family.name.to_owned(), family.kind.as_str().to_owned()));
+    let want = rows().map(|family| (family.name.to_owned(), family.kind.as_str().to_owned()));
     assert_eq!(families(&page), want.collect::<BTreeMap<_, _>>());
-    for family in FAMILIES {
+    for family in rows() {
         assert!(page.contains(&family.header()), "{} has another HELP: {}", family.name, family.header());
     }
 }
@@ -287,7 +287,7 @@ fn promtool_has_nothing_to_say() {
 fn openmetrics_names_counters_without_total_and_ends_in_eof() {
     let text = String::from_utf8(own().encode(true)).unwrap();
     assert!(text.ends_with("\n# EOF\n"));
-    for family in FAMILIES.iter().filter(|family| family.kind == Type::Counter) {
+    for family in rows().filter(|family| family.kind == Type::Counter) {
         let short = family.name.strip_suffix("_total").unwrap();
         assert!(text.contains(&format!("# TYPE {short} counter\n")), "{short}");
         assert!(!text.contains(&format!("# TYPE {} ", family.name)), "{short}");

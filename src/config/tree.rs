@@ -9,7 +9,11 @@ use super::keys::{self, Type};
 use super::problem::Findings;
 use super::sources::Sources;
 use crate::alert::Kind;
-use crate::metrics;
+
+/// A table that is gone.
+const FAMILIES: [&str; 2] = ["metrics", "families"];
+const FAMILIES_GONE: &str = "there are no switches of single metrics any more; name those to leave out in \
+                             'metrics.deny', or all that are wanted in 'metrics.allow'";
 
 /// Values by path, known and of the right type; a wrong one stays as unusable, so that it isn't missed too.
 pub(super) struct Tree {
@@ -73,6 +77,12 @@ impl Tree {
                 (None, _) if keys::is_table(path) => {
                     let message = format!("is {}, expected a table: [{}]", actual(value), path.join("."));
                     findings.error(shown, &path.join("."), message);
+                }
+                (None, value) if *path == FAMILIES => {
+                    // The sample configuration had it, empty.
+                    if value.as_dict().is_none_or(|inner| !inner.is_empty()) {
+                        findings.error(shown, &path.join("."), FAMILIES_GONE);
+                    }
                 }
                 (None, _) => findings.error(shown, &path.join("."), unknown(path)),
             }
@@ -154,10 +164,6 @@ fn unknown(path: &[String]) -> String {
     }
     if known.contains(&"<name>") {
         return "an account's name is made of letters, digits, '_' and '-'; rename it".to_owned();
-    }
-    if known.contains(&"<family>") {
-        let names: Vec<&str> = metrics::FAMILIES.iter().map(|family| family.name).collect();
-        return format!("unknown metric; did you mean '{}'?", nearest(name, &names));
     }
     if known.contains(&"<code>") {
         return "a container state's code is a whole number, such as 0 = \"ENABLED\"".to_owned();

@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use hostwatch::metrics::{Encoder, Hidden, Own, Settings, StateSeries};
+use hostwatch::metrics::{Encoder, Own, Selection, Settings, StateSeries};
 use hostwatch::model::forecast::{self, Disconnect};
 use hostwatch::model::*;
 use proptest::collection::vec;
@@ -59,7 +59,7 @@ fn settings() -> impl Strategy<Value = Settings> {
     (any::<bool>(), prop_oneof![3 => Just(0), 1 => 20..200_u64]).prop_map(|(all, cap)| Settings {
         state_series: if all { StateSeries::All } else { StateSeries::Current },
         max_series_per_collector: cap,
-        hidden: Hidden::default(),
+        selection: Selection::default(),
     })
 }
 

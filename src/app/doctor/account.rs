@@ -13,7 +13,7 @@ use crate::app::provider::{self, Tally};
 use crate::clock;
 use crate::collect;
 use crate::config::Account;
-use crate::metrics::FAMILIES;
+use crate::metrics::families;
 use crate::model::{
     AccountBook, AccountState, Collector, Container, ContainerState, Group, Read, Report, Resource,
     SiteState, VmState,
@@ -231,7 +231,7 @@ impl Patient<'_> {
             );
             return;
         }
-        let families = FAMILIES.iter().filter(|family| family.collector.is_some_and(ours));
+        let families = families().filter(|family| family.collector().is_some_and(ours));
         let names: Vec<&str> = families.map(|family| family.name).collect();
         let kinds = Kind::ALL
             .into_iter()
