@@ -22,7 +22,6 @@ mod vectors;
 mod vm;
 
 pub use encoder::Encoder;
-pub use family::{Family, Type};
 pub use own::Own;
 pub use page::{Identity, Page};
 pub use settings::{Selection, Settings, StateSeries};

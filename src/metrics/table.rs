@@ -62,7 +62,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::metrics::Type;
+    use crate::metrics::family::Type;
 
     #[test]
     fn the_table_keeps_to_the_conventions() {

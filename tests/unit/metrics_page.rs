@@ -9,7 +9,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::metrics::own::{IncidentLabels, Notification};
-use crate::metrics::{Encoder, Own, Settings, Type, families as rows, reference};
+use crate::metrics::family::Type;
+use crate::metrics::{Encoder, Own, Settings, families as rows, reference};
 use crate::model::*;
 use account::*;
 
