@@ -7,6 +7,7 @@ pub(crate) mod control;
 mod heartbeat;
 pub(crate) mod listen;
 pub(crate) mod mailroom;
+mod notes;
 mod observer;
 pub(crate) mod pipeline;
 pub(crate) mod provider;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::pulse::Beat;
-use crate::api::{Code, Observer};
 use crate::metrics::Own;
 use crate::model::{AccountName, Group};
+use crate::provider::{Code, Observer};
 
 /// Counts for one account.
 pub(super) struct OwnObserver {

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use crate::api::{self, ApiError, Client, Code, Hosts, Observer};
 use crate::clock;
-use crate::collect::{self, Plan};
 use crate::config::Account;
 use crate::model::{Group, Report};
+use crate::provider::poll::{self, Plan};
+use crate::provider::{ApiError, Client, Code, Hosts, Observer};
 
 /// Nobody waits longer in front of a terminal.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -41,7 +41,7 @@ impl Observer for Tally {
 /// The client of an account, with nothing asked before.
 pub(crate) fn client(account: &Account, tally: &Arc<Tally>, hosts: &Hosts) -> Result<Client, ApiError> {
     let observer: Arc<dyn Observer> = Arc::clone(tally) as _;
-    api::Client::with_hosts(account.api.clone(), observer, hosts.clone())
+    Client::with_hosts(account.api.clone(), observer, hosts.clone())
 }
 
 /// What a reading of an account needs, looking `horizon_days` ahead.
@@ -99,7 +99,7 @@ fn planned(account: &Account, hosts: &Hosts, horizon_days: u32) -> Result<Plan, 
 }
 
 async fn report(plan: Result<Plan, String>) -> Result<Arc<Report>, String> {
-    match collect::read_report(&plan?, PATIENCE).await {
+    match poll::read_report(&plan?, PATIENCE).await {
         Ok(report) => Ok(Arc::new(report)),
         Err(failure) => Err(failure.message),
     }

@@ -17,13 +17,13 @@ use super::pipeline::Message;
 use super::provider;
 use super::pulse::Pulse;
 use super::run::{accounts, heartbeat};
-use crate::api;
-use crate::collect::{self, Plan, Update};
 use crate::config::{Account, Settings};
 use crate::failpoint;
 use crate::mail::smtp::Transport;
 use crate::metrics::Own;
 use crate::model::AccountName;
+use crate::provider::poll::{self, Plan, Update};
+use crate::provider::{Client, Hosts};
 use crate::state::Shared;
 
 /// Reads the configuration anew; `Err` says why it was refused.
@@ -74,7 +74,7 @@ impl Reloader {
 pub(super) struct Collectors {
     own: Arc<Own>,
     pulse: Arc<Pulse>,
-    hosts: api::Hosts,
+    hosts: Hosts,
     stop: CancellationToken,
     tasks: JoinSet<()>,
     running: BTreeMap<AccountName, Running>,
@@ -82,7 +82,7 @@ pub(super) struct Collectors {
 
 struct Running {
     account: Account,
-    client: api::Client,
+    client: Client,
     stop: CancellationToken,
     /// Cancelled once its tasks have ended.
     ended: CancellationToken,
@@ -91,7 +91,7 @@ struct Running {
 /// An account that is to be polled, by a client made for it.
 pub(super) struct Prepared {
     account: Account,
-    client: api::Client,
+    client: Client,
 }
 
 /// Fifty accounts a second.
@@ -101,7 +101,7 @@ const FIRST_POLLS_WITHIN: Duration = Duration::from_secs(30);
 
 impl Collectors {
     pub(super) fn new(own: Arc<Own>, pulse: Arc<Pulse>, stop: CancellationToken) -> Self {
-        let (hosts, tasks, running) = (api::Hosts::default(), JoinSet::new(), BTreeMap::new());
+        let (hosts, tasks, running) = (Hosts::default(), JoinSet::new(), BTreeMap::new());
         Self { own, pulse, hosts, stop, tasks, running }
     }
 
@@ -123,7 +123,7 @@ impl Collectors {
                 None => {
                     let beat = self.pulse.collectors(account.name());
                     let observer = OwnObserver::new(Arc::clone(&self.own), account.name().clone(), beat);
-                    api::Client::with_hosts(api, Arc::new(observer), self.hosts.clone())
+                    Client::with_hosts(api, Arc::new(observer), self.hosts.clone())
                 }
             };
             let client =
@@ -165,7 +165,7 @@ impl Collectors {
                     () = stopping.cancelled() => return,
                     () = tokio::time::sleep(first_poll_after(index, count)) => {}
                 }
-                tokio::join!(forward(inbox, messages), collect::run(plan, updates, stopping));
+                tokio::join!(forward(inbox, messages), poll::run(plan, updates, stopping));
             });
             self.running.insert(account.name().clone(), Running { account, client, stop, ended });
         }

@@ -15,21 +15,23 @@ use super::addresses;
 use super::board::{Board, lock};
 use super::heartbeat::Heartbeat;
 use super::mailroom::Mailroom;
-use super::pipeline::{Accounts, Pipeline, SitesEncoded, Upkeep, damaged_note};
+use super::notes::StoreNotes;
+use super::pipeline::{Accounts, Pipeline, SitesEncoded, Upkeep};
 use super::pulse::Pulse;
 use super::reload::{Collectors, ReadSettings, Reloader, SecretFiles};
 use super::sender::Sender;
 use super::vigil::Vigil;
 use super::wake::Wake;
 use crate::alert::{Engine, Watcher};
+use crate::clock;
 use crate::config::Settings;
 use crate::http::{self, BuildInfo, Reload};
 use crate::mail::smtp::Transport;
 use crate::metrics::{Encoder, Own};
-use crate::model::{AccountBook, AccountName, Snapshot};
+use crate::model::{AccountName, KnownAccount, Snapshot};
+use crate::provider::FIELDS;
 use crate::state::Shared;
 use crate::store::{Opened, Store};
-use crate::{api, clock};
 
 /// How long everything may take to end once asked to.
 const DRAIN: Duration = Duration::from_secs(4);
@@ -57,20 +59,20 @@ pub(crate) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
     let Opened { store, aside, refuge } = store;
     let loaded = store.load().context("loading what the store holds")?;
     let mails = settings.email.is_some();
-    let mut notes = Vec::new();
-    if let Some(aside) = &aside {
-        tracing::error!(aside = %aside.display(), "the store was damaged; it was set aside and a new one begun");
-        notes.push(damaged_note(aside));
-    }
     if let Some(error) = refuge {
         tracing::error!(%error, "the store cannot be used; incidents and mails go on in memory until it can");
     }
-    let upkeep = Upkeep::new(&store, loaded.digested_until, notes, now).context("reading the store")?;
-    let store = Arc::new(Mutex::new(store));
-    let board = Board::new(Arc::clone(&own), Arc::clone(&store), mails);
     let accounts = accounts(&settings);
     let mut engine =
         Engine::new(accounts.watchers.clone(), loaded.incidents, loaded.started, loaded.watched_until, now);
+    let mut store_notes = StoreNotes::default();
+    if let Some(aside) = &aside {
+        tracing::error!(aside = %aside.display(), "the store was damaged; it was set aside and a new one begun");
+        store_notes.damaged(aside, engine.everybody());
+    }
+    let upkeep = Upkeep::new(&store, loaded.digested_until, store_notes, now).context("reading the store")?;
+    let store = Arc::new(Mutex::new(store));
+    let board = Board::new(Arc::clone(&own), Arc::clone(&store), mails);
     engine.set_overlays(lock(&store).overlays(now).context("reading acknowledgements and silences")?);
     board.show_incidents(&engine, now);
     board.show_outbox().context("reading the outbox")?;
@@ -99,14 +101,14 @@ pub(crate) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
     tasks.spawn(http::serve(listeners, http::Limits::default(), Arc::new(context), stop.child_token()));
 
     let (messages, inbox) = mpsc::channel(256);
-    let books: BTreeMap<AccountName, AccountBook> = accounts
+    let books: BTreeMap<AccountName, KnownAccount> = accounts
         .profiles
         .iter()
-        .map(|profile| (profile.name.clone(), AccountBook::new(Arc::clone(profile))))
+        .map(|profile| (profile.name.clone(), KnownAccount::new(Arc::clone(profile))))
         .collect();
     for profile in &accounts.profiles {
         own.account(&profile.name, &profile.collectors);
-        for field in api::FIELDS {
+        for field in FIELDS {
             own.unknown_values(&profile.name, field, 0);
         }
     }

@@ -8,16 +8,16 @@ use chrono::{DateTime, Utc};
 
 use super::calls::{self, Counted};
 use crate::alert::Kind;
-use crate::api::{ApiError, Client, Hosts, Listed};
 use crate::clock;
-use crate::collect;
 use crate::config::Account;
 use crate::daemon::provider::{self, Tally};
 use crate::metrics::families;
 use crate::model::{
-    AccountBook, AccountState, Collector, Container, ContainerState, Group, Read, Report, Resource,
+    AccountState, Collector, Container, ContainerState, Group, KnownAccount, Read, Report, Resource,
     SiteState, VmState,
 };
+use crate::provider::poll;
+use crate::provider::{ApiError, Client, Hosts, Listed};
 use crate::terminal::doctor::{Check, Outcome, Section};
 
 /// Nobody waits longer for one listing.
@@ -37,7 +37,7 @@ pub(super) struct Examined {
 struct Patient<'a> {
     account: &'a Account,
     tally: Arc<Tally>,
-    book: AccountBook,
+    book: KnownAccount,
     counted: Counted,
     checks: Vec<Check>,
 }
@@ -48,7 +48,7 @@ pub(super) async fn examine(account: &Account, hosts: &Hosts) -> Examined {
     let mut patient = Patient {
         account,
         tally: Arc::clone(&tally),
-        book: AccountBook::new(Arc::clone(&account.profile)),
+        book: KnownAccount::new(Arc::clone(&account.profile)),
         counted: Counted::default(),
         checks: Vec::new(),
     };
@@ -137,7 +137,7 @@ impl Patient<'_> {
         }
         let began = Instant::now();
         let plan = provider::plan(self.account, client, self.account.horizon_days);
-        let report = collect::read_report(&plan, PATIENCE).await.map_err(|failure| failure.message);
+        let report = poll::read_report(&plan, PATIENCE).await.map_err(|failure| failure.message);
         let now = clock::now();
         match &report {
             Ok(report) => {

@@ -19,16 +19,16 @@ use super::mailroom::Mailroom;
 use super::pulse::Pulse;
 use super::wake::Wake;
 use crate::alert::{Engine, Input, Watcher};
-use crate::collect::Update;
 use crate::failpoint;
 use crate::metrics::{self, Encoder, Own, Page};
 use crate::model::{
-    AccountBook, AccountName, AccountState, Collector, CollectorStatus, Profile, Read, Report, Snapshot,
+    AccountName, AccountState, Collector, CollectorStatus, KnownAccount, Profile, Read, Report, Snapshot,
     forecast,
 };
-use crate::schedule::Schedule;
+use crate::provider::cron::Schedule;
+use crate::provider::poll::Update;
 use crate::state::Shared;
-pub(super) use upkeep::{Upkeep, damaged_note};
+pub(super) use upkeep::Upkeep;
 
 /// What the pipeline is told.
 pub(super) enum Message {
@@ -49,7 +49,7 @@ pub(crate) struct Accounts {
 
 /// Everything the pipeline owns.
 pub(super) struct Pipeline {
-    pub(super) books: BTreeMap<AccountName, AccountBook>,
+    pub(super) books: BTreeMap<AccountName, KnownAccount>,
     pub(super) engine: Engine,
     pub(super) encoder: Encoder,
     pub(super) mailroom: Option<Mailroom>,
@@ -216,7 +216,7 @@ impl Pipeline {
             self.own.account(&name, &profile.collectors);
             let book = match self.books.remove(&name) {
                 Some(book) => book.with_profile(profile),
-                None => AccountBook::new(profile),
+                None => KnownAccount::new(profile),
             };
             snapshot.accounts.insert(name.clone(), book.publish());
             self.books.insert(name, book);
@@ -227,9 +227,11 @@ impl Pipeline {
         self.snapshot.set(snapshot);
         self.page.set(self.encoder.page());
         self.engine.set_watchers(watchers);
-        self.board.show_incidents(&self.engine, (self.clock)());
         self.mailroom = mailroom;
         self.digest = digest;
+        // What is no longer watched ends now.
+        self.decide(&Input::Tick);
+        self.board.show_incidents(&self.engine, (self.clock)());
         self.wake.new_mail();
     }
 }
