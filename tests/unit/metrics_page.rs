@@ -8,8 +8,8 @@ use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::metrics::own::{IncidentLabels, Notification};
 use crate::metrics::family::Type;
+use crate::metrics::own::{IncidentLabels, Notification};
 use crate::metrics::{Encoder, Own, Settings, families as rows, reference};
 use crate::model::*;
 use account::*;
