@@ -1,8 +1,9 @@
 //! `[metrics]`: which series are written.
 
 use super::problem::Findings;
-use super::tree::{View, nearest};
+use super::view::View;
 use crate::metrics::{Selection, Settings, StateSeries, families};
+use crate::model::nearest::nearest;
 use crate::model::pattern::matches_pattern;
 
 /// Fewer would not hold what is of no single resource: counts by state, balances.
@@ -22,19 +23,19 @@ pub(super) fn read(view: &View<'_>, findings: &mut Findings) -> Settings {
 /// A pattern that no metric has is a slip of the pen.
 fn patterns(view: &View<'_>, key: &str, findings: &mut Findings) -> Vec<String> {
     let names: Vec<&str> = families().map(|family| family.name).collect();
-    let texts = view.texts(key);
+    let texts: Vec<String> = view.get(key).unwrap_or_default();
     for pattern in &texts {
         if !names.iter().any(|name| matches_pattern(pattern, name)) {
             let near = nearest(pattern, &names);
             view.error(key, findings, format!("'{pattern}' matches no metric; did you mean '{near}'?"));
         }
     }
-    texts.into_iter().map(str::to_owned).collect()
+    texts
 }
 
 fn cap(view: &View<'_>, findings: &mut Findings) -> u32 {
     let key = "metrics.max_series_per_collector";
-    let cap = view.count(key).unwrap_or(0);
+    let cap = view.get(key).unwrap_or(0);
     if cap != 0 && cap < LEAST_CAP {
         view.error(
             key,
