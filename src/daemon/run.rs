@@ -54,7 +54,7 @@ pub(crate) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
     let Start { settings, listeners, store, telemetry_path, lifecycle, read_settings } = start;
     let now = clock::now();
     let own = Arc::new(Own::new(env!("CARGO_PKG_VERSION"), COMMIT).with_process());
-    own.hide(settings.metrics.hidden.clone());
+    own.select(settings.metrics.selection.clone());
     own.reload(true, now);
     let Opened { store, aside, fallback } = store;
     let loaded = store.load().context("loading what the store holds")?;
