@@ -7,6 +7,7 @@ mod listener;
 mod middleware;
 mod negotiate;
 pub mod page;
+mod response;
 mod routes;
 mod server;
 pub mod web_config;
