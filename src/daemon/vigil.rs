@@ -8,8 +8,8 @@ use chrono::{DateTime, Utc};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use super::board::Board;
 use super::heartbeat::Heartbeat;
+use super::publish::Published;
 use super::pulse::Pulse;
 use crate::alert::engine::state_collectors;
 use crate::failpoint;
@@ -18,7 +18,7 @@ use crate::model::Snapshot;
 use crate::model::phrase::count;
 use crate::state::Shared;
 use crate::store::Trouble;
-use crate::view::incidents::Watch;
+use crate::view::Alerting;
 
 /// Loops are looked at this often at least.
 const LOOK_EVERY: Duration = Duration::from_secs(15);
@@ -32,7 +32,7 @@ const DEAD_MAIL_COUNTS: chrono::Duration = chrono::Duration::days(1);
 /// What the vigil looks at.
 pub(super) struct Vigil {
     pub(super) pulse: Arc<Pulse>,
-    pub(super) board: Board,
+    pub(super) published: Published,
     pub(super) own: Arc<Own>,
     pub(super) snapshot: Shared<Snapshot>,
     /// Replaced at a reload.
@@ -81,7 +81,7 @@ impl Vigil {
             tracing::error!(loops = stuck.join(", "), "a loop of the daemon does not turn any more");
         }
         *said = stuck;
-        let status = status_line(&self.snapshot.get(), &self.board.watch.get());
+        let status = status_line(&self.snapshot.get(), &self.published.alerting.get());
         notify(&[sd_notify::NotifyState::Status(&status)]);
     }
 
@@ -90,7 +90,7 @@ impl Vigil {
         let Some(heartbeat) = heartbeat.as_ref() else { return };
         let now = (self.clock)();
         let trouble = if self.pulse.stuck().is_empty() {
-            trouble(&self.snapshot.get(), *self.board.trouble.get(), self.board.keeps(), now)
+            trouble(&self.snapshot.get(), *self.published.trouble.get(), self.published.keeps(), now)
         } else {
             Some("a loop does not turn".to_owned())
         };
@@ -142,13 +142,12 @@ fn trouble(snapshot: &Snapshot, delivery: Trouble, keeps: bool, now: DateTime<Ut
 }
 
 /// What `systemctl status` shows.
-fn status_line(snapshot: &Snapshot, watch: &Watch) -> String {
+fn status_line(snapshot: &Snapshot, alerting: &Alerting) -> String {
     let resources: usize = snapshot.accounts.values().map(|state| state.resource_count()).sum();
-    let open = watch.incidents.iter().filter(|row| row.is_open()).count();
-    let mails = if watch.mails {
-        format!("{} waiting", count(watch.outbox.queued as usize, "mail", "mails"))
-    } else {
-        "mail off".into()
+    let open = alerting.incidents.iter().filter(|row| row.is_open()).count();
+    let mails = match alerting.mails.outbox {
+        Some(outbox) => format!("{} waiting", count(outbox.queued as usize, "mail", "mails")),
+        None => "mail off".to_owned(),
     };
     format!(
         "{}, {}, {}, {mails}",
@@ -170,7 +169,7 @@ mod tests {
     use super::*;
     use crate::model::snapshot::PollEnd;
     use crate::model::{Collector, KnownAccount, Profile};
-    use crate::view::incidents::OutboxSummary;
+    use crate::view::OutboxSummary;
 
     fn at(minutes: i64) -> DateTime<Utc> {
         DateTime::UNIX_EPOCH + chrono::Duration::minutes(minutes)
@@ -195,10 +194,6 @@ mod tests {
 
     #[test]
     fn the_heartbeat_wants_polls_commits_and_deliveries() {
-        let waiting = |since: i64| {
-            let outbox = OutboxSummary { queued: 1, oldest: Some(at(since)), ..OutboxSummary::default() };
-            Watch { outbox, mails: true, ..Watch::default() }
-        };
         let now = at(2000);
         let none = Trouble::default();
         let waits = |since| Trouble { waits_since: Some(at(since)), ..none };
@@ -216,8 +211,10 @@ mod tests {
         for (polled, delivery, keeps, want) in table {
             assert_eq!(trouble(&snapshot(polled), delivery, keeps, now).as_deref(), want);
         }
+        let mut waiting = Alerting::default();
+        waiting.mails.outbox = Some(OutboxSummary { queued: 1, ..OutboxSummary::default() });
         assert_eq!(
-            status_line(&snapshot(None), &waiting(1)),
+            status_line(&snapshot(None), &waiting),
             "1 account, 0 resources, 0 open incidents, 1 mail waiting"
         );
     }
