@@ -94,14 +94,10 @@ async fn run(run: Run) -> Result<()> {
     daemon::stop_at_signal(&stop)?;
     let front = Front::open(&run.web).await?;
     let store = daemon::open_store(&settings)?;
-    front.announce(&run.web.telemetry_path);
-    let mut listeners = front.into_listeners();
     // Held to the end, and then removed.
-    let control = settings.email.as_ref().and_then(|_| control::open(&settings.store_path));
-    let _control = control.map(|(control, listener)| {
-        listeners.push(listener);
-        control
-    });
+    let (_control, control) = control::open(&settings.store_path).unzip();
+    front.announce(&run.web.telemetry_path);
+    let listeners = front.into_listeners().into_iter().chain(control).collect();
     let read_settings: ReadSettings = Arc::new(move || load(&file).map_err(|error| error.to_string()));
     let start = Start {
         settings,
