@@ -6,6 +6,7 @@ mod care;
 mod demo;
 mod doctor;
 mod forecast;
+mod reading;
 mod rehearse;
 mod screen;
 mod simulate;
@@ -22,8 +23,7 @@ use crate::cli::{Cli, Command, Log, Run};
 use crate::config::{self, Environment, Settings};
 use crate::daemon::control;
 use crate::daemon::listen::Front;
-use crate::daemon::reload::ReadSettings;
-use crate::daemon::{self, Start};
+use crate::daemon::{self, ReadSettings, Start};
 use crate::telemetry;
 use crate::terminal::Answer;
 

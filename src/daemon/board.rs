@@ -2,10 +2,11 @@
 //! write to it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Duration, Utc};
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::alert::{Engine, Incident, Overlays, Phase};
 use crate::metrics::own::{IncidentLabels, Own};
@@ -19,7 +20,7 @@ pub(super) type SharedStore = Arc<Mutex<Store>>;
 
 /// Locks the store. A panic elsewhere while it was held leaves a rolled-back transaction, nothing worse.
 pub(super) fn lock(store: &SharedStore) -> MutexGuard<'_, Store> {
-    store.lock().unwrap_or_else(PoisonError::into_inner)
+    store.lock()
 }
 
 /// How long an incident is shown after it ended.
@@ -142,7 +143,7 @@ impl Board {
     }
 
     fn writing(&self) -> MutexGuard<'_, ()> {
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+        self.writing.lock()
     }
 
     fn change(&self, change: impl FnOnce(&mut Watch)) {

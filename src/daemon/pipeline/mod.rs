@@ -1,6 +1,7 @@
 //! The one place where readings become state, metrics, incidents and mails, one update after the other.
 //! Nothing calls back into it: collectors send updates, and what it makes is published or stored.
 
+mod accounts;
 mod decide;
 mod upkeep;
 
@@ -15,19 +16,19 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use super::board::Board;
+use super::liveness::LastRun;
 use super::mailroom::Mailroom;
-use super::pulse::Pulse;
 use super::wake::Wake;
-use crate::alert::{Engine, Input, Watcher};
+use crate::alert::{Engine, Input};
 use crate::collect::Update;
 use crate::failpoint;
-use crate::metrics::{self, Encoder, Own, Page};
+use crate::metrics::{Encoder, Own, Page};
 use crate::model::{
-    AccountBook, AccountName, AccountState, Collector, CollectorStatus, Profile, Read, Report, Snapshot,
-    forecast,
+    AccountBook, AccountName, AccountState, Collector, CollectorStatus, Read, Report, Snapshot, forecast,
 };
 use crate::schedule::Schedule;
 use crate::state::Shared;
+pub(crate) use accounts::Accounts;
 pub(super) use upkeep::{Upkeep, damaged_note};
 
 /// What the pipeline is told.
@@ -35,16 +36,6 @@ pub(super) enum Message {
     Update(Update),
     /// A new configuration took over.
     Accounts(Accounts),
-}
-
-/// The accounts of a configuration, as the pipeline needs them.
-pub(crate) struct Accounts {
-    pub(crate) profiles: Vec<Arc<Profile>>,
-    pub(crate) watchers: BTreeMap<AccountName, Watcher>,
-    pub(crate) mailroom: Option<Mailroom>,
-    /// When the digest goes out.
-    pub(crate) digest: Option<Schedule>,
-    pub(crate) metrics: metrics::Settings,
 }
 
 /// Everything the pipeline owns.
@@ -59,7 +50,7 @@ pub(super) struct Pipeline {
     pub(super) page: Shared<Page>,
     /// Wakes the sender.
     pub(super) wake: Arc<Wake>,
-    pub(super) pulse: Arc<Pulse>,
+    pub(super) last_run: LastRun,
     pub(super) clock: fn() -> DateTime<Utc>,
     pub(super) sites_encoded: SitesEncoded,
     pub(super) upkeep: Upkeep,
@@ -97,7 +88,7 @@ impl Pipeline {
         let mut look = interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            self.pulse.pipeline.now();
+            self.last_run.now();
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,

@@ -98,7 +98,7 @@ pub(in crate::daemon) fn damaged_note(aside: &Path) -> String {
 impl Pipeline {
     /// Looks at what somebody else may have written, and whether the summary is due.
     pub(super) fn look(&mut self) {
-        self.pulse.pipeline.now();
+        self.last_run.now();
         let now = (self.clock)();
         if self.upkeep.home_tried.is_none_or(|tried| now - tried >= HOME_EVERY || now < tried) {
             self.upkeep.home_tried = Some(now);

@@ -1,5 +1,5 @@
-//! Watches the watchdog: feeds systemd's while all loops turn, pings the heartbeat while polls, commits
-//! and mails go through, and shows both as metrics.
+//! The watchdog: feeds systemd's while all loops run, pings the heartbeat while polls, commits and mails go
+//! through, and shows both as metrics.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,7 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::board::Board;
 use super::heartbeat::Heartbeat;
-use super::pulse::Pulse;
+use super::liveness::Liveness;
+use super::systemd::notify;
 use crate::alert::engine::state_collectors;
 use crate::failpoint;
 use crate::metrics::Own;
@@ -26,9 +27,9 @@ const PING_EVERY: Duration = Duration::from_secs(60);
 /// A mail that waits for longer than this is not being delivered.
 const MAIL_WAITS_AT_MOST: chrono::Duration = chrono::Duration::minutes(10);
 
-/// What the vigil looks at.
-pub(super) struct Vigil {
-    pub(super) pulse: Arc<Pulse>,
+/// What it looks at.
+pub(super) struct Watchdog {
+    pub(super) liveness: Arc<Liveness>,
     pub(super) board: Board,
     pub(super) own: Arc<Own>,
     pub(super) snapshot: Shared<Snapshot>,
@@ -37,7 +38,7 @@ pub(super) struct Vigil {
     pub(super) clock: fn() -> DateTime<Utc>,
 }
 
-impl Vigil {
+impl Watchdog {
     /// Looks until stopped.
     pub(super) async fn run(self, stop: CancellationToken) {
         let watchdog = sd_notify::watchdog_enabled();
@@ -65,17 +66,17 @@ impl Vigil {
 
     fn look(&self, watchdog: bool, said: &mut Vec<&'static str>) {
         let now = (self.clock)();
-        for (name, age) in self.pulse.ages() {
+        for (name, age) in self.liveness.ages() {
             let age = chrono::Duration::from_std(age).unwrap_or_default();
             self.own.loop_ran(name, now - age);
         }
-        let stuck = self.pulse.stuck();
+        let stuck = self.liveness.stuck();
         if stuck.is_empty() {
             if watchdog {
                 notify(&[sd_notify::NotifyState::Watchdog]);
             }
         } else if stuck != *said {
-            tracing::error!(loops = stuck.join(", "), "a loop of the daemon does not turn any more");
+            tracing::error!("watchdog: {}", stuck_words(&stuck));
         }
         *said = stuck;
         let status = status_line(&self.snapshot.get(), &self.board.watch.get());
@@ -86,10 +87,11 @@ impl Vigil {
         let heartbeat = self.heartbeat.get();
         let Some(heartbeat) = heartbeat.as_ref() else { return };
         let now = (self.clock)();
-        let trouble = if self.pulse.stuck().is_empty() {
+        let stuck = self.liveness.stuck();
+        let trouble = if stuck.is_empty() {
             trouble(&self.snapshot.get(), &self.board.watch.get(), self.board.keeps(), now)
         } else {
-            Some("a loop does not turn".to_owned())
+            Some(stuck_words(&stuck))
         };
         let trouble = match trouble {
             Some(trouble) => Some(trouble),
@@ -155,9 +157,10 @@ fn status_line(snapshot: &Snapshot, watch: &Watch) -> String {
     )
 }
 
-fn notify(state: &[sd_notify::NotifyState<'_>]) {
-    // Without systemd there is nobody to tell.
-    let _ = sd_notify::notify(state);
+/// `the pipeline loop is stuck`
+fn stuck_words(loops: &[&str]) -> String {
+    let plural = if loops.len() == 1 { "loop is" } else { "loops are" };
+    format!("the {} {plural} stuck", loops.join(", "))
 }
 
 #[cfg(test)]
