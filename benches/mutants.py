@@ -47,7 +47,7 @@ AREAS = {
         "modules": ["model", "clock.rs", "failpoint.rs", "api"],
         "tests": ["api_fixtures.rs"],
         "filter": ["wire", "records", "billing", "api_fixtures"],
-        "mutated": ["src/api/wire/*.rs", "src/api/report.rs"],
+        "mutated": ["src/provider/wire/*.rs", "src/provider/report.rs"],
     },
     "outbox": {
         "modules": ["model", "alert", "failpoint.rs", "store", "mail/settings.rs", "mail/smtp", "daemon/attempt.rs"],

@@ -4,11 +4,9 @@
 //! private to this crate, so that the compiler sees what nobody uses.
 
 mod alert;
-mod api;
 mod chart;
 mod cli;
 mod clock;
-mod collect;
 mod commands;
 mod config;
 mod daemon;
@@ -17,7 +15,7 @@ mod http;
 mod mail;
 mod metrics;
 mod model;
-mod schedule;
+mod provider;
 pub mod sim;
 mod state;
 mod store;

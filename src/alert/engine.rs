@@ -101,6 +101,14 @@ impl Engine {
         self.watchers = watchers;
     }
 
+    /// Everybody who may hear of an incident.
+    pub fn everybody(&self) -> BTreeSet<&str> {
+        let named = self.watchers.values().flat_map(|watcher| {
+            watcher.to.iter().chain(watcher.settings.rules.values().flat_map(|rule| &rule.to))
+        });
+        named.map(String::as_str).collect()
+    }
+
     /// Replaces what people decided about incidents.
     pub fn set_overlays(&mut self, overlays: Overlays) {
         self.overlays = overlays;
@@ -184,6 +192,11 @@ impl Engine {
     }
 
     fn tick(&self, step: &mut Step<'_>, snapshot: &Snapshot) {
+        // Of accounts that were removed or renamed; one that is back begins anew.
+        let unwatched = self.incidents.values().filter(|one| !self.watchers.contains_key(&one.key.account));
+        for incident in unwatched.filter(|incident| !incident.is_forgotten()) {
+            step.retire(&incident.key, "its account is no longer watched: no mail");
+        }
         for (account, watcher) in &self.watchers {
             let Some(state) = snapshot.accounts.get(account) else { continue };
             // What is known from before this start may be long past: first look, then speak.
@@ -226,7 +239,7 @@ impl Engine {
                 continue;
             };
             if !watcher.settings.enabled(key.kind) {
-                step.retire(&key);
+                step.retire(&key, "its rule is switched off: no mail");
             } else if known {
                 step.time_passed(&key, state, &watcher.settings);
             }

@@ -98,14 +98,16 @@ impl<'a> Step<'a> {
         old.chain(new).map(|(_, incident)| incident)
     }
 
-    /// Ends, without a mail, what its rule no longer watches.
-    pub(super) fn retire(&mut self, key: &Key) {
+    /// Ends, without a mail, what is no longer watched; `why` is its reason.
+    pub(super) fn retire(&mut self, key: &Key, why: &str) {
         let Some(mut incident) = self.get(key).cloned() else { return };
-        incident.enter(Phase::Resolved, self.now);
+        if !matches!(incident.phase, Phase::Watching | Phase::Resolved) {
+            incident.enter(Phase::Resolved, self.now);
+        }
         incident.flapping = false;
         incident.folded_into = None;
         incident.ladder = None;
-        incident.reason = "its rule is switched off: no mail".to_owned();
+        incident.reason = why.to_owned();
         self.decide(incident);
     }
 

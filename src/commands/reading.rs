@@ -7,11 +7,11 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
-use crate::api::{ApiError, Client, Code, Hosts, Observer};
-use crate::collect::{self, Plan};
 use crate::config::Account;
 use crate::daemon::plan;
 use crate::model::{Group, Report};
+use crate::provider::poll::{self, Plan};
+use crate::provider::{ApiError, Client, Code, Hosts, Observer};
 
 /// Nobody waits longer in front of a terminal.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -81,7 +81,7 @@ fn planned(account: &Account, hosts: &Hosts, horizon_days: u32) -> Result<Plan, 
 }
 
 async fn report(plan: Result<Plan, String>) -> Result<Arc<Report>, String> {
-    match collect::read_report(&plan?, PATIENCE).await {
+    match poll::read_report(&plan?, PATIENCE).await {
         Ok(report) => Ok(Arc::new(report)),
         Err(failure) => Err(failure.message),
     }

@@ -10,9 +10,9 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::alert::{Engine, Incident, Overlays, Phase};
 use crate::metrics::own::{IncidentLabels, Own};
-use crate::model::Home;
+use crate::model::OwnVm;
 use crate::state::Shared;
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, Trouble};
 use crate::view::incidents::{IncidentRow, OutboxSummary, Watch};
 
 /// The store, shared by the pipeline and the sender; each call on it is short.
@@ -32,6 +32,8 @@ pub(super) struct Board {
     pub(super) watch: Shared<Watch>,
     pub(super) own: Arc<Own>,
     pub(super) store: SharedStore,
+    /// What speaks against delivery.
+    pub(super) trouble: Shared<Trouble>,
     /// Held from reading the view to writing it back.
     writing: Arc<Mutex<()>>,
     /// The sender could not write to the store.
@@ -47,6 +49,7 @@ impl Board {
             watch,
             own,
             store,
+            trouble: Shared::new(Trouble::default()),
             writing: Arc::default(),
             store_fails: Arc::default(),
             keeps: Arc::new(AtomicBool::new(true)),
@@ -87,6 +90,7 @@ impl Board {
         let _writing = self.writing();
         let summary = lock(&self.store).outbox_summary()?;
         self.own.outbox(&summary.by_state, summary.oldest);
+        self.trouble.set(summary.trouble);
         let count = |state: &str| summary.by_state.get(state).copied().unwrap_or(0);
         self.change(|watch| {
             watch.outbox = OutboxSummary {
@@ -97,13 +101,12 @@ impl Board {
                 oldest: summary.oldest,
             };
             watch.last_mail_at = summary.last_sent;
-            watch.last_dead_at = summary.last_dead;
         });
         Ok(())
     }
 
     /// Shows on which watched VM this daemon runs.
-    pub(super) fn show_home(&self, home: Option<&Home>) {
+    pub(super) fn show_home(&self, home: Option<&OwnVm>) {
         let words = home.map(|home| {
             let name = home.vm_name.as_deref().unwrap_or_default();
             format!("VM {} \"{name}\" of account {}", home.vm, home.account)

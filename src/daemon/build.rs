@@ -16,7 +16,8 @@ use super::board::Board;
 use super::collectors::{Collectors, Prepared};
 use super::heartbeat::Heartbeat;
 use super::liveness::{Liveness, Loop};
-use super::pipeline::{Accounts, Message, Pipeline, SitesEncoded, Upkeep, damaged_note};
+use super::notes::StoreNotes;
+use super::pipeline::{Accounts, Message, Pipeline, SitesEncoded, Upkeep};
 use super::reload::Reloader;
 use super::secret_files::SecretFiles;
 use super::sender::Sender;
@@ -24,13 +25,14 @@ use super::supervise::{Ended, Running, Tasks};
 use super::wake::Wake;
 use super::watchdog::Watchdog;
 use crate::alert::Engine;
+use crate::clock;
 use crate::http::{self, BuildInfo, Reload};
 use crate::mail::smtp::Transport;
 use crate::metrics::{Encoder, Own, Page};
-use crate::model::{AccountBook, AccountName, Profile, Snapshot};
+use crate::model::{AccountName, KnownAccount, Profile, Snapshot};
+use crate::provider::FIELDS;
 use crate::state::Shared;
 use crate::store::Opened;
-use crate::{api, clock};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The commit that was built, where the build was told.
@@ -140,7 +142,7 @@ impl Common {
     fn pipeline(
         &self,
         accounts: Accounts,
-        books: BTreeMap<AccountName, AccountBook>,
+        books: BTreeMap<AccountName, KnownAccount>,
         engine: Engine,
         encoder: Encoder,
         upkeep: Upkeep,
@@ -196,19 +198,19 @@ fn restore(
 ) -> Result<(Board, Engine, Upkeep)> {
     let Opened { store, aside, refuge } = opened;
     let loaded = store.load().context("loading what the store holds")?;
-    let mut notes = Vec::new();
-    if let Some(aside) = &aside {
-        tracing::error!(aside = %aside.display(), "the store was damaged; it was set aside and a new one begun");
-        notes.push(damaged_note(aside));
-    }
     if let Some(error) = refuge {
         tracing::error!(%error, "the store cannot be used; incidents and mails go on in memory until it can");
     }
-    let upkeep = Upkeep::new(&store, loaded.digested_until, notes, now).context("reading the store")?;
     let overlays = store.overlays(now).context("reading acknowledgements and silences")?;
     let mut engine =
         Engine::new(accounts.watchers.clone(), loaded.incidents, loaded.started, loaded.watched_until, now);
     engine.set_overlays(overlays);
+    let mut notes = StoreNotes::default();
+    if let Some(aside) = &aside {
+        tracing::error!(aside = %aside.display(), "the store was damaged; it was set aside and a new one begun");
+        notes.damaged(aside, engine.everybody());
+    }
+    let upkeep = Upkeep::new(&store, loaded.digested_until, notes, now).context("reading the store")?;
     let board = Board::new(Arc::clone(own), Arc::new(Mutex::new(store)), accounts.mailroom.is_some());
     board.show_incidents(&engine, now);
     board.show_outbox().context("reading the outbox")?;
@@ -216,13 +218,13 @@ fn restore(
 }
 
 /// Nothing is known of any account yet, and every metric about reading it is there.
-fn books(profiles: &[Arc<Profile>], own: &Own) -> BTreeMap<AccountName, AccountBook> {
+fn books(profiles: &[Arc<Profile>], own: &Own) -> BTreeMap<AccountName, KnownAccount> {
     let book = |profile: &Arc<Profile>| {
         own.account(&profile.name, &profile.collectors);
-        for field in api::FIELDS {
+        for field in FIELDS {
             own.unknown_values(&profile.name, field, 0);
         }
-        (profile.name.clone(), AccountBook::new(Arc::clone(profile)))
+        (profile.name.clone(), KnownAccount::new(Arc::clone(profile)))
     };
     profiles.iter().map(book).collect()
 }

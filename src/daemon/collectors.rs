@@ -12,12 +12,12 @@ use tokio_util::sync::CancellationToken;
 use super::liveness::{LastRun, Liveness, Loop};
 use super::pipeline::Message;
 use super::supervise::{Ended, Tasks};
-use crate::api::{Client, Code, Hosts, Observer};
 use crate::clock;
-use crate::collect::{self, Plan, Update};
 use crate::config::{Account, Settings};
 use crate::metrics::Own;
 use crate::model::{AccountName, Group};
+use crate::provider::poll::{self, Plan, Update};
+use crate::provider::{Client, Code, Hosts, Observer};
 
 /// The collectors that run, by account.
 pub(super) struct Collectors {
@@ -116,7 +116,7 @@ impl Collectors {
                 let _done = done;
                 let first = tokio::time::sleep(first_poll_after(index, count));
                 if stopping.run_until_cancelled(first).await.is_some() {
-                    tokio::join!(forward(inbox, messages), collect::run(plan, updates, stopping));
+                    tokio::join!(forward(inbox, messages), poll::run(plan, updates, stopping));
                 }
                 Ended::Collectors
             });

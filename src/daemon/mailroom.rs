@@ -7,7 +7,7 @@ use lettre::message::Mailbox;
 
 use crate::alert::{Event, Form, Key, Notice};
 use crate::mail::{self, LivesOn, RenderError, Rendered};
-use crate::model::{AccountName, Home, Snapshot};
+use crate::model::{AccountName, OwnVm, Snapshot};
 use crate::store::{Lane, Outgoing};
 
 /// What rendering needs beside the notice.
@@ -32,7 +32,7 @@ impl Mailroom {
         notice: &Notice,
         snapshot: &Snapshot,
         notes: &[String],
-        home: Option<&Home>,
+        home: Option<&OwnVm>,
         now: DateTime<Utc>,
     ) -> Result<Outgoing, RenderError> {
         let mut context = self.context(snapshot, notes, now);

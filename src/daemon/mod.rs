@@ -11,6 +11,7 @@ mod heartbeat;
 pub(crate) mod listen;
 mod liveness;
 pub(crate) mod mailroom;
+mod notes;
 pub(crate) mod pipeline;
 mod reload;
 mod secret_files;

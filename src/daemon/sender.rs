@@ -15,7 +15,7 @@ use crate::failpoint;
 use crate::mail::smtp::{SendError, Transport};
 use crate::metrics::own::Notification;
 use crate::state::Shared;
-use crate::store::{Claim, GIVE_UP_AFTER, SendResult, StoreError};
+use crate::store::{Claim, Expired, GIVE_UP_AFTER, SendResult, StoreError};
 
 /// What the sender works with.
 pub(super) struct Sender {
@@ -120,11 +120,16 @@ impl Sender {
         // After the attempts: what waited while the machine was off is tried before it is given up.
         let now = (self.clock)();
         let expired = lock(&self.board.store).expire(now - GIVE_UP_AFTER, now);
-        for _ in 0..expired.as_ref().copied().unwrap_or(0) {
+        self.said(expired.and_then(|expired| self.tell_expired(&expired)));
+        true
+    }
+
+    fn tell_expired(&self, expired: &[Expired]) -> Result<(), StoreError> {
+        for Expired { message_id, recipient, subject, error } in expired {
+            tracing::warn!(recipient, message_id, subject, %error, "mail given up: it was tried for five days");
             self.board.own.notification(Notification::Dead);
         }
-        self.said(expired.map(drop));
-        true
+        if expired.is_empty() { Ok(()) } else { self.board.show_outbox() }
     }
 
     /// What an attempt means for the mail, told and counted, and whether the queue goes on.

@@ -18,6 +18,7 @@ use crate::metrics::Own;
 use crate::model::Snapshot;
 use crate::model::phrase::count;
 use crate::state::Shared;
+use crate::store::Trouble;
 use crate::view::incidents::Watch;
 
 /// Loops are looked at this often at least.
@@ -26,6 +27,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(15);
 const PING_EVERY: Duration = Duration::from_secs(60);
 /// A mail that waits for longer than this is not being delivered.
 const MAIL_WAITS_AT_MOST: chrono::Duration = chrono::Duration::minutes(10);
+/// A mail that was given up counts for so long where no later one shows that mails go out.
+const DEAD_MAIL_COUNTS: chrono::Duration = chrono::Duration::days(1);
 
 /// What it looks at.
 pub(super) struct Watchdog {
@@ -89,7 +92,7 @@ impl Watchdog {
         let now = (self.clock)();
         let stuck = self.liveness.stuck();
         let trouble = if stuck.is_empty() {
-            trouble(&self.snapshot.get(), &self.board.watch.get(), self.board.keeps(), now)
+            trouble(&self.snapshot.get(), *self.board.trouble.get(), self.board.keeps(), now)
         } else {
             Some(stuck_words(&stuck))
         };
@@ -115,7 +118,7 @@ impl Watchdog {
 }
 
 /// Why no heartbeat is due: something is not polled, not kept, or not delivered.
-fn trouble(snapshot: &Snapshot, watch: &Watch, keeps: bool, now: DateTime<Utc>) -> Option<String> {
+fn trouble(snapshot: &Snapshot, delivery: Trouble, keeps: bool, now: DateTime<Utc>) -> Option<String> {
     for (name, state) in &snapshot.accounts {
         for collector in state_collectors(state) {
             let status = state.collectors.get(&collector).cloned().unwrap_or_default();
@@ -133,10 +136,10 @@ fn trouble(snapshot: &Snapshot, watch: &Watch, keeps: bool, now: DateTime<Utc>) 
     if !keeps {
         return Some("the store cannot be written".to_owned());
     }
-    if watch.last_dead_at.is_some_and(|dead| watch.last_mail_at.is_none_or(|sent| sent < dead)) {
+    if delivery.given_up_at.is_some_and(|at| now - at < DEAD_MAIL_COUNTS) {
         return Some("the last mail had to be given up".to_owned());
     }
-    let waits = watch.outbox.oldest.is_some_and(|oldest| now - oldest > MAIL_WAITS_AT_MOST);
+    let waits = delivery.waits_since.is_some_and(|since| now - since > MAIL_WAITS_AT_MOST);
     waits.then(|| "mails are not delivered".to_owned())
 }
 
@@ -169,7 +172,7 @@ mod tests {
 
     use super::*;
     use crate::model::snapshot::PollEnd;
-    use crate::model::{AccountBook, Collector, Profile};
+    use crate::model::{Collector, KnownAccount, Profile};
     use crate::view::incidents::OutboxSummary;
 
     fn at(minutes: i64) -> DateTime<Utc> {
@@ -185,7 +188,7 @@ mod tests {
             collectors: [Collector::Vms].into(),
             stale_after: BTreeMap::from([(Collector::Vms, Duration::from_secs(900))]),
         };
-        let mut book = AccountBook::new(Arc::new(profile));
+        let mut book = KnownAccount::new(Arc::new(profile));
         if let Some(minutes) = polled {
             let end = PollEnd { duration: Duration::ZERO, failure: None, complete: true };
             book.end(Collector::Vms, end, at(minutes));
@@ -199,17 +202,22 @@ mod tests {
             let outbox = OutboxSummary { queued: 1, oldest: Some(at(since)), ..OutboxSummary::default() };
             Watch { outbox, mails: true, ..Watch::default() }
         };
-        let now = at(100);
+        let now = at(2000);
+        let none = Trouble::default();
+        let waits = |since| Trouble { waits_since: Some(at(since)), ..none };
+        let dead = |minutes| Trouble { given_up_at: Some(at(minutes)), ..none };
         let table = [
-            (snapshot(None), waiting(99), true, Some("main: vms is not read")),
-            (snapshot(Some(84)), waiting(99), true, Some("main: vms is not read")),
-            (snapshot(Some(85)), waiting(99), true, None),
-            (snapshot(Some(85)), waiting(99), false, Some("the store cannot be written")),
-            (snapshot(Some(85)), waiting(89), true, Some("mails are not delivered")),
-            (snapshot(Some(85)), Watch::default(), true, None),
+            (None, waits(1999), true, Some("main: vms is not read")),
+            (Some(1984), waits(1999), true, Some("main: vms is not read")),
+            (Some(1985), waits(1999), true, None),
+            (Some(1985), waits(1999), false, Some("the store cannot be written")),
+            (Some(1985), waits(1989), true, Some("mails are not delivered")),
+            (Some(1985), dead(2000 - 24 * 60 + 1), true, Some("the last mail had to be given up")),
+            (Some(1985), dead(2000 - 24 * 60), true, None),
+            (Some(1985), none, true, None),
         ];
-        for (snapshot, watch, keeps, want) in table {
-            assert_eq!(trouble(&snapshot, &watch, keeps, now).as_deref(), want);
+        for (polled, delivery, keeps, want) in table {
+            assert_eq!(trouble(&snapshot(polled), delivery, keeps, now).as_deref(), want);
         }
         assert_eq!(
             status_line(&snapshot(None), &waiting(1)),

@@ -14,11 +14,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("clock", &[]),
     ("failpoint", &[]),
-    ("schedule", &[]),
     ("telemetry", &[]),
     // A misnamed field shared with the client would pass both ends.
     ("sim", &[]),
-    ("api", &["model", "clock", "failpoint"]),
+    ("provider", &["state", "model", "clock", "failpoint"]),
     ("metrics", &["model"]),
     ("alert", &["model"]),
     ("state", &["model"]),
@@ -27,10 +26,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("terminal", &["model"]),
     ("mail", &["alert", "model", "chart", "clock", "failpoint"]),
     ("store", &["alert", "model", "failpoint"]),
-    ("collect", &["api", "state", "model", "schedule", "clock"]),
     ("http", &["view", "state", "metrics", "model", "clock"]),
     // May name any layer's settings type; nobody but `daemon` and `commands` names it.
-    ("config", &["alert", "api", "collect", "http", "mail", "metrics", "model", "schedule", "store"]),
+    ("config", &["alert", "provider", "http", "mail", "metrics", "model", "store"]),
     ("cli", &["sim", "telemetry"]),
     ("main", &["commands", "cli"]),
 ];
@@ -40,12 +38,12 @@ const KNOW_ALL: &[&str] = &["daemon", "commands"];
 
 /// Foreign crates and parts of std that stay behind one door, and the modules that are it.
 const DOORS: &[(&str, &[&str])] = &[
-    ("reqwest", &["api", "commands", "daemon"]),
+    ("reqwest", &["provider", "commands", "daemon"]),
     ("rusqlite", &["store"]),
     ("figment", &["config"]),
     ("prometheus", &["metrics"]),
     // `sim` has a module of that name.
-    ("cron", &["schedule", "sim"]),
+    ("cron", &["provider", "sim"]),
     ("askama", &["http", "mail"]),
     // Others only name its type of an address.
     ("lettre", &["mail", "config", "daemon"]),
@@ -59,12 +57,12 @@ const DOORS: &[(&str, &[&str])] = &[
     ("listenfd", &["daemon"]),
     ("bcrypt", &["http"]),
     ("serde_saphyr", &["http"]),
-    ("x509_parser", &["http", "api"]),
+    ("x509_parser", &["http", "provider"]),
     ("anyhow", &["daemon", "commands", "cli", "main"]),
 ];
 
 /// No I/O, no waiting, no clock: the time is an argument.
-const PURE: &[&str] = &["model", "metrics", "alert", "schedule", "chart", "view", "terminal"];
+const PURE: &[&str] = &["model", "metrics", "alert", "chart", "view", "terminal"];
 const IMPURE: &[&str] = &["tokio", "std::fs", "std::net", "std::process", "std::env", "std::thread"];
 
 const MOST_LINES: usize = 500;
@@ -108,7 +106,7 @@ fn every_module_has_a_law() {
 #[test]
 fn forbidden_imports_are_found_however_they_are_written() {
     let table = [
-        ("src/model/ids.rs", "use crate::api::Client;"),
+        ("src/model/ids.rs", "use crate::provider::Client;"),
         ("src/model/mod.rs", "use crate::{clock, model::ids};"),
         ("src/alert/rules.rs", "fn f() -> u8 { let x = 'a'; crate::store::open(x) }"),
         ("src/alert/rules.rs", "use super::super::store::Store;"),
@@ -122,8 +120,8 @@ fn forbidden_imports_are_found_however_they_are_written() {
         ("src/sim/world/mod.rs", "macro_rules! m { () => { $crate::model::Money::ZERO } }"),
         ("src/sim/auth.rs", "use crate::model as ours;"),
         ("src/http/page.rs", "use crate::alert::Incident;"),
-        ("src/collect/mod.rs", "use crate::config::Config;"),
-        ("src/api/client.rs", "use crate::config::Config;"),
+        ("src/provider/poll/mod.rs", "use crate::config::Config;"),
+        ("src/provider/client.rs", "use crate::config::Config;"),
         ("src/store/mod.rs", "use crate::*;"),
         ("src/state.rs", "use super::*;"),
         ("src/main.rs", "use crate::store::Store;"),
@@ -145,20 +143,20 @@ fn lawful_imports_pass() {
         ),
         (
             "src/model/time.rs",
-            "// use crate::api::X;\n/* crate::http /* crate::http */ */ /// [`crate::api::Y`]\nfn f() {}",
+            "// use crate::provider::X;\n/* crate::http /* crate::http */ */ /// [`crate::provider::Y`]\nfn f() {}",
         ),
         (
             "src/model/time.rs",
-            "const A: &str = \"crate::api::X\"; const B: &str = r#\"\"crate::api\"\"#; const C: char = '\"';",
+            "const A: &str = \"crate::provider::X\"; const B: &str = r#\"\"crate::provider\"\"#; const C: char = '\"';",
         ),
         (
             "src/model/time.rs",
-            "fn f<'a>(x: &'a str) -> &'a str { match '\\'' { _ => b\"\\\"crate::api::X\" }; x }",
+            "fn f<'a>(x: &'a str) -> &'a str { match '\\'' { _ => b\"\\\"crate::provider::X\" }; x }",
         ),
-        ("src/schedule/tests.rs", "use super::*; use super::fields::Fields;"),
+        ("src/provider/cron/tests.rs", "use super::*; use super::fields::Fields;"),
         ("src/alert/mod.rs", "mod engine { mod tests { use super::super::kind::Key; use super::*; } }"),
         ("src/mail/sender.rs", "use crate::{alert::Key, chart::Chart, clock, model::Money};"),
-        ("src/daemon/run.rs", "use crate::{alert, api, collect, config, http, mail, sim, store};"),
+        ("src/daemon/run.rs", "use crate::{alert, provider, config, http, mail, sim, store};"),
         ("src/main.rs", "use crate::{commands, cli::Cli};"),
         ("src/metrics/own.rs", "x.store::<u8>(); let store = alert::local(); <T>::http();"),
     ];
@@ -173,7 +171,7 @@ fn the_other_rules_are_enforced_too() {
     type Check = fn(&str, &str) -> Vec<String>;
     let table: [(Check, &str, &str, usize); 14] = [
         (doors, "src/http/server.rs", "//! x\nuse reqwest::Client;", 1),
-        (doors, "src/api/client.rs", "//! x\nuse reqwest::Client;", 0),
+        (doors, "src/provider/client.rs", "//! x\nuse reqwest::Client;", 0),
         (doors, "src/daemon/mod.rs", "//! x\nlet c = rusqlite::Connection::open(x);", 1),
         (doors, "src/alert/engine.rs", "//! x\nuse std::{collections::BTreeMap, fs::File};", 1),
         (doors, "src/alert/engine.rs", "//! x\nuse tokio::time::sleep;", 1),
@@ -264,7 +262,7 @@ fn habits(file: &str, source: &str) -> Vec<String> {
     findings
 }
 
-/// `src/api/wire/mod.rs` is the module `["api", "wire"]`, `src/lib.rs` is `[]`.
+/// `src/provider/wire/mod.rs` is the module `["provider", "wire"]`, `src/lib.rs` is `[]`.
 fn module_of(file: &str) -> Vec<&str> {
     let inner = file.strip_prefix("src/").unwrap().strip_suffix(".rs").unwrap();
     let mut module: Vec<&str> = inner.split('/').collect();

@@ -8,17 +8,17 @@ use chrono::{DateTime, Utc};
 
 use super::calls::{self, Counted};
 use crate::alert::Kind;
-use crate::api::{ApiError, Client, Hosts, Listed};
 use crate::clock;
-use crate::collect;
 use crate::commands::reading::{self, Tally};
 use crate::config::Account;
 use crate::daemon;
 use crate::metrics::FAMILIES;
 use crate::model::{
-    AccountBook, AccountState, Collector, Container, ContainerState, Group, Read, Report, Resource,
+    AccountState, Collector, Container, ContainerState, Group, KnownAccount, Read, Report, Resource,
     SiteState, VmState,
 };
+use crate::provider::poll;
+use crate::provider::{ApiError, Client, Hosts, Listed};
 use crate::terminal::doctor::{Check, Outcome, Section};
 
 /// Nobody waits longer for one listing.
@@ -38,7 +38,7 @@ pub(super) struct Examined {
 struct Patient<'a> {
     account: &'a Account,
     tally: Arc<Tally>,
-    book: AccountBook,
+    book: KnownAccount,
     counted: Counted,
     checks: Vec<Check>,
 }
@@ -49,7 +49,7 @@ pub(super) async fn examine(account: &Account, hosts: &Hosts) -> Examined {
     let mut patient = Patient {
         account,
         tally: Arc::clone(&tally),
-        book: AccountBook::new(Arc::clone(&account.profile)),
+        book: KnownAccount::new(Arc::clone(&account.profile)),
         counted: Counted::default(),
         checks: Vec::new(),
     };
@@ -138,7 +138,7 @@ impl Patient<'_> {
         }
         let began = Instant::now();
         let plan = daemon::plan(self.account, client, self.account.horizon_days);
-        let report = collect::read_report(&plan, PATIENCE).await.map_err(|failure| failure.message);
+        let report = poll::read_report(&plan, PATIENCE).await.map_err(|failure| failure.message);
         let now = clock::now();
         match &report {
             Ok(report) => {

@@ -7,7 +7,6 @@ use std::path::Path;
 use chrono::{DateTime, Duration, Utc};
 use url::Url;
 
-use crate::api;
 use crate::clock;
 use crate::commands::ask::Door;
 use crate::config::{Environment, Settings};
@@ -15,6 +14,7 @@ use crate::daemon::addresses;
 use crate::daemon::control;
 use crate::mail::smtp::Transport;
 use crate::model::{Snapshot, lives_on};
+use crate::provider::probe;
 use crate::store::Store;
 use crate::terminal::doctor::{Check, Outcome};
 
@@ -33,7 +33,7 @@ pub(super) async fn hosts(settings: &Settings) -> Vec<Check> {
     }
     let mut checks = Vec::new();
     for (origin, url) in hosts {
-        match api::probe(&url).await {
+        match probe(&url).await {
             Ok(host) => {
                 checks.push(clocks(&origin, host.date, clock::now()));
                 checks.push(certificate(&origin, url.scheme(), host.certificate_until, clock::now()));

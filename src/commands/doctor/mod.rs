@@ -12,12 +12,12 @@ use tokio::task::JoinSet;
 
 use super::basic::print;
 use super::{rehearse, screen};
-use crate::api::Hosts;
 use crate::cli;
 use crate::clock;
 use crate::config::Settings;
 use crate::daemon::pipeline::Accounts;
 use crate::model::{Group, Snapshot};
+use crate::provider::Hosts;
 use crate::terminal::doctor::{Check, Outcome, Section};
 use crate::terminal::{self, Answer};
 use account::Examined;

@@ -8,7 +8,7 @@ use crate::config::Settings;
 use crate::daemon::mailroom::Mailroom;
 use crate::metrics;
 use crate::model::{AccountName, Profile};
-use crate::schedule::Schedule;
+use crate::provider::cron::Schedule;
 
 /// The accounts of a configuration, as the pipeline needs them.
 pub(crate) struct Accounts {

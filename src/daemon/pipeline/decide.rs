@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::super::board::lock;
+use super::super::notes::concerns;
 use super::Pipeline;
 use crate::alert::engine::Outcome;
 use crate::alert::{Input, Key, Notice, rate_limit};
@@ -126,21 +127,24 @@ impl Pipeline {
         let Some(mailroom) = self.mailroom.as_ref().filter(|_| !notices.is_empty()) else {
             return Ok(threads);
         };
-        let mut notes = self.upkeep.notes.clone();
-        for (envelope, recipient, error) in lock(&self.board.store).unreported_dead()? {
-            batch.reported.push(envelope);
-            notes.push(format!("A mail to {recipient} had to be given up: {error}"));
-        }
+        let given_up = lock(&self.board.store).unreported()?;
         let home = lives_on(snapshot, &self.addresses);
-        for notice in notices {
-            let mail = match mailroom.write(notice, snapshot, &notes, home.as_ref(), now) {
+        for (notice, mut notes) in notices.iter().flat_map(|notice| self.upkeep.store_notes.split(notice)) {
+            let named: Vec<_> = given_up.iter().filter(|mail| concerns(mail, &notice)).collect();
+            notes.extend(
+                named
+                    .iter()
+                    .map(|mail| format!("A mail to {} had to be given up: {}", mail.recipient, mail.error)),
+            );
+            let mail = match mailroom.write(&notice, snapshot, &notes, home.as_ref(), now) {
                 Ok(mail) => mail,
                 Err(error) => {
                     tracing::error!(%error, to = notice.to.join(", "), "no mail can be made of a notice");
                     continue;
                 }
             };
-            threads.extend(mailroom.threads(notice, &mail));
+            batch.reported.extend(named.iter().map(|mail| mail.envelope));
+            threads.extend(mailroom.threads(&notice, &mail));
             batch.mails.push(mail);
         }
         for (key, to, id) in &threads {

@@ -20,16 +20,16 @@ use super::liveness::LastRun;
 use super::mailroom::Mailroom;
 use super::wake::Wake;
 use crate::alert::{Engine, Input};
-use crate::collect::Update;
 use crate::failpoint;
 use crate::metrics::{Encoder, Own, Page};
 use crate::model::{
-    AccountBook, AccountName, AccountState, Collector, CollectorStatus, Read, Report, Snapshot, forecast,
+    AccountName, AccountState, Collector, CollectorStatus, KnownAccount, Read, Report, Snapshot, forecast,
 };
-use crate::schedule::Schedule;
+use crate::provider::cron::Schedule;
+use crate::provider::poll::Update;
 use crate::state::Shared;
 pub(crate) use accounts::Accounts;
-pub(super) use upkeep::{Upkeep, damaged_note};
+pub(super) use upkeep::Upkeep;
 
 /// What the pipeline is told.
 pub(super) enum Message {
@@ -40,7 +40,7 @@ pub(super) enum Message {
 
 /// Everything the pipeline owns.
 pub(super) struct Pipeline {
-    pub(super) books: BTreeMap<AccountName, AccountBook>,
+    pub(super) books: BTreeMap<AccountName, KnownAccount>,
     pub(super) engine: Engine,
     pub(super) encoder: Encoder,
     pub(super) mailroom: Option<Mailroom>,
@@ -207,7 +207,7 @@ impl Pipeline {
             self.own.account(&name, &profile.collectors);
             let book = match self.books.remove(&name) {
                 Some(book) => book.with_profile(profile),
-                None => AccountBook::new(profile),
+                None => KnownAccount::new(profile),
             };
             snapshot.accounts.insert(name.clone(), book.publish());
             self.books.insert(name, book);
@@ -218,9 +218,11 @@ impl Pipeline {
         self.snapshot.set(snapshot);
         self.page.set(self.encoder.page());
         self.engine.set_watchers(watchers);
-        self.board.show_incidents(&self.engine, (self.clock)());
         self.mailroom = mailroom;
         self.digest = digest;
+        // What is no longer watched ends now.
+        self.decide(&Input::Tick);
+        self.board.show_incidents(&self.engine, (self.clock)());
         self.wake.new_mail();
     }
 }

@@ -2,16 +2,16 @@
 //! digest, the tally of polls, and a store whose file fails.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::Path;
 
 use chrono::{DateTime, Duration, NaiveDate, Utc};
 use chrono_tz::Tz;
 
 use super::super::board::lock;
+use super::super::notes::StoreNotes;
 use super::Pipeline;
 use crate::alert::{Digest, DigestAccount, Incident, Input, Notice, Overflow, digest, engine, rate_limit};
 use crate::failpoint;
-use crate::model::{AccountName, Home, lives_on};
+use crate::model::{AccountName, OwnVm, lives_on};
 use crate::store::{Batch, Polls, Store, StoreError};
 
 /// A digest that is later than this is not sent any more: the next one says it all.
@@ -35,29 +35,28 @@ pub(in crate::daemon) struct Upkeep {
     /// The store as others last left it.
     data_version: Option<i64>,
     retry_asked: Option<String>,
-    /// Lines for the next mail.
-    pub(super) notes: Vec<String>,
+    pub(super) store_notes: StoreNotes,
     /// The store refused the last commit; said once.
     failing: bool,
     /// The watched VM that this machine is.
-    home: Option<Home>,
+    home: Option<OwnVm>,
     home_tried: Option<DateTime<Utc>>,
     pruned: Option<DateTime<Utc>>,
 }
 
 impl Upkeep {
-    /// Goes on from what the store holds. `notes` are lines for the next mail.
+    /// Goes on from what the store holds.
     pub(in crate::daemon) fn new(
         store: &Store,
         digested_until: Option<DateTime<Utc>>,
-        notes: Vec<String>,
+        store_notes: StoreNotes,
         now: DateTime<Utc>,
     ) -> Result<Self, StoreError> {
         Ok(Self {
             held_since: store.held_since()?,
             digested_until: digested_until.unwrap_or(now),
             retry_asked: store.retry_asked()?,
-            notes,
+            store_notes,
             ..Self::default()
         })
     }
@@ -81,18 +80,8 @@ impl Upkeep {
         if let Some(until) = batch.digested_until {
             self.digested_until = until;
         }
-        if !batch.mails.is_empty() {
-            self.notes.clear();
-        }
+        self.store_notes.told(&batch.mails);
     }
-}
-
-/// What the next mail says of a store that was set aside.
-pub(in crate::daemon) fn damaged_note(aside: &Path) -> String {
-    format!(
-        "The store of incidents and mails was damaged. It was set aside as {}, and a new one begun: what was queued in it may never have been sent.",
-        aside.display()
-    )
 }
 
 impl Pipeline {
@@ -308,7 +297,7 @@ impl Pipeline {
         match store.return_home(now) {
             Ok(None) => tracing::info!("the store works again; what was kept in memory is in it"),
             Ok(Some(aside)) => {
-                self.upkeep.notes.push(damaged_note(&aside));
+                self.upkeep.store_notes.damaged(&aside, self.engine.everybody());
                 let aside = aside.display();
                 tracing::error!(%aside, "the store was damaged; it was set aside and a new one begun");
             }
