@@ -1,14 +1,16 @@
 //! The commands: which file does what, and with what exit status it ends.
 
+mod ack;
 mod ask;
 mod basic;
-mod care;
 mod demo;
 mod doctor;
 mod forecast;
+mod outbox;
 mod reading;
 mod rehearse;
 mod screen;
+mod silence;
 mod simulate;
 mod status;
 
@@ -47,9 +49,9 @@ pub fn main(cli: Cli) -> ExitCode {
         Command::Metrics => basic::metrics(),
         Command::TestEmail(config) => in_quiet_runtime(basic::test_email(config.file)),
         Command::Incidents(config) => basic::incidents(&config.file),
-        Command::Ack(ack) => care::ack(&ack),
-        Command::Silence(silence) => care::silence(&silence),
-        Command::Outbox(outbox) => care::outbox(&outbox),
+        Command::Ack(ack) => ack::run(&ack),
+        Command::Silence(silence) => silence::run(&silence),
+        Command::Outbox(outbox) => outbox::run(&outbox),
         Command::Why(why) => basic::why(&why.config.file, &why.key),
     };
     match result {

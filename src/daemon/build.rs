@@ -12,12 +12,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::Start;
 use super::addresses;
-use super::board::Board;
 use super::collectors::{Collectors, Prepared};
 use super::heartbeat::Heartbeat;
 use super::liveness::{Liveness, Loop};
 use super::notes::StoreNotes;
-use super::pipeline::{Accounts, Message, Pipeline, SitesEncoded, Upkeep};
+use super::pipeline::{Accounts, Housekeeping, Message, Pipeline, SitesEncoded};
+use super::publish::Published;
 use super::reload::Reloader;
 use super::secret_files::SecretFiles;
 use super::sender::Sender;
@@ -57,7 +57,7 @@ pub(super) struct Parts {
 /// What several loops share.
 struct Common {
     own: Arc<Own>,
-    board: Board,
+    published: Published,
     snapshot: Shared<Snapshot>,
     page: Shared<Page>,
     wake: Arc<Wake>,
@@ -74,15 +74,15 @@ pub(super) fn build(start: Start, stop: &CancellationToken) -> Result<Parts> {
     own.hide(settings.metrics.hidden.clone());
     own.reload(true, now);
     let accounts = Accounts::of(&settings);
-    let (board, engine, upkeep) = restore(store, &accounts, &own, now)?;
+    let (published, engine, housekeeping) = restore(store, &accounts, &own, now)?;
     let books = books(&accounts.profiles, &own);
-    let published = books.iter().map(|(name, book)| (name.clone(), book.publish()));
+    let states = books.iter().map(|(name, book)| (name.clone(), book.publish()));
     let encoder = Encoder::new(settings.metrics.clone());
     let transport = settings.email.as_ref().map(|email| Transport::new(&email.server).map(Shared::new));
     let common = Common {
         own,
-        board,
-        snapshot: Shared::new(Snapshot { accounts: published.collect() }),
+        published,
+        snapshot: Shared::new(Snapshot { accounts: states.collect() }),
         page: Shared::new(encoder.page()),
         wake: Arc::default(),
         liveness: Arc::new(Liveness::new()),
@@ -95,7 +95,7 @@ pub(super) fn build(start: Start, stop: &CancellationToken) -> Result<Parts> {
         Collectors::new(Arc::clone(&common.own), Arc::clone(&common.liveness), stop.child_token());
     let first = collectors.changed(&settings)?;
     let web = common.web(telemetry_path, lifecycle, reload, accounts.lead_days(), now);
-    let pipeline = common.pipeline(accounts, books, engine, encoder, upkeep);
+    let pipeline = common.pipeline(accounts, books, engine, encoder, housekeeping);
     Ok(Parts {
         own: Arc::clone(&common.own),
         server: (listeners, web),
@@ -128,7 +128,7 @@ impl Common {
             snapshot: self.snapshot.clone(),
             page: self.page.clone(),
             own: Arc::clone(&self.own),
-            watch: self.board.watch.clone(),
+            watch: self.published.watch.clone(),
             telemetry_path,
             lifecycle,
             reload,
@@ -145,22 +145,22 @@ impl Common {
         books: BTreeMap<AccountName, KnownAccount>,
         engine: Engine,
         encoder: Encoder,
-        upkeep: Upkeep,
+        housekeeping: Housekeeping,
     ) -> Pipeline {
         Pipeline {
             books,
             engine,
             encoder,
-            mailroom: accounts.mailroom,
+            mail_writer: accounts.mail_writer,
             own: Arc::clone(&self.own),
-            board: self.board.clone(),
+            published: self.published.clone(),
             snapshot: self.snapshot.clone(),
             page: self.page.clone(),
             wake: Arc::clone(&self.wake),
             last_run: self.liveness.watch(Loop::Pipeline),
             clock: clock::now,
             sites_encoded: SitesEncoded::default(),
-            upkeep,
+            housekeeping,
             digest: accounts.digest,
             addresses: addresses::or_none(),
             inconsistent: BTreeSet::new(),
@@ -170,7 +170,7 @@ impl Common {
     fn sender(&self) -> Option<Sender> {
         Some(Sender {
             transport: self.transport.clone()?,
-            board: self.board.clone(),
+            published: self.published.clone(),
             wake: Arc::clone(&self.wake),
             last_run: self.liveness.watch(Loop::Sender),
             clock: clock::now,
@@ -180,7 +180,7 @@ impl Common {
     fn watchdog(&self) -> Watchdog {
         Watchdog {
             liveness: Arc::clone(&self.liveness),
-            board: self.board.clone(),
+            published: self.published.clone(),
             own: Arc::clone(&self.own),
             snapshot: self.snapshot.clone(),
             heartbeat: self.heartbeat.clone(),
@@ -195,26 +195,28 @@ fn restore(
     accounts: &Accounts,
     own: &Arc<Own>,
     now: DateTime<Utc>,
-) -> Result<(Board, Engine, Upkeep)> {
-    let Opened { store, aside, refuge } = opened;
+) -> Result<(Published, Engine, Housekeeping)> {
+    let Opened { store, aside, fallback } = opened;
     let loaded = store.load().context("loading what the store holds")?;
-    if let Some(error) = refuge {
+    if let Some(error) = fallback {
         tracing::error!(%error, "the store cannot be used; incidents and mails go on in memory until it can");
     }
-    let overlays = store.overlays(now).context("reading acknowledgements and silences")?;
+    let silences = store.silences(now).context("reading acknowledgements and silences")?;
     let mut engine =
         Engine::new(accounts.watchers.clone(), loaded.incidents, loaded.started, loaded.watched_until, now);
-    engine.set_overlays(overlays);
+    engine.set_overlays(silences);
     let mut notes = StoreNotes::default();
     if let Some(aside) = &aside {
         tracing::error!(aside = %aside.display(), "the store was damaged; it was set aside and a new one begun");
         notes.damaged(aside, engine.everybody());
     }
-    let upkeep = Upkeep::new(&store, loaded.digested_until, notes, now).context("reading the store")?;
-    let board = Board::new(Arc::clone(own), Arc::new(Mutex::new(store)), accounts.mailroom.is_some());
-    board.show_incidents(&engine, now);
-    board.show_outbox().context("reading the outbox")?;
-    Ok((board, engine, upkeep))
+    let housekeeping =
+        Housekeeping::new(&store, loaded.digested_until, notes, now).context("reading the store")?;
+    let published =
+        Published::new(Arc::clone(own), Arc::new(Mutex::new(store)), accounts.mail_writer.is_some());
+    published.show_incidents(&engine, now);
+    published.show_outbox().context("reading the outbox")?;
+    Ok((published, engine, housekeeping))
 }
 
 /// Nothing is known of any account yet, and every metric about reading it is there.

@@ -2,17 +2,17 @@
 //! Knows every layer but the commands.
 
 pub(crate) mod addresses;
-mod attempt;
-mod board;
 mod build;
 mod collectors;
 pub(crate) mod control;
+mod delivery;
 mod heartbeat;
 pub(crate) mod listen;
 mod liveness;
-pub(crate) mod mailroom;
+pub(crate) mod mails;
 mod notes;
 pub(crate) mod pipeline;
+mod publish;
 mod reload;
 mod secret_files;
 mod sender;

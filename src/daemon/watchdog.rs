@@ -8,9 +8,9 @@ use chrono::{DateTime, Utc};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use super::board::Board;
 use super::heartbeat::Heartbeat;
 use super::liveness::Liveness;
+use super::publish::Published;
 use super::systemd::notify;
 use crate::alert::engine::state_collectors;
 use crate::failpoint;
@@ -33,7 +33,7 @@ const DEAD_MAIL_COUNTS: chrono::Duration = chrono::Duration::days(1);
 /// What it looks at.
 pub(super) struct Watchdog {
     pub(super) liveness: Arc<Liveness>,
-    pub(super) board: Board,
+    pub(super) published: Published,
     pub(super) own: Arc<Own>,
     pub(super) snapshot: Shared<Snapshot>,
     /// Replaced at a reload.
@@ -82,7 +82,7 @@ impl Watchdog {
             tracing::error!("watchdog: {}", stuck_words(&stuck));
         }
         *said = stuck;
-        let status = status_line(&self.snapshot.get(), &self.board.watch.get());
+        let status = status_line(&self.snapshot.get(), &self.published.watch.get());
         notify(&[sd_notify::NotifyState::Status(&status)]);
     }
 
@@ -92,7 +92,7 @@ impl Watchdog {
         let now = (self.clock)();
         let stuck = self.liveness.stuck();
         let trouble = if stuck.is_empty() {
-            trouble(&self.snapshot.get(), *self.board.trouble.get(), self.board.keeps(), now)
+            trouble(&self.snapshot.get(), *self.published.trouble.get(), self.published.keeps(), now)
         } else {
             Some(stuck_words(&stuck))
         };

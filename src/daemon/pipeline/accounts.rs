@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::alert::Watcher;
 use crate::config::Settings;
-use crate::daemon::mailroom::Mailroom;
+use crate::daemon::mails::MailWriter;
 use crate::metrics;
 use crate::model::{AccountName, Profile};
 use crate::provider::cron::Schedule;
@@ -14,7 +14,7 @@ use crate::provider::cron::Schedule;
 pub(crate) struct Accounts {
     pub(crate) profiles: Vec<Arc<Profile>>,
     pub(crate) watchers: BTreeMap<AccountName, Watcher>,
-    pub(crate) mailroom: Option<Mailroom>,
+    pub(crate) mail_writer: Option<MailWriter>,
     /// When the digest goes out.
     pub(crate) digest: Option<Schedule>,
     pub(crate) metrics: metrics::Settings,
@@ -39,7 +39,7 @@ impl Accounts {
         Self {
             profiles: settings.accounts.iter().map(|account| Arc::clone(&account.profile)).collect(),
             watchers: watchers.collect(),
-            mailroom: settings.email.as_ref().map(|email| Mailroom {
+            mail_writer: settings.email.as_ref().map(|email| MailWriter {
                 from: email.from.clone(),
                 lead_days: lead_days.collect(),
                 tightest_rungs: tightest.collect(),
