@@ -71,7 +71,7 @@ pub(super) fn build(start: Start, stop: &CancellationToken) -> Result<Parts> {
     let Start { settings, listeners, store, telemetry_path, lifecycle, read_settings } = start;
     let now = clock::now();
     let own = Arc::new(Own::new(VERSION, COMMIT).with_process());
-    own.hide(settings.metrics.hidden.clone());
+    own.select(settings.metrics.selection.clone());
     own.reload(true, now);
     let accounts = Accounts::of(&settings);
     let (published, engine, housekeeping) = restore(store, &accounts, &own, now)?;

@@ -12,7 +12,7 @@ use crate::clock;
 use crate::commands::reading::{self, Tally};
 use crate::config::Account;
 use crate::daemon;
-use crate::metrics::FAMILIES;
+use crate::metrics::families;
 use crate::model::{
     AccountState, Collector, Container, ContainerState, Group, KnownAccount, Read, Report, Resource,
     SiteState, VmState,
@@ -232,7 +232,7 @@ impl Patient<'_> {
             );
             return;
         }
-        let families = FAMILIES.iter().filter(|family| family.collector.is_some_and(ours));
+        let families = families().filter(|family| family.collector().is_some_and(ours));
         let names: Vec<&str> = families.map(|family| family.name).collect();
         let kinds = Kind::ALL
             .into_iter()

@@ -192,7 +192,7 @@ impl Pipeline {
 
     fn accounts(&mut self, accounts: Accounts) {
         let Accounts { profiles, watchers, mail_writer, digest, metrics } = accounts;
-        self.own.hide(metrics.hidden.clone());
+        self.own.select(metrics.selection.clone());
         self.encoder.configure(metrics);
         let names: Vec<AccountName> = self.books.keys().cloned().collect();
         let mut snapshot = (*self.snapshot.get()).clone();
