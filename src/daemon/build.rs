@@ -128,7 +128,7 @@ impl Common {
             snapshot: self.snapshot.clone(),
             page: self.page.clone(),
             own: Arc::clone(&self.own),
-            watch: self.published.watch.clone(),
+            alerting: self.published.alerting.clone(),
             telemetry_path,
             lifecycle,
             reload,
