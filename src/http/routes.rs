@@ -12,7 +12,8 @@ use super::body::Body;
 use super::guard::Guard;
 use super::status::{Query, Status};
 use super::{Context, negotiate, page};
-use crate::model::{Collector, Snapshot};
+use crate::model::Snapshot;
+use crate::model::freshness::{state_collectors, was_tried};
 
 /// Every endpoint but the metrics, whose path is configured.
 const ROUTES: &[(&str, Endpoint)] = &[
@@ -133,11 +134,10 @@ fn status<B>(request: &Request<B>, context: &Context) -> Status {
 
 /// Everything that says whether all is well was asked for once, well or not.
 fn is_ready(snapshot: &Snapshot) -> bool {
-    let needed = [Collector::Vms, Collector::Containers, Collector::ExpectedBalance];
     snapshot.accounts.values().all(|account| {
-        let on = needed.iter().filter(|collector| account.profile.collectors.contains(collector));
-        let polled = |collector| account.collectors.get(collector).is_some_and(|status| status.polls > 0);
-        on.into_iter().all(polled)
+        // The sites of a thousand containers take their time.
+        let mut needed = state_collectors(&account.profile).filter(|collector| collector.follows().is_none());
+        needed.all(|collector| was_tried(account, collector))
     })
 }
 
