@@ -3,9 +3,9 @@
 use chrono::{DateTime, Days, Utc};
 
 use super::encoder::Sink;
-use super::parts::is_fresh;
 use super::text::Label;
 use super::{states, table};
+use crate::model::freshness::is_fresh;
 use crate::model::forecast::{self, Disconnect, SPANS_DAYS};
 use crate::model::{AccountState, Collector, Money, OrderState, Report};
 

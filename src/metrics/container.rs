@@ -3,9 +3,9 @@
 use chrono::{DateTime, Utc};
 
 use super::encoder::{Completed, Sink};
-use super::parts::is_fresh;
 use super::text::{Label, Value};
 use super::{Settings, family::Family, states, table};
+use crate::model::freshness::is_fresh;
 use crate::model::{AccountState, Collector, Container, ContainerState};
 
 /// The provider's MB; it does not say which one, the help texts say that it is taken as 2^20.

@@ -6,9 +6,10 @@ use chrono::{DateTime, Utc};
 
 use super::encoder::{Completed, Sink};
 use super::family::Family;
-use super::parts::{is_fresh, shard_of};
+use super::parts::shard_of;
 use super::table;
 use super::text::Label;
+use crate::model::freshness::is_fresh;
 use crate::model::{AccountState, Collector, SiteId, Tally};
 
 /// The account as configured.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 
 use super::encoder::Completed;
+use crate::model::freshness::is_fresh;
 use crate::model::{AccountState, Collector, Listing, Profile, SiteId, Tally};
 
 /// What is encoded together. Sites are cut into shards by container, so that one site's change does
@@ -53,19 +54,6 @@ const SHARDS: u64 = 16;
 /// The shard of a container or a site by its id.
 pub(super) const fn shard_of(id: u64) -> u64 {
     id % SHARDS
-}
-
-/// A good reading is served this long: is it still?
-pub(super) fn is_fresh(
-    profile: &Profile,
-    collector: Collector,
-    read_at: Option<DateTime<Utc>>,
-    now: DateTime<Utc>,
-) -> bool {
-    let Some(read_at) = read_at else { return false };
-    // An age below zero, after a step of the clock, is fresh.
-    let age = (now - read_at).to_std().unwrap_or_default();
-    profile.stale_after.get(&collector).is_none_or(|&limit| age <= limit)
 }
 
 /// All that a part's text depends on. Rows are held, so that a pointer cannot come to mean others.

@@ -3,9 +3,10 @@
 use chrono::{DateTime, Utc};
 
 use super::encoder::{Completed, Sink};
-use super::parts::{is_fresh, shard_of};
+use super::parts::shard_of;
 use super::text::{Label, Value};
 use super::{Settings, family::Family, states, table};
+use crate::model::freshness::is_fresh;
 use crate::model::{AccountState, Collector, Listing, Site, SiteState};
 
 /// The sites of one shard's containers.

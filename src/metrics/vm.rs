@@ -3,9 +3,9 @@
 use chrono::{DateTime, Utc};
 
 use super::encoder::{Completed, Sink};
-use super::parts::is_fresh;
 use super::text::{Label, Value};
 use super::{Settings, family::Family, states, table};
+use crate::model::freshness::is_fresh;
 use crate::model::{AccountState, Collector, Vm, VmState};
 
 pub(super) fn encode(

@@ -4,6 +4,7 @@ pub mod account;
 pub mod billing;
 pub mod changes;
 pub mod forecast;
+pub mod freshness;
 pub mod ids;
 pub mod moments;
 pub mod money;

@@ -54,6 +54,11 @@ impl Collector {
         }
     }
 
+    /// Whose schedule it shares: sites are read after each listing of the containers.
+    pub fn follows(self) -> Option<Self> {
+        (self == Self::Sites).then_some(Self::Containers)
+    }
+
     /// Whose credentials it uses (interface 5).
     pub const fn group(self) -> Group {
         match self {
