@@ -5,8 +5,8 @@ use chrono::{DateTime, Days, Utc};
 use super::encoder::Sink;
 use super::text::Label;
 use super::{states, table};
-use crate::model::freshness::is_fresh;
 use crate::model::forecast::{self, Disconnect, SPANS_DAYS};
+use crate::model::freshness::is_fresh;
 use crate::model::{AccountState, Collector, Money, OrderState, Report};
 
 /// The balance now and to come, and what the orders cost; days count from when the report was read.

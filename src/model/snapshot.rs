@@ -232,6 +232,8 @@ pub enum Read {
     Sites(ContainerId, Rows<Site>),
     Ips(Rows<Ip>),
     SshKeys(Rows<SshKey>),
+    /// There are no other sites, where these are looked up and have no listings of their own.
+    AllSites(BTreeSet<SiteId>),
     /// How many databases a site has.
     Databases(SiteId, u64),
     /// How many cron jobs a site has.

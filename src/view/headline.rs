@@ -8,6 +8,7 @@ use super::incidents::IncidentRow;
 use super::resources::{self, Health};
 use super::words;
 use crate::model::forecast::{self, Disconnect};
+use crate::model::freshness::{is_read, state_collectors};
 use crate::model::{AccountState, Collector};
 
 /// How things stand; the order is that of urgency.
@@ -96,35 +97,30 @@ fn not_known(account: &AccountState, several: bool, now: DateTime<Utc>) -> Vec<S
     let profile = &account.profile;
     let of = if several { format!(" of {}", profile.name) } else { String::new() };
     let zone = profile.zone();
-    let seers = [
-        (Collector::ExpectedBalance, "the balance"),
-        (Collector::Vms, "the VMs"),
-        (Collector::Containers, "the containers"),
-        (Collector::Sites, "the sites"),
-    ];
-    let on = seers.into_iter().filter(|(collector, _)| profile.collectors.contains(collector));
+    let mut seers: Vec<Collector> = state_collectors(profile).collect();
+    // A cut-off is the worst that may be unknown.
+    seers.sort_by_key(|&collector| collector != Collector::ExpectedBalance);
     let mut unknown = Vec::new();
-    let mut any = false;
-    for (collector, what) in on {
-        any = true;
-        let status = account.collectors.get(&collector).cloned().unwrap_or_default();
-        let old = |at: DateTime<Utc>| {
-            let limit = profile.stale_after.get(&collector);
-            limit.is_some_and(|&limit| (now - at).to_std().is_ok_and(|age| age > limit))
+    for &collector in &seers {
+        let what = match collector {
+            Collector::ExpectedBalance => "the balance".to_owned(),
+            Collector::Vms => "the VMs".to_owned(),
+            other => format!("the {}", other.as_str()),
         };
+        let status = account.collectors.get(&collector).cloned().unwrap_or_default();
         if status.polls == 0 {
             unknown.push(format!("{what}{of}, not read yet"));
         } else if !status.success {
             let since = status.failing_since.map(|at| words::moment(at, zone, now)).unwrap_or_default();
             let reason = status.failure.as_ref().map(|failure| failure.message.as_str()).unwrap_or("failed");
             unknown.push(format!("{what}{of}, polls have failed since {since}: {reason}"));
-        } else if status.last_success.is_none_or(old) {
+        } else if !is_read(account, collector, now) {
             unknown.push(format!("{what}{of}, not read for too long"));
         } else if !status.complete {
             unknown.push(format!("some of {what}{of}, the last poll did not get all"));
         }
     }
-    if !any {
+    if seers.is_empty() {
         unknown.push(format!("anything of {}, no collector that sees a state is on", profile.name));
     }
     if profile.collectors.contains(&Collector::Sites) {
