@@ -11,7 +11,7 @@ use crate::alert::Kind;
 use crate::clock;
 use crate::config::Account;
 use crate::daemon::provider::{self, Tally};
-use crate::metrics::FAMILIES;
+use crate::metrics::families;
 use crate::model::{
     AccountState, Collector, Container, ContainerState, Group, KnownAccount, Read, Report, Resource,
     SiteState, VmState,
@@ -231,7 +231,7 @@ impl Patient<'_> {
             );
             return;
         }
-        let families = FAMILIES.iter().filter(|family| family.collector.is_some_and(ours));
+        let families = families().filter(|family| family.collector().is_some_and(ours));
         let names: Vec<&str> = families.map(|family| family.name).collect();
         let kinds = Kind::ALL
             .into_iter()
