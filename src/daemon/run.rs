@@ -89,7 +89,7 @@ pub(crate) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
         snapshot: snapshot.clone(),
         page: page.clone(),
         own: Arc::clone(&own),
-        watch: published.watch.clone(),
+        alerting: published.alerting.clone(),
         telemetry_path,
         lifecycle,
         reload: reload.clone(),

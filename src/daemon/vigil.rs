@@ -18,7 +18,7 @@ use crate::model::freshness::{is_read, state_collectors};
 use crate::model::phrase::count;
 use crate::state::Shared;
 use crate::store::Trouble;
-use crate::view::incidents::Watch;
+use crate::view::Alerting;
 
 /// Loops are looked at this often at least.
 const LOOK_EVERY: Duration = Duration::from_secs(15);
@@ -81,7 +81,7 @@ impl Vigil {
             tracing::error!(loops = stuck.join(", "), "a loop of the daemon does not turn any more");
         }
         *said = stuck;
-        let status = status_line(&self.snapshot.get(), &self.published.watch.get());
+        let status = status_line(&self.snapshot.get(), &self.published.alerting.get());
         notify(&[sd_notify::NotifyState::Status(&status)]);
     }
 
@@ -134,13 +134,12 @@ fn trouble(snapshot: &Snapshot, delivery: Trouble, keeps: bool, now: DateTime<Ut
 }
 
 /// What `systemctl status` shows.
-fn status_line(snapshot: &Snapshot, watch: &Watch) -> String {
+fn status_line(snapshot: &Snapshot, alerting: &Alerting) -> String {
     let resources: usize = snapshot.accounts.values().map(|state| state.resource_count()).sum();
-    let open = watch.incidents.iter().filter(|row| row.is_open()).count();
-    let mails = if watch.mails {
-        format!("{} waiting", count(watch.outbox.queued as usize, "mail", "mails"))
-    } else {
-        "mail off".into()
+    let open = alerting.incidents.iter().filter(|row| row.is_open()).count();
+    let mails = match alerting.mails.outbox {
+        Some(outbox) => format!("{} waiting", count(outbox.queued as usize, "mail", "mails")),
+        None => "mail off".to_owned(),
     };
     format!(
         "{}, {}, {}, {mails}",
@@ -162,7 +161,7 @@ mod tests {
     use super::*;
     use crate::model::snapshot::PollEnd;
     use crate::model::{Collector, KnownAccount, Profile};
-    use crate::view::incidents::OutboxSummary;
+    use crate::view::OutboxSummary;
 
     fn at(minutes: i64) -> DateTime<Utc> {
         DateTime::UNIX_EPOCH + chrono::Duration::minutes(minutes)
@@ -187,10 +186,6 @@ mod tests {
 
     #[test]
     fn the_heartbeat_wants_polls_commits_and_deliveries() {
-        let waiting = |since: i64| {
-            let outbox = OutboxSummary { queued: 1, oldest: Some(at(since)), ..OutboxSummary::default() };
-            Watch { outbox, mails: true, ..Watch::default() }
-        };
         let now = at(2000);
         let none = Trouble::default();
         let waits = |since| Trouble { waits_since: Some(at(since)), ..none };
@@ -208,8 +203,10 @@ mod tests {
         for (polled, delivery, keeps, want) in table {
             assert_eq!(trouble(&snapshot(polled), delivery, keeps, now).as_deref(), want);
         }
+        let mut waiting = Alerting::default();
+        waiting.mails.outbox = Some(OutboxSummary { queued: 1, ..OutboxSummary::default() });
         assert_eq!(
-            status_line(&snapshot(None), &waiting(1)),
+            status_line(&snapshot(None), &waiting),
             "1 account, 0 resources, 0 open incidents, 1 mail waiting"
         );
     }
