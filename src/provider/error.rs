@@ -174,20 +174,4 @@ mod tests {
             }
         }
     }
-
-    #[test]
-    fn what_may_pass_by_itself_is_transient() {
-        let error = |kind| ApiError::new(Operation::Vms, "/", kind);
-        for kind in [
-            ErrorKind::Status(500),
-            ErrorKind::Status(429),
-            ErrorKind::Timeout(Duration::ZERO),
-            ErrorKind::Connect(String::new()),
-        ] {
-            assert!(error(kind.clone()).is_transient(), "{kind}");
-        }
-        for kind in [ErrorKind::Status(401), ErrorKind::NotJson(String::new()), ErrorKind::NextLoop(2)] {
-            assert!(!error(kind.clone()).is_transient(), "{kind}");
-        }
-    }
 }
