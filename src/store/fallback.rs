@@ -161,7 +161,9 @@ impl Store {
     fn write_back(&mut self, left: Left, to_new_file: bool) -> Result<(), StoreError> {
         let transaction = self.connection.transaction()?;
         transaction.execute(
-            "DELETE FROM file.held WHERE id <= ?1 AND id NOT IN (SELECT id FROM main.held)",
+            // By what they say: numbers begin anew in a table that was emptied.
+            "DELETE FROM file.held AS f WHERE id <= ?1 AND NOT EXISTS (SELECT 1 FROM main.held m
+               WHERE m.held_at = f.held_at AND m.items = f.items)",
             [left.rate_limited],
         )?;
         for sql in GIVE.iter().chain(to_new_file.then_some(&GIVE_SILENCES)) {
