@@ -19,8 +19,7 @@ pub(super) async fn run(args: cli::Forecast) -> Result<Answer> {
     let reports = provider::reports(&accounts, |account| account.horizon_days).await;
     let now = clock::now();
     let forecasts = accounts.iter().zip(reports).map(|(account, report)| {
-        let lead_days = account.alert.lead_days;
-        AccountForecast::new(&account.profile, report, lead_days, provider::top_rung_days(account), now)
+        AccountForecast::new(&account.profile, report, provider::top_rung_days(account), now)
     });
     let forecasts = Forecasts::new(forecasts.collect(), now);
     if args.json {

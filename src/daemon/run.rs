@@ -94,7 +94,6 @@ pub(crate) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
         reload: reload.clone(),
         build: BuildInfo { version: env!("CARGO_PKG_VERSION"), commit: COMMIT },
         started_at: now,
-        lead_days: accounts.lead_days(),
         clock: clock::now,
     };
     let mut tasks = JoinSet::new();
@@ -236,7 +235,6 @@ pub(crate) fn accounts(settings: &Settings) -> Accounts {
         };
         (account.name().clone(), Watcher { settings: account.alert.clone(), to })
     });
-    let lead_days = settings.accounts.iter().map(|account| (account.name().clone(), account.alert.lead_days));
     let tightest = settings.accounts.iter().filter_map(|account| {
         Some((account.name().clone(), account.alert.disconnect_days.iter().copied().min()?))
     });
@@ -245,7 +243,6 @@ pub(crate) fn accounts(settings: &Settings) -> Accounts {
         watchers: watchers.collect(),
         mailroom: settings.email.as_ref().map(|email| Mailroom {
             from: email.from.clone(),
-            lead_days: lead_days.collect(),
             tightest_rungs: tightest.collect(),
             max_per_hour: email.max_per_hour,
         }),
@@ -265,12 +262,6 @@ fn own_addresses() -> Vec<IpAddr> {
         tracing::warn!(%error, "cannot list the addresses of this machine; whether it is one of the watched VMs is not known");
         Vec::new()
     })
-}
-
-impl Accounts {
-    fn lead_days(&self) -> u32 {
-        self.watchers.values().map(|watcher| watcher.settings.lead_days).max().unwrap_or(3)
-    }
 }
 
 /// The commit that was built, where the build was told.

@@ -3,7 +3,7 @@
 
 use askama::Template;
 
-use crate::model::Money;
+use crate::model::{Money, sanitize};
 use crate::view::headline::Level;
 use crate::view::incidents::IncidentRow;
 use crate::view::resources::{Health, ResourceRow, StateCount};
@@ -17,7 +17,7 @@ pub(super) const STYLE: &str = include_str!("templates/style.css");
 pub(super) fn render(status: &Status, telemetry_path: &str) -> String {
     let page =
         Page { status, telemetry_path }.render().expect("a template over owned values has no way to fail");
-    words::harmless(page)
+    sanitize::document(page)
 }
 
 #[derive(Template)]
@@ -82,12 +82,12 @@ impl Page<'_> {
     }
 
     fn amount(&self, account: &Account, money: &Money) -> String {
-        words::amount(*money, &account.currency)
+        words::spaced_amount(*money, &account.currency)
     }
 
     /// An amount to pay, rounded up to whole units.
     fn to_pay(&self, account: &Account, money: &Money) -> String {
-        words::amount(money.ceil_units(), &account.currency)
+        words::spaced_amount(money.ceil_units(), &account.currency)
     }
 
     /// How much longer the money would last.

@@ -132,7 +132,6 @@ fn status<B>(request: &Request<B>, context: &Context) -> Status {
         version: context.build.version,
         commit: context.build.commit,
         started_at: context.started_at,
-        lead_days: context.lead_days,
     };
     Status::new(&context.snapshot.get(), &context.watch.get(), &about, &query, (context.clock)())
 }

@@ -45,18 +45,13 @@ pub struct Verdict {
 }
 
 /// Judges accounts together. `incidents` are theirs.
-pub(super) fn judge(
-    accounts: &[&AccountState],
-    incidents: &[&IncidentRow],
-    lead_days: u32,
-    now: DateTime<Utc>,
-) -> Verdict {
+pub(super) fn judge(accounts: &[&AccountState], incidents: &[&IncidentRow], now: DateTime<Utc>) -> Verdict {
     let several = accounts.len() > 1;
     let mut needs: Vec<String> = Vec::new();
     let mut waiting: Vec<&&IncidentRow> = incidents.iter().filter(|row| row.needs_you()).collect();
     waiting.sort_by_key(|row| (row.severity != "critical", row.since));
     needs.extend(waiting.iter().map(|row| row.title.clone()));
-    needs.extend(accounts.iter().filter_map(|account| cut_off_untold(account, incidents, lead_days, now)));
+    needs.extend(accounts.iter().filter_map(|account| cut_off_untold(account, incidents, now)));
     let unknown: Vec<String> = accounts.iter().flat_map(|account| not_known(account, several, now)).collect();
     let acknowledged = incidents.iter().filter(|row| row.is_open() && row.is_looked_after()).count();
     let tallies = accounts.iter().map(|account| resources::tally(account));
@@ -149,21 +144,17 @@ fn not_known(account: &AccountState, several: bool, now: DateTime<Utc>) -> Vec<S
 }
 
 /// A cut-off that is here or too near for comfort, and that no incident speaks of.
-fn cut_off_untold(
-    account: &AccountState,
-    incidents: &[&IncidentRow],
-    lead_days: u32,
-    now: DateTime<Utc>,
-) -> Option<String> {
+fn cut_off_untold(account: &AccountState, incidents: &[&IncidentRow], now: DateTime<Utc>) -> Option<String> {
     let name = account.profile.name.as_str();
     let told = |row: &&IncidentRow| row.account == name && row.kind == "disconnect" && row.is_open();
     if incidents.iter().any(told) {
         return None;
     }
+    let near = chrono::Duration::days(i64::from(account.profile.lead_days) + 1);
     match forecast::disconnect(account.billing.report.as_deref()?) {
         Disconnect::Now => Some(format!("The balance of {name} is used up")),
         Disconnect::At { at, .. } if at <= now => Some(format!("{name} is overdue")),
-        Disconnect::At { at, .. } if at <= now + chrono::Duration::days(i64::from(lead_days) + 1) => {
+        Disconnect::At { at, .. } if at <= now + near => {
             Some(format!("{name} is cut off on {}", words::moment(at, account.profile.zone(), now)))
         }
         Disconnect::At { .. } | Disconnect::NotExpected | Disconnect::Unknown => None,

@@ -57,8 +57,6 @@ pub struct About {
     pub version: &'static str,
     pub commit: &'static str,
     pub started_at: DateTime<Utc>,
-    /// How long a payment takes to arrive, in days.
-    pub lead_days: u32,
 }
 
 /// The state of everything.
@@ -176,7 +174,7 @@ impl Status {
         let mut accounts: Vec<Account> = states
             .iter()
             .filter(|state| chosen(state.profile.name.as_str()))
-            .map(|state| account(state, &rows, about.lead_days, now))
+            .map(|state| account(state, &rows, now))
             .collect();
         accounts.sort_by(|a, b| a.urgency().cmp(&b.urgency()));
         let shown = states.iter().copied().filter(|state| chosen(state.profile.name.as_str()));
@@ -187,7 +185,7 @@ impl Status {
             commit: about.commit,
             started_at: about.started_at,
             // Of all accounts, whichever is looked at.
-            verdict: headline::judge(&states, &rows, about.lead_days, now),
+            verdict: headline::judge(&states, &rows, now),
             accounts,
             incidents: incidents(watch, chosen),
             resources,
@@ -208,7 +206,7 @@ impl Account {
     }
 }
 
-fn account(state: &AccountState, incidents: &[&IncidentRow], lead_days: u32, now: DateTime<Utc>) -> Account {
+fn account(state: &AccountState, incidents: &[&IncidentRow], now: DateTime<Utc>) -> Account {
     let profile = &state.profile;
     let own: Vec<&IncidentRow> =
         incidents.iter().copied().filter(|row| row.account == profile.name.as_str()).collect();
@@ -218,9 +216,9 @@ fn account(state: &AccountState, incidents: &[&IncidentRow], lead_days: u32, now
         currency: profile.currency.clone(),
         time_zone: profile.zone().name(),
         resources: state.resource_count(),
-        verdict: headline::judge(&[state], &own, lead_days, now),
+        verdict: headline::judge(&[state], &own, now),
         billing: billing
-            .map(|(report, read_at)| self::billing(report, read_at, profile.zone(), lead_days, now)),
+            .map(|(report, read_at)| self::billing(report, read_at, profile.zone(), profile.lead_days, now)),
         collectors: profile.collectors.iter().map(|&collector| row(state, collector)).collect(),
         zone: profile.zone(),
     }

@@ -23,8 +23,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("state", &["model"]),
     ("chart", &["model"]),
     ("view", &["alert", "model", "chart"]),
-    ("terminal", &["model"]),
-    ("mail", &["alert", "model", "chart", "clock", "failpoint"]),
+    ("terminal", &["model", "view"]),
+    ("mail", &["alert", "model", "chart", "view", "clock", "failpoint"]),
     ("store", &["alert", "model", "failpoint"]),
     ("http", &["view", "state", "metrics", "model", "clock"]),
     // May name any layer's settings type; nobody but `daemon` and `commands` names it.
