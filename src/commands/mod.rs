@@ -1,13 +1,16 @@
 //! The commands: which file does what, and with what exit status it ends.
 
+mod ack;
 mod ask;
 mod basic;
-mod care;
 mod demo;
 mod doctor;
 mod forecast;
+mod outbox;
+mod reading;
 mod rehearse;
 mod screen;
+mod silence;
 mod simulate;
 mod status;
 
@@ -22,8 +25,7 @@ use crate::cli::{Cli, Command, Log, Run};
 use crate::config::{self, Environment, Settings};
 use crate::daemon::control;
 use crate::daemon::listen::Front;
-use crate::daemon::reload::ReadSettings;
-use crate::daemon::{self, Start};
+use crate::daemon::{self, ReadSettings, Start};
 use crate::telemetry;
 use crate::terminal::Answer;
 
@@ -47,9 +49,9 @@ pub fn main(cli: Cli) -> ExitCode {
         Command::Metrics => basic::metrics(),
         Command::TestEmail(config) => in_quiet_runtime(basic::test_email(config.file)),
         Command::Incidents(config) => basic::incidents(&config.file),
-        Command::Ack(ack) => care::ack(&ack),
-        Command::Silence(silence) => care::silence(&silence),
-        Command::Outbox(outbox) => care::outbox(&outbox),
+        Command::Ack(ack) => ack::run(&ack),
+        Command::Silence(silence) => silence::run(&silence),
+        Command::Outbox(outbox) => outbox::run(&outbox),
         Command::Why(why) => basic::why(&why.config.file, &why.key),
     };
     match result {
@@ -94,14 +96,10 @@ async fn run(run: Run) -> Result<()> {
     daemon::stop_at_signal(&stop)?;
     let front = Front::open(&run.web).await?;
     let store = daemon::open_store(&settings)?;
-    front.announce(&run.web.telemetry_path);
-    let mut listeners = front.into_listeners();
     // Held to the end, and then removed.
-    let control = settings.email.as_ref().and_then(|_| control::open(&settings.store_path));
-    let _control = control.map(|(control, listener)| {
-        listeners.push(listener);
-        control
-    });
+    let (_control, control) = control::open(&settings.store_path).unzip();
+    front.announce(&run.web.telemetry_path);
+    let listeners = front.into_listeners().into_iter().chain(control).collect();
     let read_settings: ReadSettings = Arc::new(move || load(&file).map_err(|error| error.to_string()));
     let start = Start {
         settings,

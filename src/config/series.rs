@@ -1,10 +1,9 @@
 //! `[metrics]`: which series are written.
 
-use std::collections::BTreeMap;
-
 use super::problem::Findings;
-use super::tree::{View, nearest};
-use crate::metrics::{FAMILIES, Hidden, Settings, StateSeries};
+use super::view::View;
+use crate::metrics::{Selection, Settings, StateSeries, families};
+use crate::model::nearest::nearest;
 use crate::model::pattern::matches_pattern;
 
 /// Fewer would not hold what is of no single resource: counts by state, balances.
@@ -12,37 +11,31 @@ const LEAST_CAP: u32 = 100;
 
 /// Reads what holds for all accounts; `stale_after` is each account's own.
 pub(super) fn read(view: &View<'_>, findings: &mut Findings) -> Settings {
-    let table = "metrics.families";
-    let switches: BTreeMap<String, bool> = view
-        .names_below(table)
-        .into_iter()
-        .filter_map(|name| Some((name.clone(), view.switch(&format!("{table}.{name}"))?)))
-        .collect();
     let allow = patterns(view, "metrics.allow", findings);
     let deny = patterns(view, "metrics.deny", findings);
     Settings {
         state_series: state_series(view, findings),
-        hidden: Hidden::new(&switches, &allow, &deny),
+        selection: Selection { allow, deny },
         max_series_per_collector: cap(view, findings).into(),
     }
 }
 
 /// A pattern that no metric has is a slip of the pen.
 fn patterns(view: &View<'_>, key: &str, findings: &mut Findings) -> Vec<String> {
-    let names: Vec<&str> = FAMILIES.iter().map(|family| family.name).collect();
-    let texts = view.texts(key);
+    let names: Vec<&str> = families().map(|family| family.name).collect();
+    let texts: Vec<String> = view.get(key).unwrap_or_default();
     for pattern in &texts {
         if !names.iter().any(|name| matches_pattern(pattern, name)) {
             let near = nearest(pattern, &names);
             view.error(key, findings, format!("'{pattern}' matches no metric; did you mean '{near}'?"));
         }
     }
-    texts.into_iter().map(str::to_owned).collect()
+    texts
 }
 
 fn cap(view: &View<'_>, findings: &mut Findings) -> u32 {
     let key = "metrics.max_series_per_collector";
-    let cap = view.count(key).unwrap_or(0);
+    let cap = view.get(key).unwrap_or(0);
     if cap != 0 && cap < LEAST_CAP {
         view.error(
             key,

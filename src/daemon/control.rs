@@ -1,4 +1,4 @@
-//! The control socket: beside the store, for commands beside the daemon. It serves what the web side serves, without
+//! The control socket: beside the store, or where it would be, for commands beside the daemon. It serves what the web side serves, without
 //! TLS and passwords: only the daemon's own user and root can open it.
 
 use std::fs::{self, File, Permissions};
@@ -126,7 +126,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x.sock");
         let (control, _listener) = bind(&path).unwrap();
-        // Held, so that its inode is not given out again.
+        // RateLimited, so that its inode is not given out again.
         fs::rename(&path, directory.path().join("old")).unwrap();
         let (_other, _other_listener) = bind(&path).unwrap();
         drop(control);

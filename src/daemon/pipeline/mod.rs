@@ -1,8 +1,9 @@
 //! The one place where readings become state, metrics, incidents and mails, one update after the other.
 //! Nothing calls back into it: collectors send updates, and what it makes is published or stored.
 
+mod accounts;
 mod decide;
-mod upkeep;
+mod housekeeping;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -14,21 +15,21 @@ use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use super::board::Board;
-use super::mailroom::Mailroom;
-use super::pulse::Pulse;
+use super::liveness::LastRun;
+use super::mails::MailWriter;
+use super::publish::Published;
 use super::wake::Wake;
-use crate::alert::{Engine, Input, Watcher};
+use crate::alert::{Engine, Input};
 use crate::failpoint;
-use crate::metrics::{self, Encoder, Own, Page};
+use crate::metrics::{Encoder, Own, Page};
 use crate::model::{
-    AccountName, AccountState, Collector, CollectorStatus, KnownAccount, Profile, Read, Report, Snapshot,
-    forecast,
+    AccountName, AccountState, Collector, CollectorStatus, KnownAccount, Read, Report, Snapshot, forecast,
 };
 use crate::provider::cron::Schedule;
 use crate::provider::poll::Update;
 use crate::state::Shared;
-pub(super) use upkeep::Upkeep;
+pub(crate) use accounts::Accounts;
+pub(super) use housekeeping::Housekeeping;
 
 /// What the pipeline is told.
 pub(super) enum Message {
@@ -37,32 +38,22 @@ pub(super) enum Message {
     Accounts(Accounts),
 }
 
-/// The accounts of a configuration, as the pipeline needs them.
-pub(crate) struct Accounts {
-    pub(crate) profiles: Vec<Arc<Profile>>,
-    pub(crate) watchers: BTreeMap<AccountName, Watcher>,
-    pub(crate) mailroom: Option<Mailroom>,
-    /// When the digest goes out.
-    pub(crate) digest: Option<Schedule>,
-    pub(crate) metrics: metrics::Settings,
-}
-
 /// Everything the pipeline owns.
 pub(super) struct Pipeline {
     pub(super) books: BTreeMap<AccountName, KnownAccount>,
     pub(super) engine: Engine,
     pub(super) encoder: Encoder,
-    pub(super) mailroom: Option<Mailroom>,
+    pub(super) mail_writer: Option<MailWriter>,
     pub(super) own: Arc<Own>,
-    pub(super) board: Board,
+    pub(super) published: Published,
     pub(super) snapshot: Shared<Snapshot>,
     pub(super) page: Shared<Page>,
     /// Wakes the sender.
     pub(super) wake: Arc<Wake>,
-    pub(super) pulse: Arc<Pulse>,
+    pub(super) last_run: LastRun,
     pub(super) clock: fn() -> DateTime<Utc>,
     pub(super) sites_encoded: SitesEncoded,
-    pub(super) upkeep: Upkeep,
+    pub(super) housekeeping: Housekeeping,
     pub(super) digest: Option<Schedule>,
     /// Every address of this machine.
     pub(super) addresses: Vec<IpAddr>,
@@ -97,7 +88,7 @@ impl Pipeline {
         let mut look = interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            self.pulse.pipeline.now();
+            self.last_run.now();
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
@@ -132,7 +123,7 @@ impl Pipeline {
         if ended {
             let status = state.collectors.get(&collector).cloned().unwrap_or_default();
             self.own.collector(&account, collector, &status);
-            self.upkeep.polled(&account, status.success);
+            self.housekeeping.polled(&account, status.success);
             tell_change(&account, collector, &before, &status, &problems);
         }
         self.own.rejected(&account, collector, rejected);
@@ -200,8 +191,8 @@ impl Pipeline {
     }
 
     fn accounts(&mut self, accounts: Accounts) {
-        let Accounts { profiles, watchers, mailroom, digest, metrics } = accounts;
-        self.own.hide(metrics.hidden.clone());
+        let Accounts { profiles, watchers, mail_writer, digest, metrics } = accounts;
+        self.own.select(metrics.selection.clone());
         self.encoder.configure(metrics);
         let names: Vec<AccountName> = self.books.keys().cloned().collect();
         let mut snapshot = (*self.snapshot.get()).clone();
@@ -227,11 +218,11 @@ impl Pipeline {
         self.snapshot.set(snapshot);
         self.page.set(self.encoder.page());
         self.engine.set_watchers(watchers);
-        self.mailroom = mailroom;
+        self.mail_writer = mail_writer;
         self.digest = digest;
         // What is no longer watched ends now.
         self.decide(&Input::Tick);
-        self.board.show_incidents(&self.engine, (self.clock)());
+        self.published.show_incidents(&self.engine, (self.clock)());
         self.wake.new_mail();
     }
 }

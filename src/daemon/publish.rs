@@ -1,0 +1,147 @@
+//! What is shown of incidents and mails: on the page, and as metrics. Both the pipeline and the sender
+//! write to it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use chrono::{DateTime, Utc};
+use parking_lot::{Mutex, MutexGuard};
+
+use crate::alert::{Engine, Incident, Phase};
+use crate::metrics::own::{IncidentLabels, Own};
+use crate::model::OwnVm;
+use crate::state::Shared;
+use crate::store::{Store, StoreError, Trouble};
+use crate::view::{Alerting, IncidentRow, OutboxSummary};
+
+/// The store, shared by the pipeline and the sender; each call on it is short. A panic while it is locked leaves a
+/// transaction that was rolled back, nothing worse.
+pub(super) type SharedStore = Arc<Mutex<Store>>;
+
+/// The published view and what it is made from.
+#[derive(Clone)]
+pub(super) struct Published {
+    pub(super) alerting: Shared<Alerting>,
+    pub(super) own: Arc<Own>,
+    pub(super) store: SharedStore,
+    /// What speaks against delivery.
+    pub(super) trouble: Shared<Trouble>,
+    /// RateLimited from reading the view to writing it back.
+    writing: Arc<Mutex<()>>,
+    /// The sender could not write to the store.
+    store_fails: Arc<AtomicBool>,
+    /// The store's file takes what is decided.
+    keeps: Arc<AtomicBool>,
+}
+
+impl Published {
+    pub(super) fn new(own: Arc<Own>, store: SharedStore, mails: bool) -> Self {
+        let mut alerting = Alerting::default();
+        alerting.mails.outbox = mails.then(OutboxSummary::default);
+        Self {
+            alerting: Shared::new(alerting),
+            own,
+            store,
+            trouble: Shared::new(Trouble::default()),
+            writing: Arc::default(),
+            store_fails: Arc::default(),
+            keeps: Arc::new(AtomicBool::new(true)),
+        }
+    }
+
+    /// Shows incidents as they stand.
+    pub(super) fn show_incidents(&self, engine: &Engine, now: DateTime<Utc>) {
+        let mut counts: BTreeMap<IncidentLabels, u64> = BTreeMap::new();
+        let is_over = |incident: &&Incident| matches!(incident.phase, Phase::Resolved | Phase::Watching);
+        for incident in engine.watched().filter(|incident| !is_over(incident)) {
+            let labels = IncidentLabels {
+                account: incident.key.account.clone(),
+                kind: incident.key.kind.as_str(),
+                severity: incident.severity.as_str(),
+                state: incident.phase.as_str(),
+            };
+            *counts.entry(labels).or_default() += 1;
+        }
+        self.own.incidents(&counts);
+        let rows = engine.watched().filter_map(|incident| IncidentRow::of(incident, engine.overlays(), now));
+        let rows = rows.collect();
+        self.write(|alerting| alerting.incidents = rows);
+    }
+
+    /// Shows the outbox as it stands.
+    ///
+    /// # Errors
+    /// When the store cannot be read; the view then stays as it is.
+    pub(super) fn show_outbox(&self) -> Result<(), StoreError> {
+        // Else whoever read first might write last, and show for a minute what is over.
+        let _writing = self.writing();
+        let summary = self.store.lock().outbox_summary()?;
+        self.own.outbox(&summary.by_state, summary.oldest);
+        self.trouble.set(summary.trouble);
+        let count = |state: &str| summary.by_state.get(state).copied().unwrap_or(0);
+        let outbox = OutboxSummary {
+            queued: count("queued"),
+            sending: count("sending"),
+            sent: count("sent"),
+            dead: count("dead"),
+            oldest: summary.oldest,
+        };
+        self.change(|alerting| {
+            // Without mail configured there is nothing to show of it.
+            alerting.mails.outbox = alerting.mails.outbox.map(|_| outbox);
+            alerting.mails.last_mail_at = summary.last_sent;
+        });
+        Ok(())
+    }
+
+    /// Shows on which watched VM this daemon runs.
+    pub(super) fn show_home(&self, home: Option<&OwnVm>) {
+        let words = home.map(|home| {
+            let name = home.vm_name.as_deref().unwrap_or_default();
+            format!("VM {} \"{name}\" of account {}", home.vm, home.account)
+        });
+        self.write(|alerting| alerting.mails.lives_on = words);
+    }
+
+    /// The sender cannot write to the store; the pipeline sees to it.
+    pub(super) fn complain_of_store(&self) {
+        self.store_fails.store(true, Ordering::Release);
+    }
+
+    /// Did the sender complain since the store last changed?
+    pub(super) fn store_fails(&self) -> bool {
+        self.store_fails.load(Ordering::Acquire)
+    }
+
+    /// Does the store's file take what is decided?
+    pub(super) fn keeps(&self) -> bool {
+        self.keeps.load(Ordering::Acquire)
+    }
+
+    /// Notes whether the store's file takes what is decided.
+    pub(super) fn set_keeps(&self, keeps: bool) {
+        self.keeps.store(keeps, Ordering::Release);
+        self.own.store_usable(keeps);
+    }
+
+    /// The store is another one now.
+    pub(super) fn store_changed(&self) {
+        self.store_fails.store(false, Ordering::Release);
+    }
+
+    fn write(&self, change: impl FnOnce(&mut Alerting)) {
+        let _writing = self.writing();
+        self.change(change);
+    }
+
+    fn writing(&self) -> MutexGuard<'_, ()> {
+        self.writing.lock()
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Alerting)) {
+        let mut alerting = (*self.alerting.get()).clone();
+        change(&mut alerting);
+        self.alerting.set(alerting);
+    }
+}
