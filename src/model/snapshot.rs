@@ -55,6 +55,11 @@ impl Collector {
         }
     }
 
+    /// Whose schedule it shares: sites are read after each listing of the containers.
+    pub fn follows(self) -> Option<Self> {
+        (self == Self::Sites).then_some(Self::Containers)
+    }
+
     /// Whose credentials it uses (interface 5).
     pub const fn group(self) -> Group {
         match self {
@@ -93,6 +98,8 @@ pub struct Profile {
     /// Shown beside amounts; may be empty.
     pub currency: String,
     pub time_zone: Option<Tz>,
+    /// How long a payment takes to arrive, in days.
+    pub lead_days: u32,
     /// Bytes in one unit of a VM's `memsize`; `None` until configured.
     pub vm_memory_unit_bytes: Option<u64>,
     /// Collectors that are on: scheduled and with credentials.
@@ -228,6 +235,8 @@ pub enum Read {
     Sites(ContainerId, Rows<Site>),
     Ips(Rows<Ip>),
     SshKeys(Rows<SshKey>),
+    /// There are no other sites, where these are looked up and have no listings of their own.
+    AllSites(BTreeSet<SiteId>),
     /// How many databases a site has.
     Databases(SiteId, u64),
     /// How many cron jobs a site has.

@@ -8,8 +8,9 @@ use chrono_tz::Tz;
 
 use super::super::notes::StoreNotes;
 use super::Pipeline;
-use crate::alert::{Digest, DigestAccount, Incident, Input, Notice, Overflow, digest, engine, rate_limit};
+use crate::alert::{Digest, DigestAccount, Incident, Input, Notice, Overflow, digest, rate_limit};
 use crate::failpoint;
+use crate::model::freshness::attempted;
 use crate::model::{AccountName, OwnVm, lives_on};
 use crate::store::{Batch, Polls, Store, StoreError};
 
@@ -86,7 +87,7 @@ impl Housekeeping {
 impl Pipeline {
     /// Looks at what somebody else may have written, and whether the summary is due.
     pub(super) fn look(&mut self) {
-        self.pulse.pipeline.now();
+        self.last_run.now();
         let now = (self.clock)();
         if self.housekeeping.file_tried.is_none_or(|tried| now - tried >= FILE_EVERY || now < tried) {
             self.housekeeping.file_tried = Some(now);
@@ -241,7 +242,7 @@ impl Pipeline {
         // Never from what lies ahead: the clock may have been set back.
         let since = self.housekeeping.digested_until.min(now).max(now - DIGEST_AT_MOST_LATE);
         let snapshot = self.snapshot.get();
-        if !snapshot.accounts.values().all(|state| engine::attempted(state)) {
+        if !snapshot.accounts.values().all(|state| attempted(state)) {
             return BTreeMap::new();
         }
         let mut by_zone: HashMap<Tz, Option<NaiveDate>> = HashMap::new();

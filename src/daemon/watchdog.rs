@@ -1,5 +1,5 @@
-//! Watches the watchdog: feeds systemd's while all loops turn, pings the heartbeat while polls, commits
-//! and mails go through, and shows both as metrics.
+//! The watchdog: feeds systemd's while all loops run, pings the heartbeat while polls, commits and mails go
+//! through, and shows both as metrics.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,16 +9,17 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use super::heartbeat::Heartbeat;
+use super::liveness::Liveness;
 use super::publish::Published;
-use super::pulse::Pulse;
-use crate::alert::engine::state_collectors;
+use super::systemd::notify;
 use crate::failpoint;
 use crate::metrics::Own;
 use crate::model::Snapshot;
-use crate::model::phrase::count;
+use crate::model::freshness::{is_read, state_collectors};
 use crate::state::Shared;
 use crate::store::Trouble;
 use crate::view::Alerting;
+use crate::view::words::count;
 
 /// Loops are looked at this often at least.
 const LOOK_EVERY: Duration = Duration::from_secs(15);
@@ -29,9 +30,9 @@ const MAIL_WAITS_AT_MOST: chrono::Duration = chrono::Duration::minutes(10);
 /// A mail that was given up counts for so long where no later one shows that mails go out.
 const DEAD_MAIL_COUNTS: chrono::Duration = chrono::Duration::days(1);
 
-/// What the vigil looks at.
-pub(super) struct Vigil {
-    pub(super) pulse: Arc<Pulse>,
+/// What it looks at.
+pub(super) struct Watchdog {
+    pub(super) liveness: Arc<Liveness>,
     pub(super) published: Published,
     pub(super) own: Arc<Own>,
     pub(super) snapshot: Shared<Snapshot>,
@@ -40,7 +41,7 @@ pub(super) struct Vigil {
     pub(super) clock: fn() -> DateTime<Utc>,
 }
 
-impl Vigil {
+impl Watchdog {
     /// Looks until stopped.
     pub(super) async fn run(self, stop: CancellationToken) {
         let watchdog = sd_notify::watchdog_enabled();
@@ -68,17 +69,17 @@ impl Vigil {
 
     fn look(&self, watchdog: bool, said: &mut Vec<&'static str>) {
         let now = (self.clock)();
-        for (name, age) in self.pulse.ages() {
+        for (name, age) in self.liveness.ages() {
             let age = chrono::Duration::from_std(age).unwrap_or_default();
             self.own.loop_ran(name, now - age);
         }
-        let stuck = self.pulse.stuck();
+        let stuck = self.liveness.stuck();
         if stuck.is_empty() {
             if watchdog {
                 notify(&[sd_notify::NotifyState::Watchdog]);
             }
         } else if stuck != *said {
-            tracing::error!(loops = stuck.join(", "), "a loop of the daemon does not turn any more");
+            tracing::error!("watchdog: {}", stuck_words(&stuck));
         }
         *said = stuck;
         let status = status_line(&self.snapshot.get(), &self.published.alerting.get());
@@ -89,10 +90,11 @@ impl Vigil {
         let heartbeat = self.heartbeat.get();
         let Some(heartbeat) = heartbeat.as_ref() else { return };
         let now = (self.clock)();
-        let trouble = if self.pulse.stuck().is_empty() {
+        let stuck = self.liveness.stuck();
+        let trouble = if stuck.is_empty() {
             trouble(&self.snapshot.get(), *self.published.trouble.get(), self.published.keeps(), now)
         } else {
-            Some("a loop does not turn".to_owned())
+            Some(stuck_words(&stuck))
         };
         let trouble = match trouble {
             Some(trouble) => Some(trouble),
@@ -118,17 +120,9 @@ impl Vigil {
 /// Why no heartbeat is due: something is not polled, not kept, or not delivered.
 fn trouble(snapshot: &Snapshot, delivery: Trouble, keeps: bool, now: DateTime<Utc>) -> Option<String> {
     for (name, state) in &snapshot.accounts {
-        for collector in state_collectors(state) {
-            let status = state.collectors.get(&collector).cloned().unwrap_or_default();
-            let stale_after = state.profile.stale_after.get(&collector).copied().unwrap_or(LOOK_EVERY);
-            // A reading from the future tells nothing: the clock was set back.
-            let ahead = chrono::Duration::minutes(1);
-            let fresh = |at: DateTime<Utc>| {
-                at <= now + ahead && (now - at).to_std().unwrap_or_default() <= stale_after
-            };
-            if !status.last_success.is_some_and(fresh) {
-                return Some(format!("{name}: {} is not read", collector.as_str()));
-            }
+        let mut seeing = state_collectors(&state.profile);
+        if let Some(collector) = seeing.find(|&collector| !is_read(state, collector, now)) {
+            return Some(format!("{name}: {} is not read", collector.as_str()));
         }
     }
     if !keeps {
@@ -157,9 +151,10 @@ fn status_line(snapshot: &Snapshot, alerting: &Alerting) -> String {
     )
 }
 
-fn notify(state: &[sd_notify::NotifyState<'_>]) {
-    // Without systemd there is nobody to tell.
-    let _ = sd_notify::notify(state);
+/// `the pipeline loop is stuck`
+fn stuck_words(loops: &[&str]) -> String {
+    let plural = if loops.len() == 1 { "loop is" } else { "loops are" };
+    format!("the {} {plural} stuck", loops.join(", "))
 }
 
 #[cfg(test)]
@@ -180,6 +175,7 @@ mod tests {
             name: "main".parse().unwrap(),
             currency: String::new(),
             time_zone: None,
+            lead_days: 3,
             vm_memory_unit_bytes: None,
             collectors: [Collector::Vms].into(),
             stale_after: BTreeMap::from([(Collector::Vms, Duration::from_secs(900))]),
