@@ -29,7 +29,7 @@ pub use outbox::{
 };
 pub use tally::{Polls, Week};
 
-use crate::alert::{Incident, Key};
+use crate::alert::{Incident, Key, Reason};
 use crate::failpoint;
 
 /// The store could not do what it was asked.
@@ -71,7 +71,7 @@ const BUSY: Duration = Duration::from_secs(5);
 #[derive(Debug, Default)]
 pub struct Batch {
     pub incidents: Vec<Incident>,
-    pub decisions: Vec<(Key, String)>,
+    pub decisions: Vec<(Key, Reason)>,
     pub mails: Vec<Outgoing>,
     /// Message-IDs of unsent mails that newer ones replace.
     pub withdraw: Vec<String>,
