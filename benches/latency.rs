@@ -4,13 +4,13 @@
 //! `cargo bench --bench latency` for both sizes, `-- small` or `-- large` for one.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
-#[path = "../tests/daemon_support/mod.rs"]
-mod daemon_support;
+#[path = "../tests/common/mod.rs"]
+mod common;
 
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
-use daemon_support::{Daemon, Provider, received, smtp::SmtpServer};
+use common::{Daemon, Provider, received, smtp::SmtpServer};
 use hostwatch::sim::Entry;
 
 /// What the mail may take.
@@ -48,7 +48,7 @@ fn measure(name: &str, changes: u64, scenario: &str) {
     for change in 0..changes {
         let place = change * step;
         let vm = FIRST_ID + place;
-        let changed = hostwatch::clock::now();
+        let changed = common::now();
         provider.set_vm(vm, "error");
         let pair = format!("main/vm_error/{vm} opened");
         // The provider remembers its last 10,000 requests, which may be a few seconds.
@@ -61,7 +61,7 @@ fn measure(name: &str, changes: u64, scenario: &str) {
             told
         });
         // The servers' clocks: one tells the time of day, the other counts on.
-        let (now, counted) = (hostwatch::clock::now(), Instant::now());
+        let (now, counted) = (common::now(), Instant::now());
         let mail = smtp.seen().accepted().last().map(|mail| mail.at).unwrap();
         let mailed = now - (counted - mail);
         let page = place / PAGE + 1;

@@ -50,12 +50,11 @@ AREAS = {
         "mutated": ["src/api/wire/*.rs", "src/api/report.rs"],
     },
     "outbox": {
-        "modules": ["model", "alert", "failpoint.rs", "store", "mail/settings.rs", "mail/transport.rs",
-                    "mail/transport", "app/attempt.rs"],
+        "modules": ["model", "alert", "failpoint.rs", "store", "mail/settings.rs", "mail/smtp", "app/attempt.rs"],
         "tests": ["store.rs", "smtp_transport/main.rs"],
-        "filter": ["store", "transport", "attempt"],
+        "filter": ["store", "smtp", "attempt"],
         "mutated": ["src/store/outbox.rs", "src/store/attention.rs", "src/app/attempt.rs",
-                    "src/mail/transport/reply.rs", "src/mail/transport/error.rs"],
+                    "src/mail/smtp/reply.rs", "src/mail/smtp/error.rs"],
     },
 }
 

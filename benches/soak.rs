@@ -6,14 +6,14 @@
 //! accounts poll side by side; each poll of each collector of each account counts as one.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
-#[path = "../tests/daemon_support/mod.rs"]
-mod daemon_support;
+#[path = "../tests/common/mod.rs"]
+mod common;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use daemon_support::{Daemon, Provider, smtp::SmtpServer, until_within};
+use common::{Daemon, Provider, smtp::SmtpServer, until_within};
 use hostwatch::sim::{Args, PastTheLimit};
 
 const POLLS: u64 = 86_400;

@@ -1,24 +1,41 @@
 //! hostwatch: watches an account at a hosting provider. See ARCHITECTURE.md for the layers.
+//!
+//! Public is what another crate needs: `main` for the program, `sim` for tests that drive it from outside. All else is
+//! private to this crate, so that the compiler sees what nobody uses.
 
-pub mod addresses;
-pub mod alert;
-pub mod api;
-pub mod app;
-pub mod ask;
-pub mod chart;
-pub mod cli;
-pub mod clock;
-pub mod collect;
-pub mod config;
-pub mod failpoint;
-pub mod heartbeat;
-pub mod http;
-pub mod mail;
-pub mod metrics;
-pub mod model;
-pub mod schedule;
+mod addresses;
+mod alert;
+mod api;
+mod app;
+mod ask;
+mod chart;
+mod cli;
+mod clock;
+mod collect;
+mod config;
+mod failpoint;
+mod heartbeat;
+mod http;
+mod mail;
+mod metrics;
+mod model;
+mod schedule;
 pub mod sim;
-pub mod state;
-pub mod store;
-pub mod telemetry;
-pub mod terminal;
+mod state;
+mod store;
+mod telemetry;
+mod terminal;
+mod view;
+
+#[cfg(test)]
+#[path = "../tests/unit/mod.rs"]
+mod unit;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+/// The program, from its arguments to its exit code.
+pub fn main() -> ExitCode {
+    app::main(cli::Cli::parse())
+}

@@ -1,9 +1,7 @@
-//! The process: parses the command line and hands over to `app`.
+//! The process: all of it is in the library, where tests reach it.
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
-    hostwatch::app::main(hostwatch::cli::Cli::parse())
+    hostwatch::main()
 }

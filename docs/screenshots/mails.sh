@@ -18,7 +18,7 @@ command -v "$chromium" >/dev/null || {
   echo "$chromium is not installed; set CHROMIUM to a Chromium or Chrome" >&2
   exit 1
 }
-cargo test --quiet --test mail_golden >/dev/null
+cargo test --quiet --lib mail_golden >/dev/null
 
 browse() {
   timeout 60 "$chromium" --headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run \

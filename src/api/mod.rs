@@ -4,7 +4,7 @@
 //! Does not poll by itself, keep what it read, or count anything: collectors call it, and an
 //! [`Observer`] is told what happened.
 
-#[doc(hidden)]
+#[allow(dead_code, reason = "for benches/scale.rs and tests/unit/properties")]
 pub mod bench;
 mod blot;
 mod breaker;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, Utc};
 
 use crate::failpoint;
-use crate::mail::transport::SendError;
+use crate::mail::smtp::SendError;
 use crate::store::{SendResult, retry_delay};
 
 /// A held queue is tried again for a new mail, but not sooner than this after the last attempt.

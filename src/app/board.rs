@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use chrono::{DateTime, Duration, Utc};
 
 use crate::alert::{Engine, Incident, Overlays, Phase};
-use crate::http::view::{IncidentRow, OutboxSummary, Watch};
 use crate::metrics::own::{IncidentLabels, Own};
 use crate::model::Home;
 use crate::state::Shared;
 use crate::store::{Store, StoreError};
+use crate::view::incidents::{IncidentRow, OutboxSummary, Watch};
 
 /// The store, shared by the pipeline and the sender; each call on it is short.
 pub(super) type SharedStore = Arc<Mutex<Store>>;

@@ -12,7 +12,7 @@ use crate::alert::{Incident, Phase};
 use crate::clock;
 use crate::config::{self, Environment, Errors, Problem, Settings};
 use crate::http::WebConfig;
-use crate::mail::{self, transport::Transport};
+use crate::mail::{self, smtp::Transport};
 use crate::metrics;
 use crate::model::Snapshot;
 use crate::store::Store;

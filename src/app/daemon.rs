@@ -23,7 +23,7 @@ use crate::alert::{Engine, Watcher};
 use crate::config::Settings;
 use crate::heartbeat::Heartbeat;
 use crate::http::{self, BuildInfo, Reload};
-use crate::mail::transport::Transport;
+use crate::mail::smtp::Transport;
 use crate::metrics::{Encoder, Own};
 use crate::model::{AccountBook, AccountName, Snapshot};
 use crate::state::Shared;

@@ -21,7 +21,7 @@ use crate::collect::{self, Plan, Update};
 use crate::config::{Account, Settings};
 use crate::failpoint;
 use crate::heartbeat::Heartbeat;
-use crate::mail::transport::Transport;
+use crate::mail::smtp::Transport;
 use crate::metrics::Own;
 use crate::model::AccountName;
 use crate::state::Shared;

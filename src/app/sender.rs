@@ -12,7 +12,7 @@ use super::board::{Board, lock};
 use super::pulse::Beat;
 use super::wake::Wake;
 use crate::failpoint;
-use crate::mail::transport::{SendError, Transport};
+use crate::mail::smtp::{SendError, Transport};
 use crate::metrics::own::Notification;
 use crate::state::Shared;
 use crate::store::{Claim, GIVE_UP_AFTER, SendResult, StoreError};

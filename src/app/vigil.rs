@@ -13,11 +13,11 @@ use super::pulse::Pulse;
 use crate::alert::engine::state_collectors;
 use crate::failpoint;
 use crate::heartbeat::Heartbeat;
-use crate::http::view::Watch;
 use crate::metrics::Own;
 use crate::model::Snapshot;
 use crate::model::phrase::count;
 use crate::state::Shared;
+use crate::view::incidents::Watch;
 
 /// Loops are looked at this often at least.
 const LOOK_EVERY: Duration = Duration::from_secs(15);
@@ -165,9 +165,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::http::view::OutboxSummary;
     use crate::model::snapshot::PollEnd;
     use crate::model::{AccountBook, Collector, Profile};
+    use crate::view::incidents::OutboxSummary;
 
     fn at(minutes: i64) -> DateTime<Utc> {
         DateTime::UNIX_EPOCH + chrono::Duration::minutes(minutes)

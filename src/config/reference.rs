@@ -77,7 +77,7 @@ fn about(table: &str) -> &'static str {
 
 const INTRODUCTION: &str = r#"# Configuration
 
-<!-- Generated from the table in src/config/keys.rs; `UPDATE_DOCS=1 cargo test --test config_reference` writes it anew. -->
+<!-- Generated from the table in src/config/keys.rs; `UPDATE_DOCS=1 cargo test --lib config_reference` writes it anew. -->
 
 hostwatch reads, each layer over the one before:
 

@@ -2,20 +2,15 @@
 //! asks the provider nothing. The endpoints are listed at the top of `routes`.
 
 mod body;
-mod front;
 mod guard;
 mod listener;
+mod middleware;
 mod negotiate;
 pub mod page;
-mod resources;
 mod routes;
 mod server;
-mod slow;
-pub mod status;
-mod verdict;
-pub mod view;
 pub mod web_config;
-mod words;
+mod write_timeout;
 
 use std::sync::Arc;
 
@@ -25,6 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::metrics;
 use crate::model::Snapshot;
 use crate::state::Shared;
+use crate::view::incidents::Watch;
 
 pub use guard::Guard;
 pub use listener::Listener;
@@ -42,7 +38,7 @@ pub struct Context {
     pub page: Shared<metrics::Page>,
     pub own: Arc<metrics::Own>,
     /// Incidents and mails, as whoever keeps them last said.
-    pub watch: Shared<view::Watch>,
+    pub watch: Shared<Watch>,
     /// Where metrics are served, with a leading slash.
     pub telemetry_path: String,
     /// `POST /-/reload` is allowed.

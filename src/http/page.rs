@@ -3,19 +3,20 @@
 
 use askama::Template;
 
-use super::resources::{Health, ResourceRow, StateCount};
-use super::status::{Account, Query, Status};
-use super::verdict::Level;
-use super::view::IncidentRow;
-use super::words;
 use crate::model::Money;
+use crate::view::headline::Level;
+use crate::view::incidents::IncidentRow;
+use crate::view::resources::{Health, ResourceRow, StateCount};
+use crate::view::status::{Account, CollectorRow};
+use crate::view::{Query, Status, words};
 
 /// The style sheet, served beside the page.
 pub(super) const STYLE: &str = include_str!("templates/style.css");
 
 /// The page as HTML.
-pub(super) fn render(status: &Status) -> String {
-    let page = Page { status }.render().expect("a template over owned values has no way to fail");
+pub(super) fn render(status: &Status, telemetry_path: &str) -> String {
+    let page =
+        Page { status, telemetry_path }.render().expect("a template over owned values has no way to fail");
     words::harmless(page)
 }
 
@@ -23,6 +24,7 @@ pub(super) fn render(status: &Status) -> String {
 #[template(path = "http/templates/status.html")]
 struct Page<'a> {
     status: &'a Status,
+    telemetry_path: &'a str,
 }
 
 /// What the template asks for beside plain fields.
@@ -136,7 +138,7 @@ impl Page<'_> {
     }
 
     /// Collectors of every account, those without trouble left out where there are several accounts.
-    fn collectors(&self) -> Vec<(&Account, &super::status::CollectorRow)> {
+    fn collectors(&self) -> Vec<(&Account, &CollectorRow)> {
         let accounts = self.status.accounts.iter();
         let all = accounts.flat_map(|account| account.collectors.iter().map(move |row| (account, row)));
         all.filter(|(_, row)| !self.several() || row.success != Some(true)).collect()

@@ -10,9 +10,9 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::body::Body;
 use super::guard::Guard;
-use super::status::{Query, Status};
 use super::{Context, negotiate, page};
 use crate::model::{Collector, Snapshot};
+use crate::view::{About, Query, Status};
 
 /// Every endpoint but the metrics, whose path is configured.
 const ROUTES: &[(&str, Endpoint)] = &[
@@ -92,7 +92,7 @@ async fn respond<B>(
             Ok(place) => metrics(request, context, place),
             Err(refusal) => refusal.into(),
         },
-        Endpoint::StatusPage => html(page::render(&status(request, context))),
+        Endpoint::StatusPage => html(page::render(&status(request, context), &context.telemetry_path)),
         Endpoint::StatusJson => json(&status(request, context)),
         Endpoint::Healthy => text(StatusCode::OK, "hostwatch is healthy.\n"),
         Endpoint::Ready => match is_ready(&context.snapshot.get()) {
@@ -128,7 +128,13 @@ fn metrics<B>(
 
 fn status<B>(request: &Request<B>, context: &Context) -> Status {
     let query = Query::parse(request.uri().query().unwrap_or_default());
-    Status::new(&context.snapshot.get(), &context.watch.get(), context, &query, (context.clock)())
+    let about = About {
+        version: context.build.version,
+        commit: context.build.commit,
+        started_at: context.started_at,
+        lead_days: context.lead_days,
+    };
+    Status::new(&context.snapshot.get(), &context.watch.get(), &about, &query, (context.clock)())
 }
 
 /// Everything that says whether all is well was asked for once, well or not.

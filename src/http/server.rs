@@ -15,10 +15,10 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use super::Context;
-use super::front;
 use super::guard::Guard;
 use super::listener::{Listener, Stream};
-use super::slow::WriteTimeout;
+use super::middleware;
+use super::write_timeout::WriteTimeout;
 
 /// Beside what listeners with a guard may take: the daemon's own commands get in when others have filled it up.
 const MAX_UNGUARDED: usize = 64;
@@ -152,7 +152,7 @@ impl Visit {
         let Self { guard, limits, context, stop } = self;
         let service = service_fn(move |request| {
             let (context, guard) = (Arc::clone(&context), guard.clone());
-            async move { Ok::<_, Infallible>(front::answer(&request, &context, guard.as_ref()).await) }
+            async move { Ok::<_, Infallible>(middleware::answer(&request, &context, guard.as_ref()).await) }
         });
         let mut builder = http1::Builder::new();
         builder

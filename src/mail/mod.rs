@@ -14,9 +14,9 @@ mod png;
 pub mod render;
 mod sample;
 pub mod settings;
+pub mod smtp;
 mod started;
 mod subject;
-pub mod transport;
 mod words;
 
 pub use render::{Context, LivesOn, RenderError, Rendered, render, render_test};

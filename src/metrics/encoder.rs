@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-use super::cap::{Count, Limit};
 use super::family::Family;
 use super::page::{Chunk, Page, Squeezer};
 use super::parts::{self, Part, Source};
+use super::series_limit::{Count, Limit};
 use super::text::Lines;
 use super::{Hidden, Settings, billing, container, inventory, site, vm};
 use crate::model::{AccountName, AccountState, Collector, ContainerId, Listing};

@@ -10,10 +10,10 @@ pub mod settings;
 mod table;
 
 mod billing;
-mod cap;
 mod container;
 mod inventory;
 mod parts;
+mod series_limit;
 mod site;
 mod states;
 mod text;

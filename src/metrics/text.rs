@@ -5,8 +5,8 @@
 use std::borrow::Cow;
 use std::io::Write as _;
 
-use super::cap::{Count, Limit};
 use super::family::Family;
+use super::series_limit::{Count, Limit};
 use crate::model::Money;
 
 /// The value of a label.

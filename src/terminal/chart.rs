@@ -6,7 +6,7 @@
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
-use super::sheet::{Sheet, Tone};
+use super::layout::{Layout, Tone};
 use super::{text, words};
 use crate::model::{Report, forecast};
 
@@ -32,7 +32,7 @@ pub(super) struct Chart<'a> {
 
 impl Chart<'_> {
     /// Draws it; nothing where the report has no balance or covers no time.
-    pub(super) fn draw(&self, sheet: &mut Sheet) {
+    pub(super) fn draw(&self, layout: &mut Layout) {
         let Some(end) = self.end() else { return };
         let Some(now) = forecast::balance_now(self.report).map(|balance| balance.to_f64()) else { return };
         let mut labels: Vec<String> = Vec::new();
@@ -40,9 +40,9 @@ impl Chart<'_> {
         let (high, low) = self.extremes(now);
         labels.extend([high, low, 0.0].map(short));
         let margin = labels.iter().map(|label| text::width(label)).max().unwrap_or(1);
-        let columns = sheet.width().saturating_sub(INDENT + margin + 2).clamp(1, MOST_COLUMNS);
+        let columns = layout.width().saturating_sub(INDENT + margin + 2).clamp(1, MOST_COLUMNS);
         let values = self.columns(now, end, columns);
-        let scale = Scale::new(high, low, if sheet.width() < NARROW { NARROW_ROWS } else { ROWS });
+        let scale = Scale::new(high, low, if layout.width() < NARROW { NARROW_ROWS } else { ROWS });
         let at = |moment: DateTime<Utc>| self.column(moment, end, columns);
         let late = self.pay_by.map_or(columns, at);
         let cut = self.disconnect.map_or(columns, at);
@@ -54,7 +54,7 @@ impl Chart<'_> {
         let mut line = |label: &str, axis: &str, cells: Vec<(String, Tone)>| {
             let mut spans = vec![(format!("{}{axis}", text::pad(label, margin + 1, true)), Tone::Faint)];
             spans.extend(joined(cells));
-            sheet.drawn(INDENT, &spans);
+            layout.drawn(INDENT, &spans);
         };
         for row in (0..scale.above).rev() {
             let cells = values.iter().enumerate();
@@ -81,7 +81,7 @@ impl Chart<'_> {
         } else {
             line("", " ", vec![(text::cut(&first, columns), Tone::Faint)]);
         }
-        self.legend(sheet, margin);
+        self.legend(layout, margin);
     }
 
     /// Arrows below the columns of the last day to pay and of the cut-off.
@@ -103,14 +103,14 @@ impl Chart<'_> {
         }
     }
 
-    fn legend(&self, sheet: &mut Sheet, margin: usize) {
+    fn legend(&self, layout: &mut Layout, margin: usize) {
         let end = self.end().unwrap_or(self.from);
         let within = |at: &DateTime<Utc>| *at >= self.from && *at <= end;
         let pay_by = self.pay_by.filter(within).map(|at| format!("△ pay by {}", self.short_day(at)));
         let cut_off = self.disconnect.filter(within).map(|at| format!("▲ cut off {}", self.short_day(at)));
         let legend: Vec<String> = pay_by.into_iter().chain(cut_off).collect();
         if !legend.is_empty() {
-            sheet.text(INDENT + margin + 2, legend.join(" · "), Tone::Faint);
+            layout.text(INDENT + margin + 2, legend.join(" · "), Tone::Faint);
         }
     }
 
@@ -241,9 +241,9 @@ mod tests {
         let from = t("2026-03-01T12:00:00");
         let disconnect = forecast::first_unpaid(report);
         let pay_by = disconnect.map(|at| at - chrono::Duration::days(3));
-        let mut sheet = Sheet::new(Style { width, colour: false });
-        Chart { report, from, pay_by, disconnect, zone: Tz::UTC }.draw(&mut sheet);
-        sheet.finish()
+        let mut layout = Layout::new(Style { width, colour: false });
+        Chart { report, from, pay_by, disconnect, zone: Tz::UTC }.draw(&mut layout);
+        layout.finish()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `hostwatch doctor`: what was tried, how it went, and what to do. Pure.
 
 use super::Answer;
-use super::sheet::{Sheet, Style, Tone};
+use super::layout::{Layout, Style, Tone};
 
 /// How a check went.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,9 +63,9 @@ pub fn answer(sections: &[Section]) -> Answer {
 
 /// The table, and below it how many of each there are.
 pub fn text(sections: &[Section], style: Style) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut layout = Layout::new(style);
     for section in sections {
-        sheet.heading(&section.title);
+        layout.heading(&section.title);
         let checks = section.checks.iter().map(|check| {
             let (word, tone) = check.outcome.word();
             let says = match &check.remedy {
@@ -74,12 +74,12 @@ pub fn text(sections: &[Section], style: Style) -> String {
             };
             (word, tone, check.what.as_str(), says)
         });
-        sheet.findings(&checks.collect::<Vec<_>>());
+        layout.findings(&checks.collect::<Vec<_>>());
     }
     let all = || sections.iter().flat_map(|section| &section.checks);
     let count = |outcome| all().filter(|check| check.outcome == outcome).count();
     let (failed, warned) = (count(Outcome::Fail), count(Outcome::Warn));
-    sheet.text(0, "", Tone::Plain);
+    layout.text(0, "", Tone::Plain);
     let tone = if failed > 0 {
         Tone::Bad
     } else if warned > 0 {
@@ -87,6 +87,6 @@ pub fn text(sections: &[Section], style: Style) -> String {
     } else {
         Tone::Good
     };
-    sheet.text(0, format!("{} ok, {warned} to look at, {failed} failed", count(Outcome::Ok)), tone);
-    sheet.finish()
+    layout.text(0, format!("{} ok, {warned} to look at, {failed} failed", count(Outcome::Ok)), tone);
+    layout.finish()
 }

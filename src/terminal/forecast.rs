@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
 use super::chart::Chart;
-use super::sheet::{Cell, Column, Sheet, Style, Tone};
+use super::layout::{Cell, Column, Layout, Style, Tone};
 use super::{text, words};
 use crate::model::Money;
 use crate::model::forecast::Disconnect;
@@ -20,22 +20,22 @@ const MOST_IN_FULL: usize = 3;
 impl Forecasts {
     /// The text.
     pub fn text(&self, style: Style) -> String {
-        let mut sheet = Sheet::new(style);
+        let mut layout = Layout::new(style);
         if self.accounts.len() > 1 {
-            self.table(&mut sheet);
+            self.table(&mut layout);
         }
         if self.accounts.len() <= MOST_IN_FULL {
             for account in &self.accounts {
-                account.text(&mut sheet, self.generated_at);
+                account.text(&mut layout, self.generated_at);
             }
         } else {
-            sheet.text(0, "", Tone::Plain);
-            sheet.text(0, "More of one account: hostwatch forecast ACCOUNT", Tone::Faint);
+            layout.text(0, "", Tone::Plain);
+            layout.text(0, "More of one account: hostwatch forecast ACCOUNT", Tone::Faint);
         }
-        sheet.finish()
+        layout.finish()
     }
 
-    fn table(&self, sheet: &mut Sheet) {
+    fn table(&self, layout: &mut Layout) {
         const COLUMNS: [Column; 5] = [
             Column::flexible("Account"),
             Column::right("Balance"),
@@ -72,30 +72,30 @@ impl Forecasts {
                 Cell::new(pay.unwrap_or_default()),
             ]
         });
-        sheet.heading(words::count(self.accounts.len(), "account", "accounts"));
-        sheet.table(2, &COLUMNS, &rows.collect::<Vec<_>>());
+        layout.heading(words::count(self.accounts.len(), "account", "accounts"));
+        layout.table(2, &COLUMNS, &rows.collect::<Vec<_>>());
     }
 }
 
 impl AccountForecast {
-    fn text(&self, sheet: &mut Sheet, now: DateTime<Utc>) {
+    fn text(&self, layout: &mut Layout, now: DateTime<Utc>) {
         match &self.billing {
             Err(error) => {
-                sheet.heading(format!("{}: not known", self.account));
-                sheet.item(2, "?", Tone::Warn, error);
+                layout.heading(format!("{}: not known", self.account));
+                layout.item(2, "?", Tone::Warn, error);
             }
             Ok(billing) => {
                 let read = words::moment(now, self.zone, now);
-                sheet.heading(format!("Forecast of {}, {read}", self.account));
-                self.facts(sheet, billing, now);
-                self.spans(sheet, billing);
-                self.chart(sheet, billing, now);
-                self.orders(sheet, billing);
+                layout.heading(format!("Forecast of {}, {read}", self.account));
+                self.facts(layout, billing, now);
+                self.spans(layout, billing);
+                self.chart(layout, billing, now);
+                self.orders(layout, billing);
             }
         }
     }
 
-    fn facts(&self, sheet: &mut Sheet, billing: &Billing, now: DateTime<Utc>) {
+    fn facts(&self, layout: &mut Layout, billing: &Billing, now: DateTime<Utc>) {
         let money = |money| words::amount(money, &self.currency);
         let mut pairs = Vec::new();
         let balance = billing.balance.map_or_else(|| "not known".to_owned(), money);
@@ -128,7 +128,7 @@ impl AccountForecast {
         if let (Some(day), Some(month)) = (billing.per_day, billing.per_month) {
             pairs.push(("Costs", Cell::new(format!("{} a day, {} a month", money(day), money(month)))));
         }
-        sheet.pairs(&pairs);
+        layout.pairs(&pairs);
     }
 
     fn cut_off(&self, billing: &Billing, now: DateTime<Utc>) -> Cell {
@@ -169,7 +169,7 @@ impl AccountForecast {
         }
     }
 
-    fn spans(&self, sheet: &mut Sheet, billing: &Billing) {
+    fn spans(&self, layout: &mut Layout, billing: &Billing) {
         const COLUMNS: [Column; 3] =
             [Column::left("In"), Column::right("Balance, unpaid"), Column::right("Pay to stay up")];
         let rows = billing.pay.iter().map(|pay| {
@@ -182,11 +182,11 @@ impl AccountForecast {
                 Cell::new(known(pay.amount, &|money| to_pay(money, &self.currency))),
             ]
         });
-        sheet.text(0, "", Tone::Plain);
-        sheet.table(2, &COLUMNS, &rows.collect::<Vec<_>>());
+        layout.text(0, "", Tone::Plain);
+        layout.table(2, &COLUMNS, &rows.collect::<Vec<_>>());
     }
 
-    fn chart(&self, sheet: &mut Sheet, billing: &Billing, now: DateTime<Utc>) {
+    fn chart(&self, layout: &mut Layout, billing: &Billing, now: DateTime<Utc>) {
         let report = &*billing.report;
         let disconnect = match billing.basis.disconnect {
             Disconnect::At { at, .. } => Some(at),
@@ -195,11 +195,11 @@ impl AccountForecast {
         };
         let lead = chrono::Duration::days(i64::from(billing.basis.lead_days));
         let pay_by = disconnect.and_then(|at| at.checked_sub_signed(lead)).map(|at| at.max(now));
-        sheet.text(0, "", Tone::Plain);
-        Chart { report, from: now, pay_by, disconnect, zone: self.zone }.draw(sheet);
+        layout.text(0, "", Tone::Plain);
+        Chart { report, from: now, pay_by, disconnect, zone: self.zone }.draw(layout);
     }
 
-    fn orders(&self, sheet: &mut Sheet, billing: &Billing) {
+    fn orders(&self, layout: &mut Layout, billing: &Billing) {
         const COLUMNS: [Column; 5] = [
             Column::flexible("Order"),
             Column::right("A day"),
@@ -232,11 +232,11 @@ impl AccountForecast {
         });
         // What nothing would buy needs no column.
         let columns = if cut_off { &COLUMNS[..] } else { &COLUMNS[..4] };
-        sheet.text(0, "", Tone::Plain);
-        sheet.table(2, columns, &rows.collect::<Vec<_>>());
+        layout.text(0, "", Tone::Plain);
+        layout.table(2, columns, &rows.collect::<Vec<_>>());
         let others = billing.orders_with_charges.saturating_sub(billing.orders.len());
         if others > 0 {
-            sheet.text(2, words::count(others, "other order", "other orders"), Tone::Faint);
+            layout.text(2, words::count(others, "other order", "other orders"), Tone::Faint);
         }
     }
 }

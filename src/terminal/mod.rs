@@ -5,14 +5,14 @@
 mod chart;
 pub mod doctor;
 pub mod forecast;
+mod layout;
 pub mod rehearsal;
-mod sheet;
 pub mod status;
 mod text;
 mod words;
 
 pub use forecast::Forecasts;
-pub use sheet::Style;
+pub use layout::Style;
 pub use status::Status;
 pub use text::harmless_json;
 

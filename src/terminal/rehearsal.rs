@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
-use super::sheet::{Sheet, Style, Tone};
+use super::layout::{Layout, Style, Tone};
 use super::{Answer, words};
 use crate::model::forecast::Disconnect;
 use crate::model::{Money, PayBy};
@@ -47,7 +47,7 @@ impl Rehearsal {
         }
     }
 
-    fn write(&self, sheet: &mut Sheet) {
+    fn write(&self, layout: &mut Layout) {
         let name = &self.account;
         let supposed = match self.supposed_days {
             Some(days) => {
@@ -64,29 +64,29 @@ impl Rehearsal {
             Ok(Disconnect::Unknown) => format!("{name}: the report does not tell whether it will be cut off"),
             Err(_) => format!("{name}: not known"),
         };
-        sheet.heading(heading);
+        layout.heading(heading);
         if let Err(error) = &self.disconnect {
-            sheet.item(2, "?", Tone::Warn, error);
+            layout.item(2, "?", Tone::Warn, error);
         }
         for mail in &self.mails {
-            self.mail(sheet, mail);
+            self.mail(layout, mail);
         }
         match &self.disconnect {
             Ok(Disconnect::NotExpected) if self.mails.is_empty() => {
-                sheet.text(2, "No mail is to come. hostwatch rehearse --days 10 supposes one.", Tone::Plain);
+                layout.text(2, "No mail is to come. hostwatch rehearse --days 10 supposes one.", Tone::Plain);
             }
-            Ok(_) if self.mails.is_empty() => sheet.item(2, "✕", Tone::Bad, "No mail is to come."),
+            Ok(_) if self.mails.is_empty() => layout.item(2, "✕", Tone::Bad, "No mail is to come."),
             _ => {}
         }
         if !self.never.is_empty() {
-            sheet.text(2, "Never mailed:", Tone::Faint);
+            layout.text(2, "Never mailed:", Tone::Faint);
             for reason in &self.never {
-                sheet.item(2, "-", Tone::Faint, reason);
+                layout.item(2, "-", Tone::Faint, reason);
             }
         }
     }
 
-    fn mail(&self, sheet: &mut Sheet, mail: &Mail) {
+    fn mail(&self, layout: &mut Layout, mail: &Mail) {
         let (sign, tone) = match mail.severity.as_str() {
             "critical" => ("✕", Tone::Bad),
             "warning" => ("!", Tone::Warn),
@@ -95,9 +95,9 @@ impl Rehearsal {
         let when = words::moment(mail.at, self.zone, self.now);
         let distance =
             if mail.at <= self.now { "now".to_owned() } else { words::distance(mail.at, self.now) };
-        sheet.item(2, sign, tone, format!("{when} ({distance}), {}", mail.severity));
-        sheet.text(4, &mail.subject, Tone::Strong);
-        sheet.text(4, format!("to {}", mail.to.join(", ")), Tone::Plain);
+        layout.item(2, sign, tone, format!("{when} ({distance}), {}", mail.severity));
+        layout.text(4, &mail.subject, Tone::Strong);
+        layout.text(4, format!("to {}", mail.to.join(", ")), Tone::Plain);
         let by = match mail.pay_by {
             Some(PayBy::Now) => " now".to_owned(),
             Some(PayBy::Missed(_)) => " at once".to_owned(),
@@ -107,24 +107,24 @@ impl Rehearsal {
         };
         if let Some((days, amount)) = mail.pay {
             let amount = words::to_pay(amount, &self.currency);
-            sheet.text(4, format!("pay {amount}{by} to stay up for {days} days"), Tone::Plain);
+            layout.text(4, format!("pay {amount}{by} to stay up for {days} days"), Tone::Plain);
         } else if mail.pay_by.is_some() {
-            sheet.text(4, format!("pay{by}; the amount is not known"), Tone::Plain);
+            layout.text(4, format!("pay{by}; the amount is not known"), Tone::Plain);
         }
     }
 }
 
 /// The text of all.
 pub fn text(rehearsals: &[Rehearsal], style: Style) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut layout = Layout::new(style);
     for rehearsal in rehearsals {
-        rehearsal.write(&mut sheet);
+        rehearsal.write(&mut layout);
     }
     if rehearsals.iter().any(|rehearsal| !rehearsal.mails.is_empty()) {
-        sheet.text(0, "", Tone::Plain);
+        layout.text(0, "", Tone::Plain);
         let note = "If nobody pays and nothing else changes. Nothing was sent or stored; a daemon that runs does not \
                     repeat what it has mailed.";
-        sheet.text(0, note, Tone::Faint);
+        layout.text(0, note, Tone::Faint);
     }
-    sheet.finish()
+    layout.finish()
 }

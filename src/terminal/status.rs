@@ -9,7 +9,7 @@ use chrono_tz::Tz;
 pub use answer::Status;
 use answer::{Account, Billing, CollectorRow, Incident, Level, Resource};
 
-use super::sheet::{Cell, Column, Sheet, Style, Tone};
+use super::layout::{Cell, Column, Layout, Style, Tone};
 use super::{Answer, text, words};
 
 /// Of several accounts, no more are shown in full.
@@ -38,41 +38,41 @@ impl Status {
 
     /// The text.
     pub fn text(&self, style: Style) -> String {
-        let mut sheet = Sheet::new(style);
-        self.verdict(&mut sheet);
+        let mut layout = Layout::new(style);
+        self.verdict(&mut layout);
         let in_full = self.accounts.len() <= MOST_IN_FULL;
         if self.accounts.len() > 1 {
-            self.accounts(&mut sheet);
+            self.accounts(&mut layout);
         }
         for account in self.accounts.iter().filter(|_| in_full) {
             if let Some(billing) = &account.billing {
-                self.billing(&mut sheet, account, billing);
+                self.billing(&mut layout, account, billing);
             }
         }
-        self.incidents(&mut sheet);
-        self.resources(&mut sheet);
-        self.collectors(&mut sheet, in_full);
-        self.mails(&mut sheet);
-        sheet.text(0, "", Tone::Plain);
+        self.incidents(&mut layout);
+        self.resources(&mut layout);
+        self.collectors(&mut layout, in_full);
+        self.mails(&mut layout);
+        layout.text(0, "", Tone::Plain);
         let running = words::age(self.started_at, self.generated_at);
-        sheet.text(0, format!("hostwatch {}, running for {running}", self.version), Tone::Faint);
-        sheet.finish()
+        layout.text(0, format!("hostwatch {}, running for {running}", self.version), Tone::Faint);
+        layout.finish()
     }
 
-    fn verdict(&self, sheet: &mut Sheet) {
+    fn verdict(&self, layout: &mut Layout) {
         let (sign, tone) = sign(self.verdict.level);
-        sheet.item(0, sign, tone, &self.verdict.sentence);
+        layout.item(0, sign, tone, &self.verdict.sentence);
         let told: Vec<&str> = self.incidents.open.iter().map(|incident| incident.title.as_str()).collect();
         let sentence = self.verdict.sentence.as_str();
         let untold = |detail: &&String| !told.contains(&detail.as_str()) && detail.as_str() != sentence;
         let details: Vec<&String> = self.verdict.details.iter().filter(untold).collect();
         for detail in details.iter().take(MOST_LISTED) {
-            sheet.item(2, "-", Tone::Faint, detail);
+            layout.item(2, "-", Tone::Faint, detail);
         }
-        more(sheet, details.len());
+        more(layout, details.len());
     }
 
-    fn accounts(&self, sheet: &mut Sheet) {
+    fn accounts(&self, layout: &mut Layout) {
         const COLUMNS: [Column; 5] = [
             Column::left(""),
             Column::left("Account"),
@@ -80,9 +80,9 @@ impl Status {
             Column::right("Pay for 30 days"),
             Column::flexible("State"),
         ];
-        sheet.heading(words::count(self.accounts.len(), "account", "accounts"));
+        layout.heading(words::count(self.accounts.len(), "account", "accounts"));
         let rows: Vec<Vec<Cell>> = self.accounts.iter().map(|account| self.account_row(account)).collect();
-        sheet.table(2, &COLUMNS, &rows);
+        layout.table(2, &COLUMNS, &rows);
     }
 
     fn account_row(&self, account: &Account) -> Vec<Cell> {
@@ -111,10 +111,10 @@ impl Status {
         ]
     }
 
-    fn billing(&self, sheet: &mut Sheet, account: &Account, billing: &Billing) {
+    fn billing(&self, layout: &mut Layout, account: &Account, billing: &Billing) {
         let (zone, now) = (account.zone(), self.generated_at);
         let of = if self.accounts.len() > 1 { format!(" of {}", account.name) } else { String::new() };
-        sheet.heading(format!("Billing{of}, read {}", words::distance(billing.read_at, now)));
+        layout.heading(format!("Billing{of}, read {}", words::distance(billing.read_at, now)));
         let money = |money| words::amount(money, &account.currency);
         let balance = billing.balance.map_or_else(|| "not known".to_owned(), money);
         let mut pairs = vec![("Balance", Cell::new(balance))];
@@ -154,11 +154,11 @@ impl Status {
             };
             pairs.push((std::mem::take(&mut label), Cell::new(amount)));
         }
-        sheet.pairs(&pairs);
-        self.orders(sheet, account, billing);
+        layout.pairs(&pairs);
+        self.orders(layout, account, billing);
     }
 
-    fn orders(&self, sheet: &mut Sheet, account: &Account, billing: &Billing) {
+    fn orders(&self, layout: &mut Layout, account: &Account, billing: &Billing) {
         const COLUMNS: [Column; 4] = [
             Column::flexible("Costs most"),
             Column::right("A day"),
@@ -183,24 +183,24 @@ impl Status {
         if !rows.is_empty() {
             // What nothing would buy needs no column.
             let columns = if billing.disconnect_at.is_some() { &COLUMNS[..] } else { &COLUMNS[..3] };
-            sheet.table(2, columns, &rows);
+            layout.table(2, columns, &rows);
             let others = billing.orders_with_charges.saturating_sub(rows.len());
             if others > 0 {
-                sheet.text(2, words::count(others, "other order", "other orders"), Tone::Faint);
+                layout.text(2, words::count(others, "other order", "other orders"), Tone::Faint);
             }
         }
     }
 
-    fn incidents(&self, sheet: &mut Sheet) {
+    fn incidents(&self, layout: &mut Layout) {
         let open = &self.incidents.open;
-        sheet.heading(if open.is_empty() { "No open incidents" } else { "Open incidents" });
+        layout.heading(if open.is_empty() { "No open incidents" } else { "Open incidents" });
         for incident in open.iter().take(MOST_LISTED) {
-            self.incident(sheet, incident);
+            self.incident(layout, incident);
         }
-        more(sheet, open.len());
+        more(layout, open.len());
     }
 
-    fn incident(&self, sheet: &mut Sheet, incident: &Incident) {
+    fn incident(&self, layout: &mut Layout, incident: &Incident) {
         let (sign, tone) = match incident.severity.as_str() {
             "critical" => ("✕", Tone::Bad),
             "warning" => ("!", Tone::Warn),
@@ -211,16 +211,16 @@ impl Status {
         let known = if incident.acknowledged { ", acknowledged".to_owned() } else { String::new() };
         let quiet = incident.silenced_until.map(|until| words::moment(until, zone, self.generated_at));
         let quiet = quiet.map_or(known, |until| format!(", silenced until {until}"));
-        sheet.item(2, sign, tone, format!("[{}{quiet}] {}", incident.severity, incident.title));
+        layout.item(2, sign, tone, format!("[{}{quiet}] {}", incident.severity, incident.title));
         let since = words::moment(incident.since, zone, self.generated_at);
-        sheet.text(4, format!("{}, since {since}", incident.state), Tone::Plain);
-        sheet.text(4, &incident.reason, Tone::Faint);
-        sheet.text(4, &incident.key, Tone::Faint);
+        layout.text(4, format!("{}, since {since}", incident.state), Tone::Plain);
+        layout.text(4, &incident.reason, Tone::Faint);
+        layout.text(4, &incident.key, Tone::Faint);
     }
 
-    fn resources(&self, sheet: &mut Sheet) {
+    fn resources(&self, layout: &mut Layout) {
         let resources = &self.resources;
-        sheet.heading(words::count(resources.total, "resource", "resources"));
+        layout.heading(words::count(resources.total, "resource", "resources"));
         let mut kinds: Vec<&str> = Vec::new();
         for count in &resources.states {
             if !kinds.contains(&count.kind.as_str()) {
@@ -241,27 +241,27 @@ impl Status {
             .collect();
         let pairs: Vec<(&str, Cell)> =
             lines.iter().map(|(kind, cell)| (kind.as_str(), cell.clone())).collect();
-        sheet.pairs(&pairs);
+        layout.pairs(&pairs);
         let odd = |row: &&Resource| matches!(row.health.as_str(), "bad" | "unknown");
         let odd: Vec<&Resource> = resources.rows.iter().filter(odd).collect();
         for row in odd.iter().take(MOST_LISTED) {
             let (sign, tone) = if row.health == "bad" { ("✕", Tone::Bad) } else { ("?", Tone::Warn) };
             let name = row.name.as_deref().map_or_else(String::new, |name| {
-                format!(" {}", text::cut(&text::name(name), sheet.width().saturating_sub(24).max(8)))
+                format!(" {}", text::cut(&text::name(name), layout.width().saturating_sub(24).max(8)))
             });
             let of = if self.accounts.len() > 1 { format!("{}: ", row.account) } else { String::new() };
             let state = text::name(&row.state);
-            sheet.item(2, sign, tone, format!("{of}{}{name} ({}): {state}", singular(&row.kind), row.id));
+            layout.item(2, sign, tone, format!("{of}{}{name} ({}): {state}", singular(&row.kind), row.id));
         }
         let not_well =
             resources.states.iter().filter(|count| matches!(count.health.as_str(), "bad" | "unknown"));
         let not_well: usize = not_well.map(|count| count.count).sum();
         if not_well > odd.len().min(MOST_LISTED) {
-            more(sheet, not_well);
+            more(layout, not_well);
         }
     }
 
-    fn collectors(&self, sheet: &mut Sheet, in_full: bool) {
+    fn collectors(&self, layout: &mut Layout, in_full: bool) {
         const COLUMNS: [Column; 3] = [Column::left(""), Column::left(""), Column::flexible("")];
         let several = self.accounts.len() > 1;
         for account in &self.accounts {
@@ -271,11 +271,11 @@ impl Status {
                 continue;
             }
             let of = if several { format!(" of {}", account.name) } else { String::new() };
-            sheet.heading(format!("Collectors{of}"));
-            sheet.table(2, &COLUMNS, &rows);
+            layout.heading(format!("Collectors{of}"));
+            layout.table(2, &COLUMNS, &rows);
             for row in account.collectors.iter().filter(|row| row.success == Some(false)) {
                 let error = row.error.as_deref().unwrap_or("no reason was given");
-                sheet.text(4, format!("{}, {}: {error}", row.collector, self.last_read(row)), Tone::Plain);
+                layout.text(4, format!("{}, {}: {error}", row.collector, self.last_read(row)), Tone::Plain);
             }
         }
     }
@@ -300,15 +300,15 @@ impl Status {
         read.unwrap_or_else(|| "never read".to_owned())
     }
 
-    fn mails(&self, sheet: &mut Sheet) {
-        sheet.heading("Mails");
+    fn mails(&self, layout: &mut Layout) {
+        layout.heading("Mails");
         if let Some(vm) = &self.mails.lives_on {
             let text =
                 format!("This daemon runs on what it watches, {vm}: cut off with it, it mails nobody.");
-            sheet.item(2, "!", Tone::Warn, text);
+            layout.item(2, "!", Tone::Warn, text);
         }
         let Some(outbox) = &self.mails.outbox else {
-            sheet.text(2, "off: no [email] is configured", Tone::Plain);
+            layout.text(2, "off: no [email] is configured", Tone::Plain);
             return;
         };
         let now = self.generated_at;
@@ -319,7 +319,7 @@ impl Status {
         let oldest = oldest.map(|at| format!(", the oldest for {}", words::age(at, now)));
         let waiting = if queued > 0 { Tone::Warn } else { Tone::Plain };
         let given_up = if outbox.dead > 0 { Tone::Bad } else { Tone::Plain };
-        sheet.pairs(&[
+        layout.pairs(&[
             (
                 "Sent",
                 Cell::new(format!("{}{}", outbox.sent, last(self.mails.last_mail_at).unwrap_or_default())),
@@ -339,9 +339,9 @@ fn sign(level: Level) -> (&'static str, Tone) {
     }
 }
 
-fn more(sheet: &mut Sheet, all: usize) {
+fn more(layout: &mut Layout, all: usize) {
     if all > MOST_LISTED {
-        sheet.text(2, format!("and {} more; the status page lists all", all - MOST_LISTED), Tone::Faint);
+        layout.text(2, format!("and {} more; the status page lists all", all - MOST_LISTED), Tone::Faint);
     }
 }
 

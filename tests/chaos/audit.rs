@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use chrono::TimeDelta;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::daemon_support::smtp::Mail;
+use crate::common::smtp::Mail;
 use crate::history::{History, Line, Moment, Span};
 use crate::ladder::Expected;
 use crate::world::World;

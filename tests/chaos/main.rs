@@ -7,8 +7,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, clippy::wildcard_enum_match_arm)]
 
 mod audit;
-#[path = "../daemon_support/mod.rs"]
-mod daemon_support;
+#[path = "../common/mod.rs"]
+mod common;
 mod history;
 mod ladder;
 mod lanes;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use fastrand::Rng;
 use hostwatch::sim::{Fault, FaultKind};
 
-use crate::daemon_support::smtp::{Act as Reply, Stage};
+use crate::common::smtp::{Act as Reply, Stage};
 
 pub const ACCOUNTS: [&str; 2] = ["alpha", "beta"];
 /// Resources that break and recover at the same time, an account.
@@ -104,7 +104,7 @@ pub enum Operator {
     Changed,
 }
 
-/// The steps from a reading to "sent" (tests/crash.rs holds them to the code).
+/// The steps from a reading to "sent" (tests/daemon/crash.rs holds them to the code).
 const POINTS: [&str; 14] = [
     "reading-applied",
     "decided",

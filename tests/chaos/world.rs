@@ -10,8 +10,8 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use chrono::NaiveDateTime;
 use hostwatch::sim::{Args, PastTheLimit};
 
-use crate::daemon_support::smtp::{Mail, Setup, SmtpServer};
-use crate::daemon_support::{Daemon, Provider};
+use crate::common::smtp::{Mail, Setup, SmtpServer};
+use crate::common::{Daemon, Provider};
 use crate::history::{History, Moment, Span};
 use crate::ladder::Ladder;
 use crate::script::ACCOUNTS;
@@ -104,7 +104,7 @@ impl Account {
 
 /// Asks the provider itself.
 fn first_charge(address: SocketAddr) -> Moment {
-    let date = (hostwatch::clock::now() + chrono::Duration::days(30)).format("%Y-%m-%d");
+    let date = (crate::common::now() + chrono::Duration::days(30)).format("%Y-%m-%d");
     let login = BASE64.encode("billing-user:billing-password");
     let headers = format!("Authorization: Basic {login}\r\nAccept: application/json\r\n");
     let body = get(address, &format!("/api/v1/expected_balance/{date}/"), &headers).unwrap();
@@ -143,7 +143,7 @@ impl Page {
         let rows = status["incidents"]["open"].as_array()?;
         let word = |row: &serde_json::Value, name: &str| row[name].as_str().unwrap_or_default().to_owned();
         let open = rows.iter().map(|row| (word(row, "key"), word(row, "reason"))).collect();
-        Some(Self { text, open, at: hostwatch::clock::now() })
+        Some(Self { text, open, at: crate::common::now() })
     }
 
     pub fn has(&self, line: &str) -> bool {
@@ -298,7 +298,7 @@ path = "{directory}/hostwatch.db"
     }
 
     pub fn now(&self) -> Moment {
-        hostwatch::clock::now()
+        crate::common::now()
     }
 
     pub fn age(&self) -> Duration {

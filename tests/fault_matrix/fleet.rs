@@ -5,8 +5,8 @@ use std::net::TcpStream;
 
 use hostwatch::sim::{Command, Fault};
 
-use super::daemon_support::smtp::SmtpServer;
-use super::daemon_support::{Daemon, Provider};
+use super::common::smtp::SmtpServer;
+use super::common::{Daemon, Provider};
 use super::rules::{Effect, When, effect};
 use super::table::{CONTROL, Pace, Place, TROUBLES, account};
 

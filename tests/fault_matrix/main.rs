@@ -1,13 +1,13 @@
 //! The fault matrix: every fault of the simulated provider, at every collector, at its first poll and at a later one,
 //! against the real binary. What is expected follows from the contract's rules (rules.rs); what came out is the table
-//! in docs/reliability-faults.md. The mail server's faults are in tests/smtp_faults.rs.
+//! in docs/reliability-faults.md. The mail server's faults are in tests/daemon/smtp_faults.rs.
 //!
 //! `UPDATE_DOCS=1 cargo test --test fault_matrix` writes the table, `FAULT_MATRIX='vms Later'` before it leaves out
 //! what has another name.
 #![allow(clippy::unwrap_used)]
 
-#[path = "../daemon_support/mod.rs"]
-mod daemon_support;
+#[path = "../common/mod.rs"]
+mod common;
 mod document;
 mod fleet;
 mod page;
@@ -20,8 +20,8 @@ use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use daemon_support::vitals::{Vitals, assert_sound, assert_stops};
-use daemon_support::{each_at_once, sections, until, until_within};
+use common::vitals::{Vitals, assert_sound, assert_stops};
+use common::{each_at_once, sections, until, until_within};
 use fleet::{Fleet, Subject};
 use hostwatch::sim::FaultKind;
 use page::Page;

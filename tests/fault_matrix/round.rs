@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use hostwatch::sim::{Command, FaultKind};
 
-use super::daemon_support::{Daemon, received};
+use super::common::{Daemon, received};
 use super::fleet::{Fleet, Subject};
 use super::page::{Page, families, family};
 use super::rules::{Effect, Shown, When, Why, rejects, requests, words};

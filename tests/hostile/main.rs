@@ -5,14 +5,13 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 mod bodies;
-#[path = "../daemon_support/mod.rs"]
-mod daemon_support;
+#[path = "../common/mod.rs"]
+mod common;
 mod exposition;
 mod names;
 mod server;
 mod slow;
-#[path = "../tools_support/mod.rs"]
-mod tools_support;
+use crate::common::tools;
 mod victim;
 
 use bodies::{Answer, Endpoint, bomb, deep, json, long, many, packed, raw, rows, streamed};
@@ -202,12 +201,12 @@ fn every_hostile_answer_at_every_endpoint() {
         (0..of).map(move |first| cases.iter().skip(first).step_by(of).collect::<Vec<&Case>>())
     };
     let shares: Vec<Vec<&Case>> = share(HEADS, 2).chain(share(CASES, 4)).collect();
-    daemon_support::each(&shares, |share| share[0].name.into(), |share| run(share));
+    common::each(&shares, |share| share[0].name.into(), |share| run(share));
 }
 
 #[test]
 fn what_does_not_end() {
-    daemon_support::each(slow::TESTS, |(name, _)| (*name).to_owned(), |(_, test)| test());
+    common::each(slow::TESTS, |(name, _)| (*name).to_owned(), |(_, test)| test());
 }
 
 fn run(cases: &[&Case]) {

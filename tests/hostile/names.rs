@@ -4,9 +4,9 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use super::bodies::{Endpoint, json};
-use super::daemon_support::{received, until, wait_for};
+use super::common::{received, until, wait_for};
 use super::exposition;
-use super::tools_support;
+use super::tools;
 use super::victim::Victim;
 
 /// Quotes, ends of lines, headers, markup, escape sequences, what turns the direction of writing or is not
@@ -77,7 +77,7 @@ fn attack(victim: &Victim, edd: &str) {
 #[test]
 fn names_change_no_format_and_no_meaning() {
     let victim = Victim::start("");
-    let edd = (hostwatch::clock::now() + chrono::Duration::days(2)).format("%Y-%m-%d").to_string();
+    let edd = (crate::common::now() + chrono::Duration::days(2)).format("%Y-%m-%d").to_string();
     attack(&victim, &edd);
     wait_for(&victim.smtp, "main/vm_error/901 opened");
     wait_for(&victim.smtp, "main/site_error/901 opened");
@@ -140,7 +140,7 @@ fn metrics(victim: &Victim) {
         }
     }
     assert!(label("hosting_vm_state", "state").contains(&STATE.replace('\0', "\u{fffd}")));
-    if tools_support::run("promtool", &["--version"]).is_some() {
+    if tools::run("promtool", &["--version"]).is_some() {
         let mut promtool =
             Command::new("promtool").args(["check", "metrics"]).stdin(Stdio::piped()).spawn().unwrap();
         promtool.stdin.take().unwrap().write_all(page.as_bytes()).unwrap();

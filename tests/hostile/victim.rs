@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::bodies::Endpoint;
-use super::daemon_support::smtp::SmtpServer;
-use super::daemon_support::*;
+use super::common::smtp::SmtpServer;
+use super::common::*;
 use super::server::Hostile;
 
 /// The bound that docs/reliability-hostile.md states: memory that attacks take beyond what the daemon had.

@@ -2,10 +2,9 @@
 //! nobody but the provider that proves to be it.
 #![allow(clippy::unwrap_used)]
 
-#[path = "../support/certificates.rs"]
-mod certificates;
-#[path = "../daemon_support/mod.rs"]
-mod daemon_support;
+use crate::common::certificates;
+#[path = "../common/mod.rs"]
+mod common;
 mod echo;
 mod impostors;
 
@@ -14,8 +13,8 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use certificates::Authority;
-use daemon_support::smtp::{Act, Protection, Setup, SmtpServer, Stage};
-use daemon_support::*;
+use common::smtp::{Act, Protection, Setup, SmtpServer, Stage};
+use common::*;
 use hostwatch::sim::{Args, FaultKind};
 
 const TOKEN: &str = "planted-hosting-token-5d1c";

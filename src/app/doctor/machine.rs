@@ -13,7 +13,7 @@ use crate::app::control;
 use crate::ask::Door;
 use crate::clock;
 use crate::config::{Environment, Settings};
-use crate::mail::transport::Transport;
+use crate::mail::smtp::Transport;
 use crate::model::{Snapshot, lives_on};
 use crate::store::Store;
 use crate::terminal::doctor::{Check, Outcome};

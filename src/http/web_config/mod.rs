@@ -3,9 +3,9 @@
 
 mod clients;
 mod file;
-mod live;
 mod names;
 mod problem;
+mod reload;
 mod tls;
 mod users;
 
@@ -18,8 +18,8 @@ use hyper::header::{self, HeaderName, HeaderValue};
 use rustls::ServerConfig;
 use tokio_util::sync::CancellationToken;
 
-pub(super) use live::Live;
 pub use problem::{Problem, Problems};
+pub(super) use reload::Live;
 pub(super) use users::{Checks, Verdict};
 
 use file::File;

@@ -1,0 +1,10 @@
+//! What people read, made once for page, JSON and terminal, which only lay it out. Pure: what is known, the
+//! incidents and the time in, values and words out.
+
+pub mod headline;
+pub mod incidents;
+pub mod resources;
+pub mod status;
+pub(crate) mod words;
+
+pub use status::{About, Query, Status};

@@ -1,0 +1,45 @@
+//! Tools that a developer may not have and CI must: promtool, systemd-analyze.
+#![allow(clippy::print_stderr, clippy::unwrap_used, dead_code, reason = "tests")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What a run of a tool came to.
+pub struct Run {
+    pub ok: bool,
+    /// Standard output and error.
+    pub text: String,
+}
+
+/// Runs a tool in the repository's root. `None`, and a line that says so, where it is not installed; with `CI`
+/// set that is a failure.
+pub fn run(tool: &str, args: &[&str]) -> Option<Run> {
+    let mut command = Command::new(tool);
+    command.args(args).current_dir(root()).stdin(Stdio::null()).env("NO_COLOR", "1");
+    match command.output() {
+        Ok(output) => {
+            let text = [output.stdout, output.stderr].concat();
+            Some(Run { ok: output.status.success(), text: String::from_utf8_lossy(&text).into_owned() })
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            assert!(std::env::var_os("CI").is_none(), "{tool} is not installed, and CI must have it");
+            eprintln!("skipped: {tool} is not installed");
+            None
+        }
+        Err(error) => panic!("{tool} cannot be run: {error}"),
+    }
+}
+
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+pub fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Where tests may leave what a person may want to look at: `tmp` in the build directory.
+pub fn scratch() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    test.ancestors().nth(3).unwrap().join("tmp")
+}

@@ -1,0 +1,116 @@
+//! `hostwatch doctor` end to end: the real binary against a simulated provider and a scripted mail server.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use crate::common;
+
+use common::smtp::{Act, SmtpServer, Stage};
+use common::*;
+use hostwatch::sim::FaultKind;
+
+/// The word before a check, and what is said of it.
+fn check<'a>(text: &'a str, what: &str) -> (&'a str, &'a str) {
+    let lines = text.lines().filter_map(|line| line.trim_start().split_once(' '));
+    let found = lines.map(|(word, rest)| (word, rest.trim_start())).find(|(_, rest)| rest.starts_with(what));
+    let (word, rest) = found.unwrap_or_else(|| panic!("no check of {what} in\n{text}"));
+    (word, rest[what.len()..].trim_start())
+}
+
+#[test]
+fn everything_is_tried_and_nothing_is_changed() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let mut daemon = Daemon::start(&provider, smtp.address);
+    wait_for(&smtp, "main/started/account started");
+    let (code, text, error) = daemon.command(&["doctor"]);
+    assert_eq!(code, 0, "{text} {error}");
+    assert_eq!(check(&text, "daemon").0, "ok", "{text}");
+    assert_eq!(daemon.stop(), 0);
+
+    let stored = || std::fs::read(daemon.directory.path().join("hostwatch.db")).unwrap();
+    let files = || std::fs::read_dir(daemon.directory.path()).unwrap().count();
+    let (mails, before) = (smtp.seen().mails.len(), (stored(), files()));
+    let requests = provider.simulator.requests().len();
+    let (code, text, error) = daemon.command(&["doctor"]);
+    assert_eq!(code, 0, "{text} {error}");
+    // The VMs, the containers, the sites of two of them, a report; and the host itself.
+    assert_eq!(provider.simulator.requests().len(), requests + 6, "{text}");
+    for (what, says) in [
+        ("VMs", "4, 1 call, "),
+        ("vm gives", "8 metrics such as hosting_vm_info; alerts: vm_error, vm_blocked, vm_stuck"),
+        ("containers", "2, 1 call, "),
+        ("sites", "5, 2 calls, "),
+        ("expected balance", ""),
+        ("time zone", "UTC: it is "),
+        ("calls, hosting_per_minute", "180.0 a minute of 100000: containers 3 every 1 s"),
+        ("clock", "as that of http://127.0.0.1:"),
+        ("mail server", &format!("{}: no TLS, no login, takes mail from", smtp.address)),
+        ("store", ""),
+        ("independence", "this machine is none of the VMs"),
+    ] {
+        // Wrapped lines go on below; the beginning is on the first.
+        let (word, rest) = check(&text, what);
+        let start: String = says.chars().take(30).collect();
+        assert!(word == "ok" && rest.starts_with(start.trim_end()), "{what}: {word} {rest}\n{text}");
+    }
+    assert_eq!((check(&text, "certificate").0, check(&text, "daemon").0), ("-", "-"));
+    assert!(text.contains("\nMails to come, if nobody pays\n\nmain: no cut-off is expected\n"), "{text}");
+    assert_eq!(
+        (smtp.seen().mails.len(), (stored(), files())),
+        (mails, before),
+        "nothing sent, nothing changed"
+    );
+}
+
+#[test]
+fn what_fails_says_what_to_do() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let mut daemon = Daemon::start(&provider, smtp.address);
+    daemon.stop();
+    let good = std::fs::read_to_string(daemon.config()).unwrap();
+    let doctor = |config: &str| {
+        std::fs::write(daemon.config(), config).unwrap();
+        let (code, text, error) = daemon.command(&["doctor"]);
+        assert!(!text.contains("hosting-token") && !text.contains("billing-password"), "{text}");
+        (code, text, error)
+    };
+
+    provider.fault(FaultKind::ExpiredCredentials, "/api/cvds/v1/vms/", &[]);
+    let (code, text, _) = doctor(&good);
+    assert!(code == 1 && check(&text, "VMs").0 == "FAIL" && text.contains("vm_api_key"), "{text}");
+    assert_eq!(check(&text, "containers").0, "ok", "one group touches no other: {text}");
+    provider.clear_faults();
+
+    provider.report_error(Some("no data"));
+    let (code, text, _) = doctor(&good);
+    assert!(code == 1 && check(&text, "expected balance").0 == "FAIL", "{text}");
+    assert!(text.contains("? the report carries an error: no data"), "the rehearsal says so too: {text}");
+    provider.report_error(None);
+
+    smtp.once(Stage::Mail, Act::reply("550 not you"));
+    let (code, text, _) = doctor(&good);
+    assert!(code == 1 && check(&text, "mail server").0 == "FAIL" && text.contains("not you"), "{text}");
+
+    let elsewhere = good.replace("/hostwatch.db", "/missing/hostwatch.db");
+    let (code, text, _) = doctor(&elsewhere);
+    assert!(
+        code == 1 && check(&text, "store").0 == "FAIL" && text.contains("→ correct store.path"),
+        "{text}"
+    );
+
+    // What works and should be looked at does not fail.
+    let tight = good.replace("hosting_per_minute = 100000", "hosting_per_minute = 10");
+    let unnamed = tight.replace("container_states", "# container_states");
+    let (code, text, _) = doctor(&unnamed);
+    assert_eq!((code, check(&text, "calls, hosting_per_minute").0), (0, "warn"), "{text}");
+    assert!(check(&text, "states").1.contains("container '0'"), "{text}");
+    assert!(text.contains("→ name the numbers in") && text.contains("container_states]"), "{text}");
+
+    let without = good.replace("vm_api_key", "# vm_api_key").split("[email]").next().unwrap().to_owned();
+    let (code, text, error) = doctor(&without);
+    assert_eq!((code, check(&text, "vm").0, check(&text, "mail").0), (0, "-", "-"), "{text} {error}");
+    assert!(text.contains("- anything: there is no [email] table"), "{text}");
+
+    let (code, text, error) = doctor(&good.replace("currency", "curency"));
+    assert!(code == 1 && text.is_empty() && error.contains("did you mean"), "{text} {error}");
+}

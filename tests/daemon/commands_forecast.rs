@@ -1,0 +1,51 @@
+//! `hostwatch forecast` end to end: the real binary against the simulated provider, with no daemon.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use crate::common;
+
+use common::smtp::SmtpServer;
+use common::*;
+use hostwatch::sim::FaultKind;
+
+#[test]
+fn with_and_without_a_daemon() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let mut daemon = Daemon::start(&provider, smtp.address);
+    let (code, text, error) = daemon.command(&["forecast"]);
+    assert!(code == 0 && text.contains("  Cut off      not expected before "), "{code} {text} {error}");
+    assert_eq!(daemon.stop(), 0);
+
+    provider.lasts_days(5);
+    let requests = || provider.simulator.requests().len();
+    let before = requests();
+    let (code, text, error) = daemon.command(&["forecast", "main"]);
+    assert!(
+        code == 1 && text.contains("Forecast of main, ") && text.contains("▲ cut off "),
+        "{text} {error}"
+    );
+    assert_eq!(requests(), before + 1, "one call an account");
+
+    let (code, json, _) = daemon.command(&["forecast", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((code, &json["accounts"][0]["billing"]["disconnect"]), (1, &"at".into()));
+    assert!(json["accounts"][0]["billing"]["orders"].as_array().is_some_and(|orders| !orders.is_empty()));
+
+    provider.report_error(Some("no data \\u001b[2J for you"));
+    let (code, text, _) = daemon.command(&["forecast"]);
+    assert!(code == 3 && text.contains("the report carries an error: no data [2J for you"), "{code} {text}");
+    provider.report_error(None);
+    provider.fault(FaultKind::ExpiredCredentials, "/api/v1/expected_balance/", &[]);
+    let (code, text, _) = daemon.command(&["forecast"]);
+    assert!(code == 3 && text.contains("billing_password"), "{code} {text}");
+
+    let (code, _, error) = daemon.command(&["forecast", "nobody"]);
+    assert!(code == 3 && error.contains("no account is called 'nobody'; there is main"), "{code} {error}");
+    let config = std::fs::read_to_string(daemon.config()).unwrap();
+    let config = config
+        .replace("billing_username", "# billing_username")
+        .replace("billing_password", "# billing_password");
+    std::fs::write(daemon.config(), config).unwrap();
+    let (code, text, error) = daemon.command(&["forecast"]);
+    assert!(code == 3 && text.contains("billing is off; set "), "{code} {text} {error}");
+}

@@ -1,0 +1,65 @@
+//! `hostwatch rehearse` end to end: the real binary against the simulated provider; nothing is sent or stored.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use crate::common;
+
+use common::smtp::SmtpServer;
+use common::*;
+
+/// The heads of the mails: `in 9 days`.
+fn whens(text: &str) -> Vec<&str> {
+    let heads = text.lines().filter(|line| line.starts_with("  ! ") || line.starts_with("  ✕ "));
+    heads.map(|line| line.split_once('(').unwrap().1.split_once(')').unwrap().0).collect()
+}
+
+#[test]
+fn the_mails_to_come_of_the_real_report_and_of_a_supposed_one() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let mut daemon = Daemon::start(&provider, smtp.address);
+    wait_for(&smtp, "main/started/account started");
+    assert_eq!(daemon.stop(), 0);
+    let stored = || std::fs::read(daemon.directory.path().join("hostwatch.db")).unwrap();
+    let (mails, before) = (smtp.seen().connections, stored());
+
+    let (code, text, error) = daemon.command(&["rehearse"]);
+    assert!(code == 0 && text.contains("main: no cut-off is expected"), "{code} {text} {error}");
+    assert!(text.contains("No mail is to come."), "{text}");
+
+    let (code, text, error) = daemon.command(&["rehearse", "--days=10"]);
+    assert_eq!(code, 0, "{error}");
+    assert_eq!(
+        whens(&text),
+        ["now", "in 3 days", "in 6 days", "in 7 days", "in 9 days", "in 10 days"],
+        "{text}"
+    );
+    assert!(text.contains("Account main will be disconnected for non-payment"), "{text}");
+    assert!(text.contains("\n    to ops@example.com\n") && text.contains(" RUB by "), "{text}");
+
+    provider.lasts_days(5);
+    let requests = provider.simulator.requests().len();
+    let (code, text, _) = daemon.command(&["rehearse"]);
+    assert_eq!((code, provider.simulator.requests().len()), (0, requests + 1), "one call");
+    assert!(text.contains("- the rung of 14 days: passed already"), "{text}");
+    assert_eq!(whens(&text)[0], "now");
+
+    // Without the provider a supposition still shows the ladder, without amounts.
+    provider.report_error(Some("no data"));
+    assert_eq!(daemon.command(&["rehearse"]).0, 3);
+    let (code, text, _) = daemon.command(&["rehearse", "--days=20"]);
+    assert!(code == 0 && whens(&text).len() == 6, "{text}");
+    assert!(text.contains("- amounts, as things are: the report carries an error: no data"), "{text}");
+
+    let config = std::fs::read_to_string(daemon.config()).unwrap();
+    std::fs::write(
+        daemon.config(),
+        format!("{config}\n[alerts.rules]\ndisconnect = {{ enabled = false }}\n"),
+    )
+    .unwrap();
+    let (code, text, error) = daemon.command(&["rehearse", "--days=20"]);
+    assert!(
+        code == 1 && text.contains("- a cut-off: alerts.rules.disconnect is not enabled"),
+        "{text} {error}"
+    );
+    assert_eq!((smtp.seen().connections, stored()), (mails, before), "nothing sent, nothing stored");
+}

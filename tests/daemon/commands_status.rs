@@ -1,0 +1,118 @@
+//! `hostwatch status` end to end: the real binary beside a real daemon, and where there is none.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use crate::common;
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::UnixListener;
+use std::process::Command as Process;
+
+use common::smtp::SmtpServer;
+use common::*;
+
+/// Exit status, stdout, stderr.
+fn hostwatch(args: &[&str], environment: &[(&str, &str)]) -> (i32, String, String) {
+    let output = Process::new(env!("CARGO_BIN_EXE_hostwatch"))
+        .args(args)
+        .env_clear()
+        .envs(environment.iter().copied())
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn beside_a_daemon() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let daemon = Daemon::start(&provider, smtp.address);
+    wait_for(&smtp, "main/started/account started");
+    let url = format!("http://{}", daemon.address);
+    let status = |extra: &[&str], environment: &[(&str, &str)]| {
+        hostwatch(&[&["status", "--url", &url], extra].concat(), environment)
+    };
+
+    until("all fine", || status(&[], &[]).0 == 0);
+    let (code, socket, _) = daemon.command(&["status"]);
+    assert_eq!(
+        (code, socket.lines().next()),
+        (0, status(&[], &[]).1.lines().next()),
+        "the socket says the same"
+    );
+    let (_, text, error) = status(&[], &[]);
+    assert!(text.starts_with("✓ All 11 resources fine · paid until "), "{text}");
+    assert!(text.contains("  VMs         4 active\n"), "{text}");
+    assert!(text.contains("  Sent      1, the last "), "{text}");
+    assert_eq!(error, "");
+
+    provider.set_vm(10001, "error");
+    wait_for(&smtp, "main/vm_error/10001 opened");
+    until("it needs somebody", || status(&[], &[]).0 == 1);
+    let (_, text, _) = status(&[], &[("COLUMNS", "60")]);
+    assert!(text.starts_with("✕ 1 thing needs you\n"), "{text}");
+    assert!(text.contains("  ✕ [critical] VM web \"1\" <script> in error\n"), "{text}");
+    assert!(text.contains("main/vm_error/10001"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
+    assert!(!text.contains('\u{1b}'), "no colours into a pipe: {text}");
+    assert!(status(&["--color=always"], &[("NO_COLOR", "1")]).1.contains("\u{1b}[1;31m✕"));
+
+    let (code, json, _) = status(&["--json"], &[]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((code, &json["verdict"]["level"]), (1, &"attention".into()));
+
+    // What cannot be read is not fine, whatever else is.
+    provider.set_vm(10001, "active");
+    wait_for(&smtp, "main/vm_error/10001 resolved");
+    provider.fault(hostwatch::sim::FaultKind::InvalidJson, "/api/cvds/v1/vms/", &[]);
+    until("it is not known", || status(&[], &[]).0 == 3);
+    assert!(status(&[], &[]).1.contains("Not known: the VMs"));
+}
+
+#[test]
+fn without_a_daemon_nothing_is_known() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let (code, text, error) = hostwatch(&["status", "--url", &format!("http://127.0.0.1:{port}")], &[]);
+    assert_eq!((code, text.as_str()), (3, ""));
+    assert!(error.contains("no daemon answers at http://127.0.0.1") && error.contains("--url"), "{error}");
+    let (code, _, error) = hostwatch(&["status", "--config.file=/nonexistent/hostwatch.toml"], &[]);
+    assert!(code == 3 && error.contains("check-config"), "{code} {error}");
+    assert_eq!(hostwatch(&["status", "--url=nonsense"], &[]).0, 2);
+    // Somebody else's server.
+    let provider = Provider::start(SCENARIO);
+    let (code, _, error) = hostwatch(&["status", "--url", &format!("http://{}", provider.address)], &[]);
+    assert!(code == 3 && error.contains("is that a hostwatch?"), "{code} {error}");
+}
+
+#[test]
+fn the_socket_beside_the_store_is_asked_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = directory.path().join("hostwatch.db");
+    // Wrong in all but the store: no address, no credentials.
+    let config = format!("[accounts.main]\n[store]\npath = \"{}\"\n", store.display());
+    std::fs::write(directory.path().join("hostwatch.toml"), config).unwrap();
+    let file = format!("--config.file={}/hostwatch.toml", directory.path().display());
+
+    let socket = directory.path().join("hostwatch.db.sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let answer = r#"{"generated_at": "2026-03-01T12:00:00Z", "version": "0.1.0", "started_at": "2026-03-01T12:00:00Z",
+        "verdict": {"level": "notice", "sentence": "Nothing new needs you", "details": []}, "accounts": [],
+        "incidents": {"open": []}, "resources": {"total": 0, "states": [], "rows": []},
+        "mails": {"outbox": null, "last_mail_at": null}}"#;
+    let serving = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut request = [0; 4096];
+        let count = stream.read(&mut request).unwrap();
+        let head =
+            format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", answer.len());
+        stream.write_all(format!("{head}{answer}").as_bytes()).unwrap();
+        String::from_utf8_lossy(&request[..count]).into_owned()
+    });
+    let (code, text, error) = hostwatch(&["status", &file], &[]);
+    assert_eq!((code, text.lines().next()), (0, Some("! Nothing new needs you")), "{error}");
+    assert!(serving.join().unwrap().starts_with("GET /api/v1/status HTTP/1.1\r\n"));
+
+    // What a killed daemon leaves behind answers nobody; asking elsewhere might ask another daemon.
+    let (code, _, error) = hostwatch(&["status", &file], &[]);
+    assert!(code == 3 && error.contains("hostwatch.db.sock"), "{code} {error}");
+}

@@ -1,0 +1,179 @@
+//! SIGKILL at every step between an observation and "sent": after the next start each event was mailed, and
+//! nothing twice but the very bytes whose acknowledgement was lost.
+#![allow(clippy::unwrap_used)]
+
+use crate::common;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use common::ledger::Ledger;
+use common::smtp::SmtpServer;
+use common::*;
+
+/// The steps, in their order; src/failpoint.rs says how they work.
+const POINTS: [&str; 13] = [
+    "reading-applied",
+    "decided",
+    "committing",
+    "committed",
+    "waking-sender",
+    "claiming",
+    "claimed",
+    "connected",
+    "sender-taken",
+    "recipient-taken",
+    "before-dot",
+    "dot-written",
+    "replied",
+];
+/// The result is kept: the mail is out, and that is known.
+const DONE: &str = "recorded";
+/// From the dot to the result's commit the server has the mail and the store does not know it.
+const UNKNOWN: [&str; 2] = ["dot-written", "replied"];
+
+const STARTED: &str = "main/started/account started";
+const OPENED: &str = "main/vm_error/10001 opened";
+
+/// Something that happens, and who is told what by the end.
+struct Story {
+    name: &'static str,
+    /// What was already mailed when the point is armed; envelopes.
+    before: usize,
+    happens: fn(&Provider),
+    /// The event that is on its way when the daemon is killed, and to whom.
+    event: &'static str,
+    to: &'static [&'static str],
+    told: &'static [(&'static str, &'static [&'static str])],
+}
+
+const OPS: &str = "ops@example.com";
+const STORIES: [Story; 4] = [
+    Story {
+        name: "the first start",
+        before: 0,
+        happens: |_| {},
+        event: STARTED,
+        to: &[OPS],
+        told: &[(OPS, &[STARTED])],
+    },
+    Story {
+        name: "a VM in error, to two people",
+        before: 1,
+        happens: |provider| provider.set_vm(10001, "error"),
+        event: OPENED,
+        to: &["a@example.com", "b@example.com"],
+        told: &[(OPS, &[STARTED]), ("a@example.com", &[OPENED]), ("b@example.com", &[OPENED])],
+    },
+    Story {
+        name: "a disconnect",
+        before: 1,
+        happens: |provider| provider.lasts_days(2),
+        event: "main/disconnect/account rung:3",
+        to: &[OPS],
+        told: &[(OPS, &["main/disconnect/account rung:3", STARTED])],
+    },
+    Story {
+        name: "a recovery",
+        before: 3,
+        happens: |provider| provider.set_vm(10001, "active"),
+        event: "main/vm_error/10001 resolved",
+        to: &["a@example.com", "b@example.com"],
+        told: &[
+            (OPS, &[STARTED]),
+            ("a@example.com", &[OPENED, "main/vm_error/10001 resolved"]),
+            ("b@example.com", &[OPENED, "main/vm_error/10001 resolved"]),
+        ],
+    },
+];
+
+const SETTINGS: &str = "
+[alerts]
+recover_polls = 1
+[alerts.rules.vm_error]
+to = [\"a@example.com\", \"b@example.com\"]
+";
+
+fn killed_at(point: &str, story: &Story) {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let mut daemon = Daemon::prepare(&provider, smtp.address, SETTINGS);
+    daemon.arm(if story.before == 0 { point } else { "nowhere" });
+    daemon.run();
+    if story.before > 0 {
+        wait_for(&smtp, STARTED);
+        daemon.has_sent(1);
+        if story.before > 1 {
+            provider.set_vm(10001, "error");
+            daemon.has_sent(story.before);
+        }
+        daemon.arm(point);
+        (story.happens)(&provider);
+    }
+    daemon.has_reached(point);
+    let unknown = UNKNOWN.contains(&point);
+    let out = story.before + usize::from(unknown || point == DONE);
+    smtp.seen_when_blocking(|seen| seen.accepted().len() == out);
+    daemon.kill();
+
+    daemon.arm("nowhere");
+    daemon.run();
+    for to in story.to {
+        until(&format!("{} to {to}", story.event), || Ledger::of(&smtp, to).events().contains(&story.event));
+    }
+    daemon.has_sent(story.told.iter().map(|(_, events)| events.len()).sum());
+    provider.all_polled(2);
+    let mut repeats = 0;
+    for (to, events) in story.told {
+        let ledger = Ledger::of(&smtp, to);
+        assert_eq!(ledger.events(), *events, "{to}");
+        repeats += ledger.repeats();
+    }
+    assert_eq!(repeats, usize::from(unknown), "copies of what was sent before");
+    assert_eq!(daemon.stop(), 0);
+}
+
+fn at_every_point(story: &Story) {
+    let points: Vec<&str> = POINTS.into_iter().chain([DONE]).collect();
+    each(&points, |point| format!("{}, killed at {point}", story.name), |point| killed_at(point, story));
+}
+
+#[test]
+fn the_first_start_is_told_once() {
+    at_every_point(&STORIES[0]);
+}
+
+#[test]
+fn what_breaks_is_told_once() {
+    at_every_point(&STORIES[1]);
+}
+
+#[test]
+fn a_disconnect_is_told_once() {
+    at_every_point(&STORIES[2]);
+}
+
+#[test]
+fn a_recovery_is_told_once() {
+    at_every_point(&STORIES[3]);
+}
+
+/// A point that the code has and no test kills at proves nothing.
+#[test]
+fn every_point_of_the_code_is_tried() {
+    let mut found = BTreeSet::new();
+    let mut todo = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    while let Some(directory) = todo.pop() {
+        for path in std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                todo.push(path);
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let calls = text.split("failpoint::reach(\"").skip(1);
+            found.extend(calls.map(|rest| rest.split('"').next().unwrap().to_owned()));
+        }
+    }
+    let tried: BTreeSet<String> = POINTS.into_iter().chain([DONE]).map(str::to_owned).collect();
+    assert_eq!(found, tried);
+}

@@ -1,0 +1,136 @@
+//! Five hundred accounts in one daemon: what they take of memory and of the provider, and that they do not all call
+//! in the same second.
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
+
+use crate::common;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use common::smtp::SmtpServer;
+use common::*;
+use hostwatch::sim::{Args, PastTheLimit};
+
+const ACCOUNTS: usize = 500;
+const TICK_SECONDS: usize = 10;
+/// A debug build's; an account of this size takes some 250.
+const KIB_PER_ACCOUNT: u64 = 400;
+/// A machine that stands still for a moment lets some seconds' calls come together; never all.
+const MOST_IN_A_SECOND: usize = ACCOUNTS / 2;
+/// Fifty accounts a second; the first may be late.
+const FIRST_POLLS_TAKE: chrono::TimeDelta = chrono::TimeDelta::seconds(ACCOUNTS as i64 / 50 - 2);
+const PATIENCE: Duration = Duration::from_secs(120);
+
+const VMS: &str = "/api/cvds/v1/vms/";
+/// Of each account at its start; nothing is asked twice.
+const FIRST_CALLS: [&str; 4] = ["VMs", "containers", "sites of a container", "expected balance"];
+
+/// All accounts are one at the provider, which then must not count their calls as one's.
+fn provider() -> Provider {
+    let args = Args { past_the_limit: PastTheLimit::Serve, ..Args::default() };
+    Provider::start_with(&args, "time_zone = \"UTC\"\nvms = 3\ncontainers = 1\nsites = 2\n")
+}
+
+fn name(index: usize) -> String {
+    format!("customer-{index:03}")
+}
+
+/// Polls VMs at every tick and the rest at the start only.
+fn configure(daemon: &Daemon, accounts: usize) {
+    let config = std::fs::read_to_string(daemon.config()).unwrap();
+    let (_, shared) = config.split_once("[accounts.main]").unwrap();
+    let mut config = format!("[defaults]{shared}");
+    for (key, when) in [
+        ("vms", format!("*/{TICK_SECONDS} * * * * *")),
+        ("containers", "0 0 1 1 *".to_owned()),
+        ("expected_balance", "0 0 1 1 *".to_owned()),
+    ] {
+        config = config.replace(&format!("\n{key} = \"* * * * * *\""), &format!("\n{key} = \"{when}\""));
+    }
+    for index in 0..accounts {
+        config.push_str(&format!("[accounts.{}]\n", name(index)));
+    }
+    std::fs::write(daemon.config(), config).unwrap();
+}
+
+/// Requests by what they ask for.
+fn calls(provider: &Provider) -> BTreeMap<&'static str, usize> {
+    let mut calls = BTreeMap::new();
+    for entry in provider.simulator.requests() {
+        let path = entry.path.split('?').next().unwrap();
+        let what = match path {
+            VMS => FIRST_CALLS[0],
+            "/api/v1/hosting/containers/" => FIRST_CALLS[1],
+            _ if path.ends_with("/virtualhosts/") => FIRST_CALLS[2],
+            _ if path.starts_with("/api/v1/expected_balance/") => FIRST_CALLS[3],
+            _ => panic!("nobody needs {path}"),
+        };
+        *calls.entry(what).or_default() += 1;
+    }
+    calls
+}
+
+/// The most requests for VMs in one second, of those after the first `skip`.
+fn most_in_a_second(provider: &Provider, skip: usize) -> usize {
+    let mut seconds: BTreeMap<i64, usize> = BTreeMap::new();
+    let requests = provider.simulator.requests();
+    for entry in requests.iter().filter(|entry| entry.path == VMS).skip(skip) {
+        *seconds.entry(entry.at.timestamp()).or_default() += 1;
+    }
+    seconds.into_values().max().unwrap()
+}
+
+#[test]
+fn five_hundred_accounts_stay_within_their_budgets() {
+    let provider = provider();
+    let smtp = SmtpServer::plain();
+    let mut daemon = Daemon::prepare(&provider, smtp.address, "");
+    configure(&daemon, 1);
+    daemon.run();
+    until("one account was read", || calls(&provider).len() == FIRST_CALLS.len());
+    daemon.has_sent(1);
+    let (alone, threads) = (daemon.status_of_process("VmRSS"), daemon.status_of_process("Threads"));
+    assert_eq!(calls(&provider), FIRST_CALLS.map(|what| (what, 1)).into(), "one account's calls");
+    daemon.kill();
+
+    let provider = self::provider();
+    let smtp = SmtpServer::plain();
+    let mut daemon = Daemon::prepare(&provider, smtp.address, "");
+    configure(&daemon, ACCOUNTS);
+    daemon.run();
+    let all = ACCOUNTS * FIRST_CALLS.len();
+    until_within(PATIENCE, "every account was read", || {
+        FIRST_CALLS.iter().all(|what| calls(&provider).get(what).copied().unwrap_or(0) >= ACCOUNTS)
+    });
+    // Those that were first may have come to a tick meanwhile.
+    let mut first = calls(&provider);
+    let ticks = first.insert(FIRST_CALLS[0], ACCOUNTS).unwrap() - ACCOUNTS;
+    assert_eq!(first.values().sum::<usize>(), all, "nothing is asked twice: {first:#?}");
+    assert!(ticks <= ACCOUNTS, "{ticks}");
+    let requests = provider.simulator.requests();
+    // Containers are polled at the start alone.
+    let first = requests.iter().filter(|entry| entry.path.starts_with("/api/v1/hosting/containers/"));
+    let polls: Vec<_> = first.map(|entry| entry.at).collect();
+    let took = polls[ACCOUNTS - 1] - polls[0];
+    assert!(took >= FIRST_POLLS_TAKE, "all polled first within {took}");
+
+    // One whole tick, whenever it began for each.
+    let seen =
+        |count: usize| provider.simulator.requests().iter().filter(|one| one.path == VMS).count() >= count;
+    let before = ACCOUNTS + ticks;
+    until_within(PATIENCE, "everybody's next tick", || seen(before + ACCOUNTS));
+    let most = most_in_a_second(&provider, before);
+    assert!(most <= MOST_IN_A_SECOND, "{most} accounts polled in the same second of a tick");
+
+    until("all are on the page", || daemon.page().matches("\nhosting_account_info{").count() == ACCOUNTS);
+    let (resident, now) = (daemon.status_of_process("VmRSS"), daemon.status_of_process("Threads"));
+    let each = resident.saturating_sub(alone) / ACCOUNTS as u64;
+    eprintln!(
+        "{alone} KiB resident with one account, {resident} with {ACCOUNTS}: {each} KiB each; most {most}"
+    );
+    assert!(each <= KIB_PER_ACCOUNT, "{each} KiB an account: {alone} to {resident}");
+    // Accounts share connections, and threads are the machine's.
+    assert!(daemon.descriptors() < 64, "{}", daemon.descriptors());
+    assert!(now <= threads + 8, "{threads} threads became {now}");
+    assert_eq!(daemon.stop(), 0);
+}

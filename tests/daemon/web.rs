@@ -1,0 +1,322 @@
+//! The real binary's web side: TLS and passwords from a file that changes, sockets from systemd, IPv6, the control
+//! socket beside the store.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use crate::common;
+use crate::common::certificates;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use certificates::Authority;
+use common::smtp::SmtpServer;
+use common::{Daemon, Provider, SCENARIO, until};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+
+/// A request over a connection; status and the whole answer. `None` where the connection broke.
+fn ask(mut stream: impl Read + Write, path: &str, user: Option<&str>) -> Option<(u16, String)> {
+    let user =
+        user.map(|pair| format!("Authorization: Basic {}\r\n", STANDARD.encode(pair))).unwrap_or_default();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{user}\r\n").ok()?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).ok()?;
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    Some((answer.split(' ').nth(1)?.parse().ok()?, answer))
+}
+
+/// The same over TLS.
+fn ask_tls(
+    address: SocketAddr,
+    trusted: &Authority,
+    path: &str,
+    user: Option<&str>,
+) -> Option<(u16, String)> {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(trusted.pem().as_bytes()).unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let config = config.with_root_certificates(roots).with_no_client_auth();
+    let client = ClientConnection::new(Arc::new(config), ServerName::try_from("127.0.0.1").unwrap()).unwrap();
+    ask(StreamOwned::new(client, TcpStream::connect(address).unwrap()), path, user)
+}
+
+fn status(answer: Option<(u16, String)>) -> Option<u16> {
+    answer.map(|(status, _)| status)
+}
+
+/// Writes `web.yml` and its certificates beside the daemon's configuration.
+fn write_web_config(daemon: &Daemon, authority: &Authority, users: &[(&str, &str)]) -> PathBuf {
+    let directory = daemon.directory.path();
+    let issued = authority.issue(&["127.0.0.1"], |_| {});
+    std::fs::write(directory.join("server.crt"), issued.certificate.pem()).unwrap();
+    std::fs::write(directory.join("server.key"), issued.key.serialize_pem()).unwrap();
+    write_users(&directory.join("web.yml"), users)
+}
+
+fn write_users(path: &Path, users: &[(&str, &str)]) -> PathBuf {
+    let mut text =
+        "tls_server_config:\n  cert_file: server.crt\n  key_file: server.key\nbasic_auth_users:\n".to_owned();
+    for (name, password) in users {
+        text.push_str(&format!("  {name}: {}\n", bcrypt::hash(password, 4).unwrap()));
+    }
+    std::fs::write(path, text).unwrap();
+    path.to_owned()
+}
+
+#[test]
+fn tls_and_passwords_from_a_file_that_changes() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let authority = Authority::new("ca");
+    let mut daemon = Daemon::prepare(&provider, smtp.address, "");
+    let path = write_web_config(&daemon, &authority, &[("alice", "hunter-one")]);
+    let flag = format!("--web.config.file={}", path.display());
+    daemon.run_with(&["--web.listen-address=127.0.0.1:0", &flag, "--log.level=debug"]);
+    let line = daemon.log.wait("serving metrics");
+    assert!(line.contains("tls=true") && line.contains("passwords=true"), "{line}");
+
+    let get = |path: &str, user| ask_tls(daemon.address, &authority, path, user);
+    for path in ["/metrics", "/", "/-/healthy"] {
+        assert_eq!(status(get(path, None)), Some(401), "{path}");
+        assert_eq!(status(get(path, Some("alice:hunter-two"))), Some(401), "{path}");
+        assert_eq!(status(get(path, Some("bob:hunter-one"))), Some(401), "{path}");
+        assert_eq!(status(get(path, Some("alice:hunter-one"))), Some(200), "{path}");
+    }
+    until("metrics", || {
+        get("/metrics", Some("alice:hunter-one")).is_some_and(|(_, page)| page.contains("hosting_vm_state{"))
+    });
+    assert_eq!(
+        status(ask(TcpStream::connect(daemon.address).unwrap(), "/metrics", None)),
+        None,
+        "without TLS"
+    );
+
+    // A new user gets in, and one who was removed does not, though their password was remembered.
+    write_users(&path, &[("bob", "hunter-three")]);
+    until("bob gets in", || status(get("/", Some("bob:hunter-three"))) == Some(200));
+    assert_eq!(status(get("/", Some("alice:hunter-one"))), Some(401));
+
+    // A broken file changes nothing and is told once; another password takes the old one's place.
+    std::fs::write(&path, "basic_auth_user: {}\n").unwrap();
+    until("the error is told", || {
+        assert_eq!(status(get("/", Some("bob:hunter-three"))), Some(200));
+        daemon.log.count("not taken over") > 0
+    });
+    let line = daemon.log.wait("not taken over");
+    assert!(line.contains("unknown key") && line.contains("basic_auth_users"), "{line}");
+    // Looked at again and again.
+    let told = Instant::now();
+    until("some more looks", || {
+        assert_eq!(status(get("/", Some("bob:hunter-three"))), Some(200));
+        told.elapsed() > Duration::from_millis(2500)
+    });
+    assert_eq!(daemon.log.count("not taken over"), 1);
+    write_users(&path, &[("bob", "hunter-four")]);
+    until("bob's new password is in force", || status(get("/", Some("bob:hunter-four"))) == Some(200));
+    assert_eq!(status(get("/", Some("bob:hunter-three"))), Some(401));
+
+    // A renewed certificate.
+    let renewed = Authority::new("renewed");
+    write_web_config(&daemon, &renewed, &[("bob", "hunter-four")]);
+    until("the new certificate is in force", || {
+        status(ask_tls(daemon.address, &renewed, "/", Some("bob:hunter-four"))) == Some(200)
+    });
+    assert_eq!(daemon.stop(), 0);
+    let secrets = ["hunter", "$2b$", "PRIVATE", &STANDARD.encode("alice:hunter-one"), "Authorization"];
+    for secret in secrets {
+        assert_eq!(daemon.log.count(secret), 0, "{secret} in {:#?}", daemon.log.lines());
+    }
+}
+
+/// What a command that must fail at once says.
+fn refused(daemon: &Daemon, command: &mut Command) -> String {
+    let command = command.env_clear().current_dir(daemon.directory.path()).stderr(Stdio::piped());
+    let mut child = Kept(command.spawn().unwrap());
+    let mut code = None;
+    until("it ends by itself", || {
+        code = child.0.try_wait().unwrap();
+        code.is_some()
+    });
+    assert_eq!(code.unwrap().code(), Some(1));
+    let mut said = String::new();
+    child.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    said
+}
+
+/// A process that does not outlive the test.
+struct Kept(Child);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_wrong_web_configuration_is_told_at_the_start_and_by_check_config() {
+    let provider = Provider::start(SCENARIO);
+    let daemon = Daemon::prepare(&provider, ([127, 0, 0, 1], 1).into(), "");
+    let path = daemon.directory.path().join("web.yml");
+    std::fs::write(&path, "tls_server_config: {cert_file: no.crt, key_file: no.key}\n").unwrap();
+    let want = [
+        format!(
+            "{}: tls_server_config.cert_file: {}/no.crt cannot be read: No such file",
+            path.display(),
+            daemon.directory.path().display()
+        ),
+        format!("{}: tls_server_config.key_file: ", path.display()),
+    ];
+    let flag = format!("--web.config.file={}", path.display());
+    for command in ["run", "check-config"] {
+        let said = refused(
+            &daemon,
+            Command::new(env!("CARGO_BIN_EXE_hostwatch"))
+                .args([command, &flag, "--config.file"])
+                .arg(daemon.config()),
+        );
+        for want in &want {
+            assert!(said.lines().any(|line| line.starts_with(want)), "{command}: {want}\nis not in\n{said}");
+        }
+    }
+    write_web_config(&daemon, &Authority::new("ca"), &[("alice", "one")]);
+    let (code, out, _) = daemon.command(&["check-config", &flag]);
+    assert_eq!(code, 0);
+    assert!(out.contains("web.yml: good; TLS on, passwords on"), "{out}");
+}
+
+/// A shell that passes its standard input and output on as the sockets 3 and 4, as systemd does.
+fn activated(inputs: [Stdio; 2], count: u32) -> Command {
+    let script = "exec 3<&0 4<&1 0</dev/null 1>&2; export LISTEN_PID=$$; exec \"$0\" \"$@\"";
+    let mut command = Command::new("/bin/sh");
+    let [first, second] = inputs;
+    command.args([
+        "-c",
+        &format!("export LISTEN_FDS={count}; {script}"),
+        env!("CARGO_BIN_EXE_hostwatch"),
+        "run",
+    ]);
+    command.arg("--web.systemd-socket").stdin(first).stdout(second);
+    command
+}
+
+#[test]
+fn sockets_from_systemd_are_served() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let mut daemon = Daemon::prepare(&provider, smtp.address, "");
+    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = tcp.local_addr().unwrap();
+    let path = daemon.directory.path().join("web.sock");
+    let unix = UnixListener::bind(&path).unwrap();
+    let pass = |socket: OwnedFd| Stdio::from(socket);
+    daemon.run_as(activated([pass(tcp.into()), pass(unix.into())], 2));
+    assert_eq!(daemon.address, address);
+    daemon.log.wait(&format!("address=unix:{}", path.display()));
+    assert_eq!(status(ask(TcpStream::connect(address).unwrap(), "/-/healthy", None)), Some(200));
+    assert_eq!(status(ask(UnixStream::connect(&path).unwrap(), "/-/healthy", None)), Some(200));
+    assert_eq!(daemon.stop(), 0);
+    assert!(path.exists(), "it is systemd's");
+}
+
+#[test]
+fn without_a_socket_to_listen_on_it_does_not_start() {
+    let provider = Provider::start(SCENARIO);
+    let daemon = Daemon::prepare(&provider, ([127, 0, 0, 1], 1).into(), "");
+    let flags = ["run", "--web.systemd-socket"];
+    let with_config = |mut command: Command| {
+        command.arg("--config.file").arg(daemon.config());
+        refused(&daemon, &mut command)
+    };
+    let mut none = Command::new(env!("CARGO_BIN_EXE_hostwatch"));
+    none.args(flags);
+    let said = with_config(none);
+    assert!(said.contains("systemd passed no socket; start hostwatch by its socket unit"), "{said}");
+
+    let said = with_config(activated([Stdio::null(), Stdio::null()], 1));
+    assert!(said.contains("socket 1 from systemd is no stream socket"), "{said}");
+
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let connection = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let said = with_config(activated([OwnedFd::from(connection).into(), Stdio::null()], 1));
+    assert!(
+        said.contains("socket 1 from systemd is a connection, not a listener; write Accept=no"),
+        "{said}"
+    );
+}
+
+#[test]
+fn several_addresses_and_ipv6() {
+    if TcpListener::bind("[::1]:0").is_err() {
+        println!("skipped: this machine has no IPv6");
+        return;
+    }
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let mut daemon = Daemon::prepare(&provider, smtp.address, "");
+    daemon.run_with(&["--web.listen-address=[::1]:0", "--web.listen-address=127.0.0.1:0"]);
+    assert!(daemon.address.is_ipv6());
+    assert_eq!(daemon.request("GET", "/-/healthy").0, 200);
+    let line = daemon.log.wait("address=127.0.0.1:");
+    let other = line.split("address=").nth(1).unwrap().split(' ').next().unwrap();
+    assert_eq!(status(ask(TcpStream::connect(other).unwrap(), "/-/healthy", None)), Some(200));
+}
+
+#[test]
+fn the_control_socket_is_open_to_the_owner_alone_and_goes_with_the_daemon() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let mut daemon = Daemon::prepare(&provider, smtp.address, "");
+    let web = write_web_config(&daemon, &Authority::new("ca"), &[("alice", "one")]);
+    let flag = format!("--web.config.file={}", web.display());
+    let flags = ["--web.listen-address=127.0.0.1:0", &flag];
+    daemon.run_with(&flags);
+    let path = daemon.directory.path().join("hostwatch.db.sock");
+    let get = |what: &str| ask(UnixStream::connect(&path).ok()?, what, None);
+    until("it answers", || status(get("/-/healthy")) == Some(200));
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let (_, answer) = get("/api/v1/status").unwrap();
+    assert!(answer.contains("\"accounts\""), "{answer}");
+
+    // A daemon that was killed leaves it behind; the next one clears it away.
+    daemon.kill();
+    assert!(path.exists() && UnixStream::connect(&path).is_err());
+    daemon.run_with(&flags);
+    until("it answers again", || status(get("/-/healthy")) == Some(200));
+    assert_eq!(daemon.stop(), 0);
+    assert!(!path.exists());
+
+    // Something else of that name stays, and the daemon runs without.
+    std::fs::write(&path, "precious").unwrap();
+    daemon.run_with(&flags);
+    let line = daemon.log.wait("no control socket");
+    assert!(line.contains("something else has that name"), "{line}");
+    assert_eq!(daemon.stop(), 0);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
+}
+
+#[test]
+fn an_exporter_without_a_store_has_no_control_socket() {
+    let provider = Provider::start(SCENARIO);
+    let mut daemon = Daemon::prepare(&provider, ([127, 0, 0, 1], 1).into(), "");
+    let text = std::fs::read_to_string(daemon.config()).unwrap();
+    let (before, rest) = text.split_once("[email]").unwrap();
+    let store = rest.split_once("[store]").unwrap().1;
+    std::fs::write(daemon.config(), format!("{before}[store]{store}")).unwrap();
+    daemon.run();
+    until("it runs", || daemon.request("GET", "/-/ready").0 == 200);
+    assert!(!daemon.directory.path().join("hostwatch.db.sock").exists());
+    assert_eq!(daemon.stop(), 0);
+}

@@ -1,0 +1,162 @@
+//! What keeps a daemon trustworthy for years: the heartbeat, systemd's watchdog, reloads that leave alone
+//! what did not change, secrets that are replaced under way. The real binary throughout.
+#![allow(clippy::unwrap_used)]
+
+use crate::common;
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::os::unix::net::UnixDatagram;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use common::smtp::SmtpServer;
+use common::*;
+use hostwatch::sim::FaultKind;
+
+/// An address that tells of each request it gets.
+fn listener() -> (String, mpsc::Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/ping/secret-path", listener.local_addr().unwrap());
+    let (told, requests) = mpsc::channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut line = String::new();
+            BufReader::new(stream.try_clone().unwrap()).read_line(&mut line).unwrap();
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nOK");
+            if told.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    (url, requests)
+}
+
+/// Runs it with the clocks of upkeep a hundred times faster.
+fn hasty(provider: &Provider, smtp: &SmtpServer, extra: &str) -> Daemon {
+    let mut daemon = Daemon::prepare(provider, smtp.address, extra);
+    daemon.environment.push(("HOSTWATCH_HASTE", "100".into()));
+    daemon
+}
+
+#[test]
+fn the_heartbeat_beats_while_polls_and_mails_go_through_and_not_otherwise() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let (url, pings) = listener();
+    let mut daemon = hasty(&provider, &smtp, &format!("[heartbeat]\nurl = \"{url}\""));
+    daemon.run();
+    let ping = pings.recv_timeout(Duration::from_secs(20)).unwrap();
+    assert!(ping.starts_with("GET /ping/secret-path "), "{ping}");
+    until("a metric of it", || daemon.page().contains("hostwatch_heartbeat_last_success_timestamp_seconds"));
+    assert!(daemon.page().contains("hostwatch_store_usable 1"));
+    for name in ["pipeline", "sender", "collectors"] {
+        let series = format!("hostwatch_loop_last_run_timestamp_seconds{{loop=\"{name}\"}}");
+        assert!(daemon.page().contains(&series), "{series}");
+    }
+
+    // Stale polls: the last ping is past, and no other comes.
+    daemon.stop();
+    provider.fault(FaultKind::Status, "vm", &[]);
+    while pings.try_recv().is_ok() {}
+    daemon.run();
+    let why = daemon.log.wait("no heartbeat");
+    assert!(why.contains("main: vms is not read"), "{why}");
+    assert!(pings.recv_timeout(Duration::from_secs(2)).is_err());
+    assert!(!daemon.log.lines().join("\n").contains("secret-path"), "its path is a password");
+    provider.clear_faults();
+    pings.recv_timeout(Duration::from_secs(20)).unwrap();
+    daemon.log.wait("the heartbeat goes on");
+}
+
+#[test]
+fn systemd_is_told_of_start_reload_life_and_stop() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let mut daemon = hasty(&provider, &smtp, "");
+    let path = daemon.directory.path().join("notify");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    daemon.environment.push(("NOTIFY_SOCKET", path.to_str().unwrap().into()));
+    daemon.environment.push(("WATCHDOG_USEC", "2000000".into()));
+    daemon.run();
+    let wait = |what: &str| {
+        let mut buffer = [0; 4096];
+        loop {
+            let size = socket.recv(&mut buffer).unwrap_or_else(|error| panic!("no {what}: {error}"));
+            let text = String::from_utf8_lossy(&buffer[..size]).into_owned();
+            if text.contains(what) {
+                return text;
+            }
+        }
+    };
+    wait("READY=1");
+    wait("WATCHDOG=1");
+    wait("STATUS=1 account, 11 resources, 0 open incidents, 0 mails waiting");
+    daemon.signal("HUP");
+    assert!(wait("RELOADING=1").contains("MONOTONIC_USEC="));
+    wait("READY=1");
+    daemon.signal("TERM");
+    wait("STOPPING=1");
+}
+
+#[test]
+fn a_reload_leaves_alone_what_did_not_change() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let mut daemon = Daemon::prepare(&provider, smtp.address, "");
+    // Once at start, and not again before tomorrow.
+    daemon.configure("vms = \"* * * * * *\"", "vms = \"0 0 1 1 *\"");
+    daemon.run();
+    wait_for(&smtp, "main/started/account started");
+    let vm_polls = || {
+        let page = daemon.page();
+        let line = page.lines().find(|line| {
+            line.starts_with(
+                "hostwatch_collector_polls_total{account=\"main\",collector=\"vms\",result=\"success\"}",
+            )
+        });
+        line.unwrap().rsplit(' ').next().unwrap().to_owned()
+    };
+    assert_eq!(vm_polls(), "1");
+    // Other people are told; nobody is polled anew.
+    daemon.configure("to = [\"ops@example.com\"]", "to = [\"night@example.com\"]");
+    assert_eq!(daemon.request("POST", "/-/reload").0, 200);
+    provider.set_site("shop.example.com", "Error");
+    wait_for(&smtp, "main/site_error/2001 opened");
+    assert!(smtp.seen().has_command("RCPT TO:<night@example.com>"));
+    assert_eq!(vm_polls(), "1");
+    // Other credentials: polled at once.
+    daemon.configure("vm_api_key = \"vm-api-key\"", "vm_api_key = \"wrong\"");
+    assert_eq!(daemon.request("POST", "/-/reload").0, 200);
+    wait_for(&smtp, "main/credentials_rejected/vm opened");
+    // An account that comes and goes.
+    let config = std::fs::read_to_string(daemon.config()).unwrap();
+    let second = config.split("[schedule]").next().unwrap().replace("accounts.main", "accounts.second");
+    std::fs::create_dir(daemon.directory.path().join("accounts.d")).unwrap();
+    let file = daemon.directory.path().join("accounts.d/second.toml");
+    std::fs::write(&file, second).unwrap();
+    daemon.signal("HUP");
+    until("its series", || daemon.page().contains("hosting_containers{account=\"second\""));
+    std::fs::remove_file(&file).unwrap();
+    daemon.signal("HUP");
+    until("no series of it", || !daemon.page().contains("account=\"second\""));
+}
+
+#[test]
+fn a_secret_that_is_replaced_is_read_anew() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let mut daemon = hasty(&provider, &smtp, "");
+    let secret = daemon.directory.path().join("vm.key");
+    std::fs::write(&secret, "wrong\n").unwrap();
+    let line = format!("vm_api_key_file = \"{}\"", secret.display());
+    daemon.configure("vm_api_key = \"vm-api-key\"", &line);
+    daemon.run();
+    daemon.log.wait("polling fails");
+    std::fs::write(&secret, "vm-api-key\n").unwrap();
+    daemon.log.wait("a file that a secret came from has changed");
+    daemon.log.wait("configuration reloaded");
+    daemon.shows(r#"hostwatch_collector_success{account="main",collector="vms"} 1"#);
+}

@@ -1,0 +1,393 @@
+//! The simulated account over time: money, being cut off and coming back, timetables, limits, credentials, and
+//! the switches for what the interface leaves open.
+#![allow(clippy::unwrap_used)]
+
+use crate::support;
+
+use hostwatch::sim::{Args, ChargeOrder, DatetimeFormat, ErrorBody, SimError, Simulator, SshKeys};
+use rust_decimal::Decimal;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+use support::{Reply, Sim, wrong_fields};
+
+const VMS: &str = "/api/cvds/v1/vms/";
+const CONTAINERS: &str = "/api/v1/hosting/containers/";
+
+fn money(value: &Value) -> Decimal {
+    value.as_str().unwrap_or_else(|| panic!("{value} is no decimal string")).parse().unwrap()
+}
+
+/// All charges, oldest first.
+async fn charges(sim: &Sim) -> Vec<Value> {
+    let (mut all, mut next) = (Vec::new(), Some("/api/v1/charge/?limit=1000".to_owned()));
+    while let Some(path) = next {
+        let page = sim.get(&path).await.json;
+        all.extend(page["objects"].as_array().unwrap().iter().cloned());
+        next = page["meta"]["next"].as_str().map(str::to_owned);
+    }
+    all
+}
+
+async fn state(sim: &Sim) -> Value {
+    sim.get("/_sim/state").await.json
+}
+
+#[tokio::test]
+async fn what_is_forecast_is_what_happens_for_ninety_days_to_the_kopeck() {
+    // Several rhythms, and money that ends on the way: a forecast goes on past the end, and so do the charges.
+    let scenario = r#"
+        lasts_days = 60
+        vms = 9
+        [[order]]
+        comment = "backup"
+        amount = "100.00"
+        billing_period = [3, "month"]
+        charge_period = [1, "month"]
+        [[order]]
+        comment = "traffic"
+        amount = "7.77"
+        billing_period = [1, "day"]
+        charge_period = [7, "hour"]
+        [[order]]
+        comment = "licence"
+        amount = "999.99"
+        billing_period = [1, "month"]
+        charge_period = [1, "week"]
+    "#;
+    let sim = Sim::with(|a| a.charge_order = ChargeOrder::Oldest, scenario).await;
+    let report = sim.get("/api/v1/expected_balance/2026-06-08/").await.json;
+    let moments = report["charge_moments"].as_array().unwrap();
+    assert!(moments.len() > 1000, "{}", moments.len());
+    let before = charges(&sim).await;
+    let mut forecast: BTreeMap<String, Decimal> = BTreeMap::new();
+    for m in moments {
+        *forecast.entry(m["moment"].as_str().unwrap()[..10].to_owned()).or_default() += money(&m["amount"]);
+    }
+    // Day by day: at each midnight of the account the balance is the one foreseen.
+    sim.pass(12 * 3600);
+    for day in 0..90 {
+        let midnight = (sim.now() + chrono::TimeDelta::hours(3)).format("%Y-%m-%dT%H:%M:%S").to_string();
+        let foreseen = moments.iter().rfind(|m| m["moment"].as_str().unwrap() <= midnight.as_str()).unwrap();
+        assert_eq!(state(&sim).await["balance"], foreseen["balance"], "day {day}, {midnight}");
+        sim.pass(if day < 89 { 86_400 } else { 0 });
+    }
+    // And the account's own list of charges says the same, day by day.
+    let mut charged: BTreeMap<String, Decimal> = BTreeMap::new();
+    for charge in &charges(&sim).await[before.len()..] {
+        let (price, quantity) = (money(&charge["price"]), money(&charge["quantity"]));
+        assert_eq!(money(&charge["total"]), price * quantity, "{charge}");
+        *charged.entry(charge["event_date"].as_str().unwrap().to_owned()).or_default() += price * quantity;
+    }
+    assert_eq!(charged, forecast);
+    assert_eq!(state(&sim).await["balance"], report["expected_balance"]);
+    // The date of the disconnection was foreseen too.
+    let first_bad = moments.iter().find(|m| m["positive"] == false).unwrap();
+    assert_eq!(report["edd"], first_bad["moment"]);
+    assert_eq!(sim.get("/api/v1/expected_balance/2026-07-01/").await.json["edd"], report["edd"]);
+    assert_eq!(state(&sim).await["cut_off"], true);
+}
+
+#[tokio::test]
+async fn charges_of_one_tariff_at_one_moment_share_a_row() {
+    let sim = Sim::with(|a| (a.vms, a.containers, a.sites) = (Some(2000), Some(1), Some(1)), "").await;
+    let rows = charges(&sim).await;
+    assert!(rows.iter().any(|c| money(&c["quantity"]) > Decimal::ONE), "some are shared");
+    assert!(rows.iter().all(|c| money(&c["total"]) == money(&c["price"]) * money(&c["quantity"])));
+    let counted: Decimal = rows.iter().map(|c| money(&c["quantity"])).sum();
+    assert!(counted >= Decimal::from(2000 * 30), "each order each day: {counted}");
+}
+
+#[tokio::test]
+async fn an_unpaid_account_goes_dark_and_comes_back() {
+    let scenario =
+        "lasts_days = 2\n[[container]]\nname = 'a'\n[[container]]\nname = 'b'\nstate = 'DISABLED_BY_ADMIN'\n";
+    let sim = Sim::with(|_| {}, scenario).await;
+    let was = state(&sim).await;
+    assert_eq!((&was["vms"], was["cut_off"].as_bool()), (&json!({"active": 6, "stopped": 1}), Some(false)));
+    sim.pass(4 * 86_400);
+    let dark = state(&sim).await;
+    assert_eq!(dark["vms"], json!({"blocked": 7}));
+    assert_eq!(dark["sites"], json!({"StoppedByService": 8}));
+    assert_eq!(dark["containers"], json!({"1": 1, "2": 1}), "what was off for another reason stays so");
+    let id = sim.first(VMS).await["id"].to_string();
+    assert_eq!(sim.bare("POST", &format!("{VMS}{id}/start/")).await.status, 400);
+    let report = sim.get("/api/v1/expected_balance/2026-03-20/").await.json;
+    assert!(report["edd"].as_str().unwrap() < "2026-03-14", "the date it happened: {}", report["edd"]);
+    sim.obey("pay", json!({"amount": "50000"}));
+    assert_eq!(state(&sim).await["sites"], json!({"Starting": 8}));
+    sim.pass(4);
+    let back = state(&sim).await;
+    assert_eq!((&back["vms"], &back["containers"]), (&was["vms"], &was["containers"]));
+    assert_eq!((&back["sites"], back["cut_off"].as_bool()), (&json!({"Active": 8}), Some(false)));
+}
+
+#[tokio::test]
+async fn a_balance_of_nothing_is_not_above_nothing() {
+    let sim = Sim::start().await;
+    let report = "/api/v1/expected_balance/2026-03-20/";
+    let first = sim.get(report).await.json["charge_moments"][0].clone();
+    sim.obey("set_balance", json!({"amount": first["amount"]}));
+    let then = sim.get(report).await.json;
+    assert_eq!((&then["edd"], &then["charge_moments"][0]["balance"]), (&first["moment"], &json!("0.00")));
+    assert_eq!(
+        (&then["charge_moments"][0]["positive"], state(&sim).await["cut_off"].as_bool()),
+        (&json!(false), Some(false))
+    );
+    sim.obey("set_balance", json!({"amount": "0"}));
+    assert_eq!(state(&sim).await["cut_off"], true);
+}
+
+#[tokio::test]
+async fn a_timetable_happens_on_time_and_in_order() {
+    let scenario = r#"
+        [[event]]
+        at = "30s"
+        do = "pay"
+        amount = "100"
+        [[event]]
+        at = "10s"
+        do = "set_vm"
+        vm = "web-1"
+        state = "error"
+        [[event]]
+        at = "20s"
+        do = "set_site"
+        site = "shop.example.com"
+        state = "Backuping"
+        after = "5s"
+        [[event]]
+        at = "30s"
+        do = "charge"
+        amount = "40.50"
+        description = "One-off"
+        [[event]]
+        at = "40s"
+        do = "fault"
+        kind = "status"
+        on = "vm"
+    "#;
+    let sim = Sim::with(|a| a.sites = Some(3), scenario).await;
+    let balance = money(&state(&sim).await["balance"]);
+    sim.pass(9);
+    assert_eq!(sim.first(VMS).await["state"], "active");
+    sim.pass(1);
+    assert_eq!(sim.first(VMS).await["state"], "error");
+    sim.pass(10);
+    assert_eq!(state(&sim).await["sites"], json!({"Active": 2, "Backuping": 1}));
+    sim.pass(5);
+    assert_eq!(state(&sim).await["sites"], json!({"Active": 3}));
+    sim.pass(5);
+    assert_eq!(money(&state(&sim).await["balance"]), balance + Decimal::new(5950, 2));
+    assert_eq!(sim.first("/api/v1/charge/").await["description"], "One-off");
+    sim.pass(10);
+    assert_eq!(sim.get(VMS).await.status, 503);
+    assert_eq!(sim.get(CONTAINERS).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_transition_overtaken_by_another_change_does_not_happen() {
+    let sim = Sim::start().await;
+    sim.bare("POST", &format!("{VMS}10001/stop/")).await;
+    sim.obey("set_vm", json!({"vm": 10_001, "state": "error"}));
+    let site = "/api/v2/hosting/virtualhosts/2001/";
+    sim.bare("PUT", &format!("{site}restart/")).await;
+    sim.obey("set_site", json!({"site": 2_001, "state": "StoppedByQuota"}));
+    sim.pass(10);
+    assert_eq!(sim.first(VMS).await["state"], "error");
+    assert_eq!(sim.get(site).await.json["state"], "StoppedByQuota");
+}
+
+#[tokio::test]
+async fn time_can_be_moved_and_a_vm_is_billed_from_its_first_day() {
+    let sim = Sim::start().await;
+    let orders = state(&sim).await["orders"].as_u64().unwrap();
+    let fields =
+        [("type", "micro"), ("arch", "a"), ("image", "1"), ("storage_type", "vg"), ("storage_size", "5")];
+    let made = sim.form("POST", VMS, &fields).await;
+    assert_eq!(state(&sim).await["orders"].as_u64(), Some(orders + 1));
+    let moved = sim.json("POST", "/_sim/advance", json!({"by": "2d"})).await;
+    assert_eq!(moved.status, 204, "{}", moved.text);
+    assert_eq!(sim.get(&made.location.unwrap()).await.json["state"], "active");
+    let ours = charges(&sim).await;
+    let ours: Vec<_> = ours.iter().filter(|c| c["description"].as_str().unwrap().contains("vm-")).collect();
+    assert_eq!(ours.len(), 3, "on its first day and the two after: {ours:?}");
+}
+
+#[tokio::test]
+async fn a_report_can_carry_an_error() {
+    let sim = Sim::start().await;
+    sim.obey("report_error", json!({"text": "not available"}));
+    let report = sim.get("/api/v1/expected_balance/2026-04-01/").await.json;
+    assert_eq!((&report["error"], &report["charge_moments"]), (&json!("not available"), &json!([])));
+    sim.obey("report_error", json!({}));
+    assert!(sim.get("/api/v1/expected_balance/2026-04-01/").await.json["error"].is_null());
+}
+
+#[tokio::test]
+async fn limits_are_the_documents_and_a_switch_lifts_them() {
+    let sim = Sim::start().await;
+    let key = [("title", "t"), ("pubkey", "ssh-rsa AAAA")];
+    let mut codes = Vec::new();
+    for _ in 0..3 {
+        codes.push(sim.form("POST", "/api/cvds/v1/ssh-keys/", &key).await.status);
+    }
+    assert_eq!(codes, [201, 201, 429]);
+    for n in 0..201 {
+        let reply = sim.get(VMS).await;
+        assert_eq!(reply.status, if n < 200 { 200 } else { 429 }, "VM list {n}");
+        assert_eq!(reply.retry_after.is_some(), n == 200);
+    }
+    let id = sim.get("/api/cvds/v1/vms/10001/").await.json["id"].to_string();
+    for n in 0..51 {
+        let what = if n % 2 == 0 { "start" } else { "stop" };
+        let status = sim.bare("POST", &format!("{VMS}{id}/{what}/")).await.status;
+        assert_eq!(status == 429, n == 50, "start or stop {n}: {status}");
+    }
+    sim.pass(60);
+    assert_eq!(sim.get(VMS).await.status, 200);
+    let sim = Sim::with(|a| a.past_the_limit = hostwatch::sim::PastTheLimit::Serve, "").await;
+    for _ in 0..3 {
+        assert_eq!(sim.form("POST", "/api/cvds/v1/ssh-keys/", &key).await.status, 201);
+    }
+}
+
+#[tokio::test]
+async fn each_group_asks_for_its_credentials() {
+    let sim = Sim::start().await;
+    for path in [VMS, CONTAINERS, "/api/v1/charge/", "/api/v1/expected_balance/2026-04-01/"] {
+        assert_eq!(sim.sent(sim.request("GET", path)).await.status, 401, "{path}");
+        let wrong = sim.request("GET", path).header("authorization", "Bearer wrong");
+        assert_eq!(sim.sent(wrong).await.status, 401, "{path}");
+        assert_eq!(sim.get(path).await.status, 200, "{path}");
+    }
+    let basic = sim.request("GET", "/api/v1/charge/").basic_auth("billing-user", Some("billing-password"));
+    assert_eq!(sim.sent(basic).await.status, 200);
+    let log = sim.get("/_sim/log").await;
+    assert_eq!(log.json[0]["authorization"], false);
+    assert_eq!((&log.json[1]["authorization"], &log.json[1]["group"]), (&json!(true), &json!("vm")));
+    assert!(!log.text.contains("wrong") && !log.text.contains("token"), "no credential is kept");
+}
+
+#[tokio::test]
+async fn billing_wants_json_accepted_and_unknown_paths_and_methods_are_refused() {
+    let sim = Sim::start().await;
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let bare = client.get(format!("{}/api/v1/charge/", sim.base)).header("accept", "text/html");
+    let bare = bare.basic_auth("billing-user", Some("billing-password")).send().await.unwrap();
+    assert_eq!(bare.status().as_u16(), 406);
+    assert_eq!(sim.get("/api/cvds/v1/vms").await.status, 404, "every documented path ends in a slash");
+    assert_eq!(sim.get("/api/cvds/v1/disks/").await.status, 404);
+    assert_eq!(sim.bare("PUT", VMS).await.status, 405);
+    let closed = Sim::with(|a| a.control = false, "").await;
+    assert_eq!(closed.get("/_sim/state").await.status, 404);
+}
+
+#[tokio::test]
+async fn open_questions_are_answered_by_switches() {
+    let created = async |format| {
+        let sim = Sim::with(|a| a.datetime_format = format, "").await;
+        sim.first(CONTAINERS).await["created"].as_str().unwrap().to_owned()
+    };
+    let (naive, offset, space) = (
+        created(DatetimeFormat::Naive).await,
+        created(DatetimeFormat::Offset).await,
+        created(DatetimeFormat::Space).await,
+    );
+    assert_eq!((offset, space), (format!("{naive}+03:00"), naive.replace('T', " ")));
+
+    let sim = Sim::with(|a| a.container_state_codes = vec![10, 20, 30, 40], "").await;
+    assert_eq!(sim.first(CONTAINERS).await["state"], 10);
+    sim.obey("set_container", json!({"container": "shop", "state": "DISABLED_BY_QUOTA"}));
+    assert_eq!(sim.first(CONTAINERS).await["state"], 40);
+    sim.obey("set_container", json!({"container": "*", "state": "7", "in_transfer": true}));
+    let shop = sim.first(CONTAINERS).await;
+    assert_eq!((&shop["state"], &shop["is_in_transfer"]), (&json!(7), &json!(true)));
+
+    let sim = Sim::with(|a| a.hosting_auth_scheme = "Token".to_owned(), "").await;
+    assert_eq!(sim.get(CONTAINERS).await.status, 401);
+
+    let body = async |shape| -> Reply {
+        let sim = Sim::with(|a| a.error_body = shape, "").await;
+        sim.json("POST", CONTAINERS, json!({"name": "x", "quota": 1, "environment": 0})).await
+    };
+    assert_eq!(wrong_fields(&body(ErrorBody::Errors).await), ["memory_limit"]);
+    assert!(body(ErrorBody::Detail).await.json["detail"].as_str().unwrap().contains("memory_limit"));
+    assert!(body(ErrorBody::Text).await.text.starts_with("memory_limit"));
+    assert_eq!(body(ErrorBody::Empty).await.text, "");
+
+    let sim =
+        Sim::with(|a| (a.vm_page_size, a.vm_page_size_parameter) = (3, Some("page_size".to_owned())), "")
+            .await;
+    assert_eq!(sim.get(VMS).await.json["results"].as_array().unwrap().len(), 3);
+    let page = sim.get(&format!("{VMS}?page_size=5")).await.json;
+    assert_eq!(
+        (page["results"].as_array().unwrap().len(), &page["next"]),
+        (5, &json!(format!("{}{VMS}?page_size=5&page=2", sim.base)))
+    );
+
+    let sim = Sim::with(|a| a.ssh_keys = SshKeys::Gone, "").await;
+    assert_eq!(sim.get("/api/cvds/v1/ssh-keys/").await.status, 410);
+}
+
+#[tokio::test]
+async fn the_same_seed_makes_the_same_account_and_another_does_not() {
+    let vms =
+        async |seed| Sim::with(|a| a.seed = Some(seed), "").await.get(VMS).await.json["results"].to_string();
+    let (one, again, other) = (vms(7).await, vms(7).await, vms(8).await);
+    assert_eq!(one, again);
+    assert_ne!(one, other);
+    assert!(one.contains("архив"), "names need not be Latin");
+}
+
+#[test]
+fn scenarios_that_cannot_be_are_refused_with_the_reason() {
+    let start = chrono::DateTime::from_timestamp(1_700_000_000, 0).unwrap();
+    let refused = |text: &str| match Simulator::from_scenario(&Args::default(), text, Arc::new(move || start))
+    {
+        Ok(_) => panic!("accepted: {text}"),
+        Err(error) => error.to_string(),
+    };
+    for (text, word) in [
+        ("vmz = 3", "vmz"),
+        ("time_zone = 'Mars/Base'", "Mars/Base"),
+        ("sites = 100001", "100000"),
+        ("balance = '1'\nlasts_days = 2", "exclude"),
+        ("containers = 0\nsites = 3", "container"),
+        ("[[event]]\ndo = 'pay'\namount = '1'", "at"),
+        ("[[event]]\nat = '1s'\ndo = 'pray'", "pray"),
+        ("[[event]]\nat = '1s'\ndo = 'advance'\nby = '1d'", "time"),
+        ("[[site]]\nname = 'x'\ncontainer = 'nowhere'", "nowhere"),
+    ] {
+        let error = refused(text);
+        assert!(error.contains(word), "{text}: {error}");
+    }
+    let codes = Args { container_state_codes: vec![0, 0, 1, 2], ..Args::default() };
+    assert!(matches!(Simulator::new(&codes, Arc::new(move || start)), Err(SimError::StateCodes)));
+}
+
+#[tokio::test]
+async fn a_big_account_starts_and_answers_quickly() {
+    let started = Instant::now();
+    let size = |a: &mut Args| {
+        (a.vms, a.containers, a.sites, a.vm_page_size) = (Some(10_000), Some(1_000), Some(20_000), 100);
+    };
+    let sim = Sim::with(size, "").await;
+    // Loose, for a busy machine and an unoptimised build: what it guards against is quadratic work.
+    assert!(started.elapsed().as_secs() < 20, "start took {:?}", started.elapsed());
+    let paged = Instant::now();
+    for page in (1..=100).step_by(11) {
+        assert_eq!(
+            sim.get(&format!("{VMS}?page={page}")).await.json["results"].as_array().unwrap().len(),
+            100
+        );
+    }
+    assert!(paged.elapsed().as_secs() < 10, "ten pages took {:?}", paged.elapsed());
+    let summary = state(&sim).await;
+    assert_eq!(summary["orders"], 11_001, "one a VM, one a container, and a domain");
+    // A few days only: the whole 91 are for the load script. The same code, and it streams.
+    let report = sim.get("/api/v1/expected_balance/2026-03-13/").await;
+    let moments = report.json["charge_moments"].as_array().unwrap().len();
+    assert!((22_000..33_100).contains(&moments), "{moments}");
+}

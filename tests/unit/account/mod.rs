@@ -1,0 +1,197 @@
+//! An account with a row of everything, for tests of metrics and pages.
+#![allow(dead_code, clippy::unwrap_used, reason = "support of tests, each of which uses a part of it")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::model::*;
+use chrono::{DateTime, Utc};
+
+pub fn t(text: &str) -> DateTime<Utc> {
+    crate::model::time::parse_moment(text, Some(chrono_tz::UTC)).unwrap()
+}
+
+/// The moment at which everything was read.
+pub fn read_at() -> DateTime<Utc> {
+    t("2026-03-01T12:00:00")
+}
+
+pub fn money(text: &str) -> Money {
+    text.parse().unwrap()
+}
+
+pub fn profile(name: &str) -> Profile {
+    Profile {
+        name: name.parse().unwrap(),
+        currency: "RUB".into(),
+        time_zone: Some(chrono_tz::Europe::Moscow),
+        vm_memory_unit_bytes: Some(1_048_576),
+        collectors: Collector::ALL.into(),
+        stale_after: Collector::ALL.into_iter().map(|one| (one, Duration::from_secs(900))).collect(),
+    }
+}
+
+pub fn book(profile: Profile) -> AccountBook {
+    AccountBook::new(Arc::new(profile))
+}
+
+pub fn all<T>(rows: Vec<T>) -> Rows<T> {
+    Rows { rows, complete: true }
+}
+
+pub fn vm(id: u64, state: &str, name: &str) -> Vm {
+    let ip = VmIp { id: Some(IpId::new(5)), address: Some("192.0.2.5".into()) };
+    Vm {
+        id: VmId::new(id),
+        state: VmState::from(state),
+        vm_id: Some(format!("cvds-{id}").into()),
+        name: Some(name.into()),
+        tariff: Some("std-1".into()),
+        ncpu: Some(2),
+        memsize: Some(4096),
+        monitoring_enabled: Some(true),
+        ips: Some([ip].into()),
+        disks: Some(1),
+    }
+}
+
+/// Only what is required of a record.
+pub fn bare_vm(id: u64, state: &str) -> Vm {
+    Vm {
+        vm_id: None,
+        name: None,
+        tariff: None,
+        ncpu: None,
+        memsize: None,
+        monitoring_enabled: None,
+        ips: None,
+        disks: None,
+        ..vm(id, state, "")
+    }
+}
+
+pub fn container(id: u64, state: &str) -> Container {
+    Container {
+        id: ContainerId::new(id),
+        state: ContainerState::from(state),
+        login: Some("user31".into()),
+        name: Some("shop".into()),
+        server: Some("node7.example.net".into()),
+        server_ip: None,
+        memory_limit_mb: Some(512),
+        disk_quota_mb: Some(10_240),
+        created: Some(t("2025-01-01T00:00:00")),
+        updated: Some(t("2026-02-01T00:00:00")),
+        in_transfer: Some(false),
+    }
+}
+
+pub fn site(id: u64, container: u64, state: &str) -> Site {
+    Site {
+        id: SiteId::new(id),
+        state: SiteState::from(state),
+        container: ContainerId::new(container),
+        name: Some(format!("site{id}.example.com").into()),
+        engine: Some("php".into()),
+        engine_version: Some("8.3".into()),
+        workers: Some(4),
+        force_https: Some(true),
+        certificate_id: Some(0),
+        created: Some(t("2025-01-01T00:00:00")),
+        updated: Some(t("2026-02-01T00:00:00")),
+    }
+}
+
+/// One charge a day at 11:00 from 2 March on, of two orders in turn, for 90 days.
+pub fn report(balance: &str, per_day: &str) -> Report {
+    let order = |id, state: &str| {
+        Arc::new(Order {
+            id: OrderId::new(id),
+            state: OrderState::from(state),
+            comment: Some(format!("order {id}").into()),
+            last_charge_date: None,
+            paid_till: None,
+            start_date: None,
+            tariff: Some(Tariff {
+                id: None,
+                amount: None,
+                billing_period: None,
+                charge_period: None,
+                generic_type: Some("hosting".into()),
+                name: Some("Standard".into()),
+                short_name: None,
+                kind: None,
+            }),
+        })
+    };
+    let mut left = money(balance);
+    let moments = (0..90).map(|day| {
+        left -= money(per_day);
+        ChargeMoment {
+            at: t("2026-03-02T11:00:00") + chrono::Duration::days(day),
+            amount: money(per_day),
+            balance: left,
+            positive: Some(left.is_positive()),
+            order: Some((day % 2) as u32),
+        }
+    });
+    Report {
+        date: Some(t("2026-05-31T00:00:00")),
+        edd: Edd::Null,
+        error: None,
+        moments: moments.collect(),
+        expected_balance: Some(left),
+        orders: vec![order(71, "ORDERED"), order(72, "AWAITING")],
+        moments_rejected: 0,
+    }
+}
+
+pub fn charge(date: &str, total: &str) -> Charge {
+    Charge {
+        event_date: date.parse().unwrap(),
+        description: None,
+        price: None,
+        quantity: None,
+        total: money(total),
+        resource_uri: None,
+    }
+}
+
+/// An account of which everything was read at [`read_at`].
+pub fn full(name: &str) -> AccountBook {
+    let mut book = book(profile(name));
+    fill(&mut book, read_at());
+    book
+}
+
+pub fn fill(book: &mut AccountBook, at: DateTime<Utc>) {
+    let ip = |id, vm| Ip { id: IpId::new(id), address: Some("192.0.2.5".into()), vm };
+    let reads = [
+        Read::Vms(all(vec![vm(17, "active", "web-1"), vm(18, "active", "web-2")])),
+        Read::Containers(all(vec![container(31, "ENABLED")])),
+        Read::Sites(ContainerId::new(31), all(vec![site(104, 31, "Active"), site(105, 31, "Stopped")])),
+        Read::Databases(SiteId::new(104), 3),
+        Read::CronJobs(SiteId::new(104), 0),
+        Read::Ips(all(vec![ip(5, Some(VmId::new(17))), ip(6, None)])),
+        Read::SshKeys(all(vec![SshKey { id: SshKeyId::new(1), title: None }])),
+        Read::ExpectedBalance(report("5000.50", "10.25")),
+        Read::Charges(vec![charge("2026-03-01", "10.10"), charge("2026-01-01", "99")]),
+    ];
+    for read in reads {
+        book.apply(read, at);
+    }
+    for collector in Collector::ALL {
+        book.end(collector, ended(None), at);
+    }
+}
+
+pub fn ended(failure: Option<&str>) -> PollEnd {
+    let failure = failure.map(|text| Failure { kind: FailureKind::Other, message: text.into() });
+    PollEnd { duration: Duration::from_millis(1250), failure, complete: true }
+}
+
+pub fn snapshot<'a>(books: impl IntoIterator<Item = &'a AccountBook>) -> Snapshot {
+    let accounts = books.into_iter().map(|book| (book.state().profile.name.clone(), book.publish()));
+    Snapshot { accounts: accounts.collect::<BTreeMap<_, _>>() }
+}

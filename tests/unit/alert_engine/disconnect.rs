@@ -1,0 +1,302 @@
+//! The disconnect incident: its ladder, its end, and the balance beside it.
+
+use crate::alert::{Event, Form, Kind, Phase};
+use crate::model::{Collector, FailureKind};
+use chrono::Duration;
+
+use super::alert_support::*;
+
+#[test]
+fn the_ladder_tells_the_tightest_rung_once_through_restarts_and_failures() {
+    let mut world = World::healthy();
+    world.report(cut_off_in(53));
+    assert_eq!(world.take_events(), ["main/disconnect/account rung:3"]);
+    world.report(cut_off_in(53));
+    world.restart(Duration::seconds(10));
+    world.report(cut_off_in(53));
+    assert!(world.told.is_empty(), "{:?}", world.events());
+    // Nothing can be read any more; time goes on all the same.
+    world.fail(Collector::ExpectedBalance, FailureKind::Other);
+    world.pass(Duration::hours(54));
+    let events = world.take_events();
+    let ladder: Vec<_> = events.iter().filter(|event| event.contains("disconnect")).collect();
+    assert_eq!(ladder, ["main/disconnect/account rung:1", "main/disconnect/account rung:0"]);
+    assert!(world.incident(Kind::Disconnect, "account").reason.contains("as of"));
+}
+
+#[test]
+fn only_reports_that_prove_it_are_an_all_clear() {
+    use crate::model::Edd;
+    let opened = || {
+        let mut world = World::healthy();
+        world.report(cut_off_in(53));
+        world.told.clear();
+        world
+    };
+    let doubtful = [
+        ("a null date beside a negative balance", report("25.50", Edd::Null)),
+        ("a date that cannot be read", report("5000", Edd::Unknown)),
+        ("an unknown expected balance", {
+            let mut report = rich();
+            report.expected_balance = None;
+            report
+        }),
+        ("one moment that is not positive", {
+            let mut report = rich();
+            report.moments.edit(|moments| moments[40].positive = Some(false));
+            report
+        }),
+        ("a report that ends before the known date", {
+            let mut report = rich();
+            report.date = Some(start() + Duration::hours(50));
+            report
+        }),
+        ("moments that could not be read", {
+            let mut report = rich();
+            report.moments_rejected = 2;
+            report
+        }),
+    ];
+    for (what, doubtful) in doubtful {
+        let mut world = opened();
+        for _ in 0..5 {
+            world.report(doubtful.clone());
+        }
+        assert!(
+            !world.events().iter().any(|event| event.ends_with("resolved")),
+            "{what}: {:?}",
+            world.events()
+        );
+        assert!(world.incident(Kind::Disconnect, "account").phase.is_open(), "{what}");
+    }
+    let mut world = opened();
+    world.fail(Collector::ExpectedBalance, FailureKind::ReportError);
+    world.report(rich());
+    assert!(world.told.iter().all(|notice| notice.form != Form::Disconnect), "one report is not enough");
+    world.report(rich());
+    assert!(world.take_events().contains(&"main/disconnect/account resolved".to_owned()));
+    // Armed again, from the top.
+    world.report(cut_off_in(53));
+    assert_eq!(world.take_events(), ["main/disconnect/account rung:3"]);
+}
+
+/// The expected balance is that of the report's end: below 0 wherever a date is ahead.
+#[test]
+fn a_report_whose_charges_cannot_be_read_is_no_overdue_account() {
+    let mut world = World::healthy();
+    world.report(cut_off_in(13 * 24));
+    assert_eq!(world.take_events(), ["main/disconnect/account rung:14"]);
+    let mut unreadable = cut_off_in(13 * 24);
+    unreadable.expected_balance = Some(money("-400"));
+    unreadable.moments.edit(Vec::clear);
+    unreadable.moments_rejected = 90;
+    world.report(unreadable);
+    world.report(cut_off_in(13 * 24));
+    assert_eq!(world.take_events(), [""; 0]);
+}
+
+#[test]
+fn a_null_date_beside_a_negative_balance_opens_with_the_computed_moment() {
+    let mut world = World::healthy();
+    world.report(report("25.50", crate::model::Edd::Null));
+    assert_eq!(world.take_events(), ["main/disconnect/account rung:3"]);
+    let ladder = world.incident(Kind::Disconnect, "account").ladder.clone().unwrap();
+    assert!(ladder.computed);
+}
+
+#[test]
+fn a_date_that_moves_back_is_told_once_and_arms_the_ladder_again() {
+    let mut world = World::healthy();
+    world.report(cut_off_in(53));
+    world.told.clear();
+    world.report(cut_off_in(10 * 24));
+    world.report(cut_off_in(10 * 24));
+    assert_eq!(world.take_events(), ["main/disconnect/account extended:2026-03-12"]);
+    world.report(cut_off_in(53));
+    assert_eq!(world.take_events(), ["main/disconnect/account rung:3"]);
+    assert_eq!(world.incident(Kind::Disconnect, "account").episode, 2);
+}
+
+#[test]
+fn the_last_day_starts_a_thread_of_its_own() {
+    let mut world = World::healthy();
+    world.report(cut_off_in(6 * 24));
+    assert_eq!(world.events(), ["main/disconnect/account rung:7"]);
+    world.last_is_unsent();
+    world.unsent.clear();
+    world.told.clear();
+    world.report(cut_off_in(90));
+    assert_eq!(world.events(), ["main/disconnect/account rung:4"]);
+    assert!(world.told[0].items[0].threads.is_empty());
+}
+
+#[test]
+fn a_newer_rung_replaces_an_unsent_older_one() {
+    let mut world = World::healthy();
+    world.report(cut_off_in(6 * 24));
+    let id = world.last_is_unsent();
+    world.report(cut_off_in(53));
+    assert_eq!(world.withdrawn, [id]);
+}
+
+#[test]
+fn one_good_report_does_not_stop_the_ladder() {
+    let mut world = World::healthy();
+    world.report(cut_off_in(53));
+    world.report(rich());
+    world.fail(Collector::ExpectedBalance, FailureKind::Other);
+    world.told.clear();
+    world.pass(Duration::hours(54));
+    let events = world.take_events();
+    let ladder: Vec<_> = events.iter().filter(|event| event.contains("disconnect")).collect();
+    assert_eq!(ladder, ["main/disconnect/account rung:1", "main/disconnect/account rung:0"]);
+}
+
+#[test]
+fn the_ladder_goes_on_by_the_clock_in_its_second_life_too() {
+    let mut world = World::healthy();
+    world.report(cut_off_in(6 * 24));
+    world.report(rich());
+    world.report(rich());
+    assert_eq!(world.incident(Kind::Disconnect, "account").phase, Phase::Resolved);
+    world.told.clear();
+    world.report(cut_off_in(16 * 24));
+    world.told.clear();
+    world.fail(Collector::ExpectedBalance, FailureKind::Other);
+    world.pass(Duration::hours(3 * 24));
+    let told = world.take_events();
+    assert!(told.contains(&"main/disconnect/account rung:14".to_owned()), "{told:?}");
+}
+
+#[test]
+fn a_date_that_its_own_charges_contradict_says_so() {
+    let mut world = World::healthy();
+    // 25.50 at 10 a day cannot pay the third charge.
+    world.report(cut_off_in(6 * 24));
+    let detail = &world.incident(Kind::Disconnect, "account").detail;
+    assert!(detail.ends_with("; by its own charges 2026-03-05 12:00 UTC"), "{detail}");
+    for days in [4, 3, 2] {
+        world.report(cut_off_in(days * 24));
+        let detail = &world.incident(Kind::Disconnect, "account").detail;
+        assert!(!detail.contains("by its own charges"), "no more than a day apart: {detail}");
+    }
+}
+
+/// Nothing to be charged, and that much left.
+fn bare(balance: &str) -> crate::model::Report {
+    let mut report = report(balance, crate::model::Edd::Null);
+    report.moments.edit(Vec::clear);
+    report.expected_balance = Some(money(balance));
+    report
+}
+
+#[test]
+fn every_rung_says_why_it_is_told() {
+    // (hours left at first, then, what the second mail says of it)
+    let table = [
+        (10 * 24, 7 * 24 - 1, "the date moved 3 days nearer and crossed the 7-day rung"),
+        (9 * 24, 6 * 24, "the 7-day rung is crossed"),
+        (9 * 24, 5 * 24, "the date moved 4 days nearer and crossed the 7-day rung"),
+        (53, -1, "the disconnect date has passed"),
+        (10 * 24, -1, "the disconnect date has passed"),
+    ];
+    for (first, then, want) in table {
+        let mut world = World::healthy();
+        world.report(cut_off_in(first));
+        assert!(world.incident(Kind::Disconnect, "account").reason.ends_with("-day rung is crossed"));
+        world.told.clear();
+        world.report(cut_off_in(then));
+        assert_eq!(world.told.len(), 1, "{:?}", world.events());
+        assert_eq!(world.told[0].items[0].reason, want, "{first} hours left, then {then}");
+        // The same once more is nothing to keep open, and nothing to tell.
+        world.report(cut_off_in(then));
+        assert_eq!(world.incident(Kind::Disconnect, "account").reason, want);
+        assert_eq!(world.told.len(), 1);
+    }
+}
+
+#[test]
+fn a_balance_that_is_used_up_without_a_charge_to_come_is_overdue() {
+    let mut world = World::healthy();
+    world.report(cut_off_in(53));
+    world.told.clear();
+    world.report(bare("-3"));
+    assert_eq!(world.events(), ["main/disconnect/account rung:0"]);
+    let item = &world.told[0].items[0];
+    assert_eq!(item.reason, "the balance is used up", "of this very report");
+    assert_eq!(item.detail, "the balance is used up; disconnect 2026-03-04 17:00 UTC");
+
+    let mut world = World::healthy();
+    world.report(bare("0"));
+    assert_eq!(world.events(), ["main/disconnect/account rung:0"]);
+    assert_eq!(world.told[0].items[0].detail, "the balance is used up");
+}
+
+#[test]
+fn a_date_beyond_every_rung_goes_as_quietly_as_it_came() {
+    let far = || {
+        let edd = crate::model::Edd::At(start() + Duration::days(40));
+        crate::model::Report { edd, ..rich() }
+    };
+    let mut world = World::healthy();
+    world.report(far());
+    let known = |world: &World| world.incident(Kind::Disconnect, "account").ladder.is_some();
+    for well in [false, true] {
+        assert!(known(&world));
+        if well {
+            // One report that is well is not yet two.
+            world.report(rich());
+            assert!(known(&world));
+            world.report(rich());
+        } else {
+            world.report(rich());
+            world.report(far());
+        }
+    }
+    assert!(!known(&world));
+    let reason = &world.incident(Kind::Disconnect, "account").reason;
+    assert_eq!(reason, "no disconnect is expected any more");
+    assert_eq!(world.incident(Kind::Disconnect, "account").phase, Phase::Watching);
+    assert!(world.told.is_empty(), "{:?}", world.events());
+}
+
+#[test]
+fn mails_of_a_ladder_answer_each_other_up_to_the_last_day_and_from_it() {
+    let mut world = World::healthy();
+    // (hours left, rung, answers the mail before)
+    for (hours, rung, answers) in [(13 * 24, 14, false), (6 * 24, 7, true), (90, 4, false), (60, 3, true)] {
+        let before: Vec<String> = match world.engine.incidents().get(&world.key(Kind::Disconnect, "account"))
+        {
+            Some(incident) => incident.threads.values().cloned().collect(),
+            None => Vec::new(),
+        };
+        world.report(cut_off_in(hours));
+        assert_eq!(world.events().last().unwrap(), &format!("main/disconnect/account rung:{rung}"));
+        let threads: Vec<String> = world.told.last().unwrap().items[0].threads.values().cloned().collect();
+        assert_eq!(threads, if answers { before } else { Vec::new() }, "rung {rung}");
+        world.last_is_unsent();
+        world.unsent.clear();
+    }
+}
+
+#[test]
+fn what_is_known_from_before_the_first_mail_is_marked_so() {
+    let mut world = World::new(crate::alert::Settings::defaults());
+    world.report(cut_off_in(53));
+    assert!(world.incident(Kind::Disconnect, "account").pre_existing);
+    let mut world = World::healthy();
+    world.report(cut_off_in(53));
+    assert!(!world.incident(Kind::Disconnect, "account").pre_existing);
+}
+
+#[test]
+fn a_newer_rung_replaces_no_mail_of_another_account_or_of_anything_else() {
+    let mut world = World::healthy();
+    let other = crate::alert::Key::account_wide(&"other".parse().unwrap(), Kind::Disconnect);
+    let own = world.key(Kind::Disconnect, "account");
+    world.unsent.insert("others".into(), vec![(other, Event::Rung(7))]);
+    world.unsent.insert("end".into(), vec![(own, Event::Resolved)]);
+    world.report(cut_off_in(53));
+    assert_eq!(world.take_events(), ["main/disconnect/account rung:3"]);
+    assert!(world.withdrawn.is_empty(), "{:?}", world.withdrawn);
+}

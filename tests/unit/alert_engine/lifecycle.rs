@@ -1,0 +1,432 @@
+//! What opens, recovers, is frozen, waits and ends.
+
+use crate::alert::engine::Outcome;
+use crate::alert::{Input, Kind, Phase, Rule, Settings, Severity};
+use crate::model::{Collector, FailureKind, Read, Rows, Snapshot};
+use chrono::Duration;
+
+use super::alert_support::*;
+
+#[test]
+fn a_vm_in_error_is_told_once_and_its_recovery_once() {
+    let mut world = World::healthy();
+    world.vms(&[(1, "error"), (2, "active")]);
+    assert_eq!(world.take_events(), ["main/vm_error/1 opened"]);
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.vms(&[(1, "active"), (2, "active")]);
+    assert!(world.told.is_empty(), "one good poll is no recovery: {:?}", world.events());
+    world.vms(&[(1, "active"), (2, "active")]);
+    assert_eq!(world.take_events(), ["main/vm_error/1 resolved"]);
+    world.vms(&[(1, "error"), (2, "active")]);
+    assert_eq!(world.incident(Kind::VmError, "1").episode, 2);
+    assert_eq!(world.take_events(), ["main/vm_error/1 opened"]);
+}
+
+#[test]
+fn what_one_poll_opens_is_one_mail_worst_first() {
+    let mut settings = Settings::defaults();
+    let info = Rule { severity: Some(Severity::Info), ..Rule::default() };
+    settings.rules.insert(Kind::VmError, info);
+    let mut world = World::healthy_with(settings);
+    world.vms(&[(1, "error"), (2, "blocked")]);
+    assert_eq!(world.told.len(), 1);
+    assert_eq!(world.take_events(), ["main/vm_blocked/2 opened", "main/vm_error/1 opened"]);
+}
+
+#[test]
+fn failed_polls_and_rows_not_shown_resolve_nothing() {
+    let mut world = World::healthy();
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.told.clear();
+    for _ in 0..5 {
+        world.fail(Collector::Vms, FailureKind::Other);
+    }
+    world.vms_read(&[(2, "active")], false);
+    world.vms_read(&[(2, "active")], false);
+    assert_eq!(world.incident(Kind::VmError, "1").phase, Phase::Firing);
+    assert!(world.told.is_empty());
+}
+
+#[test]
+fn a_state_that_is_not_right_is_no_recovery() {
+    for state in ["blocked", "building", "pending", "migrating"] {
+        let mut world = World::healthy();
+        world.vms(&[(1, "error"), (2, "active")]);
+        for _ in 0..4 {
+            world.vms(&[(1, state), (2, "active")]);
+        }
+        assert!(
+            !world.events().iter().any(|event| event.contains("resolved")),
+            "{state}: {:?}",
+            world.events()
+        );
+        assert!(world.incident(Kind::VmError, "1").phase.is_open(), "{state}");
+    }
+}
+
+#[test]
+fn a_resource_that_is_gone_is_told_as_removed() {
+    let mut world = World::healthy();
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.told.clear();
+    world.vms(&[(2, "active")]);
+    assert!(world.told.is_empty());
+    world.vms(&[(2, "active")]);
+    assert_eq!(world.take_events(), ["main/vm_error/1 removed"]);
+}
+
+#[test]
+fn reminders_come_three_times() {
+    let mut world = World::healthy();
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.told.clear();
+    world.pass(Duration::days(6));
+    let events = world.take_events();
+    let wanted: Vec<String> = (1..=3).map(|n| format!("main/vm_error/1 reminder:{n}")).collect();
+    assert_eq!(events, wanted);
+}
+
+#[test]
+fn an_incident_that_ended_before_its_mail_went_out_is_told_once() {
+    let mut world = World::healthy();
+    world.vms(&[(1, "error"), (2, "active")]);
+    let id = world.last_is_unsent();
+    world.told.clear();
+    world.vms(&[(1, "active"), (2, "active")]);
+    world.vms(&[(1, "active"), (2, "active")]);
+    assert_eq!(world.take_events(), ["main/vm_error/1 was-down"]);
+    assert_eq!(world.withdrawn, [id]);
+}
+
+#[test]
+fn what_changed_while_nobody_watched_says_so() {
+    let mut world = World::healthy();
+    world.restart(Duration::hours(5));
+    world.vms(&[(1, "error"), (2, "active")]);
+    assert_eq!(world.events(), ["main/vm_error/1 opened"]);
+    let (from, to) = world.told[0].items[0].unwatched.unwrap();
+    assert_eq!(to - from, Duration::hours(5));
+    world.told.clear();
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.vms(&[(1, "error"), (2, "error")]);
+    assert_eq!(world.told[0].items[0].unwatched, None, "by now everything is watched");
+}
+
+#[test]
+fn passing_states_are_told_when_they_last() {
+    let mut world = World::healthy();
+    for _ in 0..20 {
+        world.vms(&[(1, "building"), (2, "active")]);
+        world.later(Duration::minutes(1));
+    }
+    assert!(world.told.is_empty(), "{:?}", world.events());
+    for _ in 0..5 {
+        world.vms(&[(1, "building"), (2, "active")]);
+        world.later(Duration::minutes(2));
+    }
+    assert_eq!(world.take_events(), ["main/vm_stuck/1 opened"]);
+}
+
+#[test]
+fn collectors_and_credentials_have_incidents_of_their_own() {
+    let mut world = World::healthy();
+    world.fail(Collector::Vms, FailureKind::Other);
+    world.pass(Duration::minutes(14));
+    assert!(world.told.is_empty());
+    world.pass(Duration::minutes(3));
+    assert_eq!(world.take_events(), ["main/collector_failing/vms opened"]);
+    world.fail(Collector::Containers, FailureKind::Credentials);
+    assert_eq!(world.take_events(), ["main/credentials_rejected/hosting opened"]);
+    world.fail(Collector::ExpectedBalance, FailureKind::ReportError);
+    assert_eq!(world.take_events(), ["main/billing_report/account opened"]);
+    world.pass(Duration::minutes(30));
+    assert!(world.told.is_empty(), "one cause, one mail: {:?}", world.events());
+}
+
+#[test]
+fn states_nobody_knows_are_told_once_for_each_value() {
+    let mut world = World::healthy();
+    world.vms(&[(1, "mi\r\ngrating"), (2, "mi\r\ngrating")]);
+    assert_eq!(world.take_events(), ["main/unknown_state/vm:mi%0D%0Agrating opened"]);
+    world.vms(&[(1, "active"), (2, "active")]);
+    world.vms(&[(1, "active"), (2, "active")]);
+    assert_eq!(world.take_events(), ["main/unknown_state/vm:mi%0D%0Agrating resolved"]);
+}
+
+#[test]
+fn rules_leave_out_resources_and_name_recipients() {
+    let mut settings = Settings::defaults();
+    let rule = Rule { except: vec!["vm-1".into()], to: vec!["dba".into()], ..Rule::default() };
+    settings.rules.insert(Kind::VmError, rule);
+    let mut world = World::healthy_with(settings);
+    world.vms(&[(1, "error"), (2, "active")]);
+    assert!(world.told.is_empty());
+    world.vms(&[(1, "error"), (2, "error")]);
+    assert_eq!(world.told[0].to, ["dba"]);
+    assert_eq!(world.take_events(), ["main/vm_error/2 opened"]);
+}
+
+#[test]
+fn an_unsent_first_mail_without_items_is_kept() {
+    let mut world = World::healthy();
+    world.unsent.insert("first".into(), Vec::new());
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.vms(&[(1, "active"), (2, "active")]);
+    world.vms(&[(1, "active"), (2, "active")]);
+    world.report(cut_off_in(53));
+    assert!(world.withdrawn.is_empty());
+}
+
+#[test]
+fn after_a_start_nothing_is_told_from_memory_before_a_look() {
+    let mut world = World::healthy();
+    world.report(cut_off_in(53));
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.told.clear();
+    // Three days later the date has passed, and a reminder is due; both may be history.
+    world.restart(Duration::days(3));
+    world.tick();
+    assert!(world.told.is_empty(), "{:?}", world.events());
+}
+
+#[test]
+fn credentials_are_good_when_every_collector_of_the_group_says_so() {
+    let mut world = World::healthy();
+    world.fail(Collector::Containers, FailureKind::Credentials);
+    world.told.clear();
+    for _ in 0..3 {
+        world.end(Collector::Sites, None);
+    }
+    assert!(world.told.is_empty(), "{:?}", world.events());
+    world.containers(&[(10, "ENABLED"), (11, "ENABLED")]);
+    world.end(Collector::Sites, None);
+    assert_eq!(world.take_events(), ["main/credentials_rejected/hosting resolved"]);
+}
+
+#[test]
+fn sites_of_the_last_container_are_gone_with_it() {
+    let mut world = World::healthy();
+    world.sites(10, &[(100, "Error"), (101, "Active")]);
+    world.told.clear();
+    for _ in 0..3 {
+        world.containers(&[]);
+    }
+    assert_eq!(world.take_events(), ["main/site_error/100 removed"]);
+}
+
+#[test]
+fn what_waits_says_why() {
+    let mut settings = Settings::defaults();
+    settings.confirm_polls = 3;
+    let mut world = World::healthy_with(settings);
+    world.vms(&[(1, "error"), (2, "building")]);
+    assert_eq!(world.incident(Kind::VmError, "1").reason, "seen wrong 1 of 3 times");
+    for _ in 0..3 {
+        world.vms(&[(1, "active"), (2, "building")]);
+    }
+    assert_eq!(world.incident(Kind::VmStuck, "2").reason, "no mail yet: it has to last for 30 min");
+    world.report(cut_off_in(53));
+    world.report(rich());
+    world.report(cut_off_in(53));
+    let disconnect = world.incident(Kind::Disconnect, "account");
+    assert_eq!(disconnect.reason, "kept open: the report names a disconnect date");
+}
+
+#[test]
+fn sites_of_a_container_that_was_not_read_whole_are_not_gone() {
+    let mut world = World::healthy();
+    world.sites(11, &[(110, "Error")]);
+    world.sites(11, &[(110, "Error"), (111, "thawing")]);
+    world.restart(Duration::minutes(1));
+    world.told.clear();
+    world.containers(&[(10, "ENABLED"), (11, "ENABLED")]);
+    for _ in 0..3 {
+        // The other container: once not read yet, then read in part.
+        world.sites(10, &[(100, "Active"), (101, "Active")]);
+        world.sites_read(11, &[], false);
+    }
+    assert!(world.told.is_empty(), "{:?}", world.events());
+    for _ in 0..2 {
+        world.sites(11, &[(112, "Active")]);
+    }
+    let ends = ["main/site_error/110 removed", "main/unknown_state/site:thawing resolved"];
+    assert_eq!(world.take_events(), ends);
+}
+
+#[test]
+fn one_reading_is_one_observation() {
+    let mut world = World::healthy();
+    world.sites(10, &[(100, "thawing")]);
+    world.sites(11, &[(110, "Active")]);
+    world.told.clear();
+    // The listing of containers and both of sites say that nobody thaws.
+    world.containers(&[]);
+    assert!(world.told.is_empty(), "{:?}", world.events());
+    world.containers(&[]);
+    assert_eq!(world.take_events(), ["main/unknown_state/site:thawing resolved"]);
+}
+
+#[test]
+fn a_clock_that_is_set_back_holds_nothing_back() {
+    let mut world = World::healthy();
+    world.vms(&[(1, "building"), (2, "active")]);
+    world.later(-Duration::hours(10));
+    world.vms(&[(1, "building"), (2, "active")]);
+    world.pass(Duration::minutes(31));
+    world.vms(&[(1, "building"), (2, "active")]);
+    assert_eq!(world.take_events(), ["main/vm_stuck/1 opened"]);
+}
+
+#[test]
+fn a_rule_that_is_switched_off_while_open_speaks_for_nobody_any_more() {
+    let mut world = World::healthy();
+    world.containers(&[(10, "DISABLED_BY_ADMIN"), (11, "ENABLED")]);
+    world.told.clear();
+    let off = Rule { enabled: Some(false), ..Rule::default() };
+    world.settings.rules.insert(Kind::ContainerDisabled, off);
+    world.set_settings();
+    world.sites(10, &[(100, "Error"), (101, "Active")]);
+    assert_eq!(world.take_events(), ["main/site_error/100 opened"]);
+    world.tick();
+    assert_eq!(world.incident(Kind::ContainerDisabled, "10").phase, Phase::Resolved);
+    assert_eq!(world.take_events(), Vec::<String>::new(), "without a mail");
+}
+
+#[test]
+fn an_outcome_is_empty_where_there_is_nothing_to_keep_and_nothing_to_tell() {
+    let mut world = World::healthy();
+    world.vms(&[(1, "error"), (2, "active")]);
+    let incident = || world.incident(Kind::VmError, "1").clone();
+    let is_empty = |change: &dyn Fn(&mut Outcome)| {
+        let mut outcome = Outcome::default();
+        change(&mut outcome);
+        outcome.is_empty()
+    };
+    assert!(is_empty(&|_| {}));
+    assert!(!is_empty(&|outcome| outcome.incidents.push(incident())));
+    assert!(!is_empty(&|outcome| outcome.notices.push(world.told[0].clone())));
+    assert!(!is_empty(&|outcome| outcome.withdraw.push("mail".into())));
+    assert!(!is_empty(&|outcome| outcome.started = true));
+}
+
+#[test]
+fn reminders_keep_the_time_of_their_severity() {
+    let day = Duration::days(1);
+    for (severity, every) in
+        [(Severity::Critical, Some(day)), (Severity::Warning, Some(day * 3)), (Severity::Info, None)]
+    {
+        let mut settings = Settings::defaults();
+        let rule = Rule { severity: Some(severity), ..Rule::default() };
+        settings.rules.insert(Kind::VmError, rule);
+        let mut world = World::healthy_with(settings);
+        world.vms(&[(1, "error"), (2, "active")]);
+        assert_eq!(world.told[0].items[0].severity, severity);
+        world.told.clear();
+        let Some(every) = every else {
+            world.pass(day * 4);
+            assert!(world.told.is_empty(), "{:?}", world.events());
+            continue;
+        };
+        for count in 1..=2 {
+            world.pass(every - Duration::minutes(1));
+            assert!(world.told.is_empty(), "{severity}: {:?}", world.events());
+            world.pass(Duration::minutes(1));
+            assert_eq!(world.take_events(), [format!("main/vm_error/1 reminder:{count}")]);
+            let reason = format!("reminder {count} of 3: still open");
+            assert_eq!(world.incident(Kind::VmError, "1").reason, reason);
+        }
+    }
+}
+
+#[test]
+fn as_many_looks_as_are_asked_for_open_and_close() {
+    for polls in [1, 2, 3] {
+        let settings = Settings { confirm_polls: polls, recover_polls: polls, ..Settings::defaults() };
+        let mut world = World::healthy_with(settings);
+        for look in 1..=polls {
+            assert!(world.told.is_empty(), "{look} of {polls}");
+            world.vms(&[(1, "error"), (2, "active")]);
+        }
+        assert_eq!(world.take_events(), ["main/vm_error/1 opened"]);
+        let want =
+            if polls == 1 { "seen wrong".to_owned() } else { format!("seen wrong {polls} times in a row") };
+        assert_eq!(world.incident(Kind::VmError, "1").reason, want);
+        // Not in a row: they count from the start again.
+        for _ in 1..polls {
+            world.vms(&[(1, "active"), (2, "active")]);
+        }
+        if polls > 1 {
+            let reason = format!("seen right {} of {polls} times", polls - 1);
+            assert_eq!(world.incident(Kind::VmError, "1").reason, reason);
+            world.vms(&[(1, "error"), (2, "active")]);
+            assert_eq!(world.incident(Kind::VmError, "1").reason, "wrong again before it had recovered");
+        }
+        for look in 1..=polls {
+            assert!(world.told.is_empty(), "{look} of {polls}");
+            world.vms(&[(1, "active"), (2, "active")]);
+        }
+        assert_eq!(world.take_events(), ["main/vm_error/1 resolved"]);
+        assert_eq!(world.incident(Kind::VmError, "1").reason, "seen right often enough");
+    }
+}
+
+#[test]
+fn a_state_that_says_nothing_keeps_an_incident_open_and_says_so() {
+    let mut world = World::healthy();
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.vms(&[(1, "building"), (2, "active")]);
+    let incident = world.incident(Kind::VmError, "1");
+    assert_eq!(incident.reason, "kept open: its state is now building, which is no recovery");
+    assert_eq!(incident.detail, "its state is now building");
+}
+
+#[test]
+fn what_says_nothing_of_an_incident_that_is_over_changes_nothing() {
+    let mut world = World::healthy();
+    for state in ["error", "active", "active"] {
+        world.vms(&[(1, state), (2, "active")]);
+    }
+    let over = world.incident(Kind::VmError, "1").clone();
+    world.vms(&[(1, "building"), (2, "active")]);
+    assert_eq!(*world.incident(Kind::VmError, "1"), over);
+}
+
+#[test]
+fn listings_of_containers_say_nothing_of_sites_while_there_are_containers() {
+    let mut world = World::healthy();
+    world.sites(10, &[(100, "Error"), (101, "Active")]);
+    world.told.clear();
+    world.sites(10, &[(101, "Active")]);
+    world.containers(&[(10, "ENABLED"), (11, "ENABLED")]);
+    assert!(world.told.is_empty(), "gone from one listing so far: {:?}", world.events());
+    world.sites(10, &[(101, "Active")]);
+    assert_eq!(world.take_events(), ["main/site_error/100 removed"]);
+}
+
+#[test]
+fn what_is_seen_once_more_as_it_is_known_is_nothing_to_keep() {
+    let mut world = World::healthy();
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.later(Duration::minutes(1));
+    let rows = vec![vm(1, "error"), vm(2, "active")];
+    let observed = world.book.apply(Read::Vms(Rows { rows, complete: true }), world.now);
+    let account = world.key(Kind::VmError, "1").account;
+    let snapshot = Snapshot { accounts: [(account.clone(), world.book.publish())].into() };
+    let input = Input::Poll { account, observed, ended: None };
+    let outcome = world.engine.step(&input, &snapshot, &world.unsent, world.now);
+    assert!(outcome.is_empty(), "{outcome:?}");
+}
+
+#[test]
+fn each_listing_is_watched_again_once_it_was_looked_at_itself() {
+    let mut world = World::healthy();
+    world.restart(Duration::hours(5));
+    for _ in 0..3 {
+        world.vms(&[(1, "active"), (2, "active")]);
+    }
+    world.containers(&[(10, "DISABLED_BY_ADMIN"), (11, "ENABLED")]);
+    assert_eq!(world.events(), ["main/container_disabled/10 opened"]);
+    assert!(world.told[0].items[0].unwatched.is_some(), "its first look since the start");
+    world.vms(&[(1, "error"), (2, "active")]);
+    assert_eq!(world.told[1].items[0].unwatched, None);
+}

@@ -1,0 +1,12 @@
+//! The life of incidents, as the contract tells it (section 6): what is told, when, and what is not.
+#![allow(clippy::unwrap_used)]
+
+use super::alert_support;
+mod balance;
+mod causes;
+mod collectors;
+mod disconnect;
+mod flapping;
+mod lifecycle;
+mod start;
+mod states;

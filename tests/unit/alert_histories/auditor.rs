@@ -1,0 +1,301 @@
+//! Looks at every decision of the engine and at what became of each incident: the properties.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::alert::engine::Outcome;
+use crate::alert::{Event, Form, Incident, Input, Key, Kind, Notice, Phase, Settings, Unsent};
+use chrono::{DateTime, Utc};
+
+use super::evidence::{Evidence, Sign};
+use super::ops::EXCLUDED_VM;
+
+type Incidents = BTreeMap<Key, Incident>;
+
+pub struct Auditor {
+    settings: Settings,
+    /// Event keys by recipient, and the mail that tells them.
+    told: BTreeMap<(String, String), String>,
+    withdrawn: BTreeSet<String>,
+    episodes: BTreeMap<(Key, u32), Episode>,
+    streaks: BTreeMap<Key, Streaks>,
+    /// The tightest rung told since the ladder was armed.
+    rung: Option<u32>,
+}
+
+/// What became of one opening of an incident.
+#[derive(Default, Debug)]
+struct Episode {
+    confirmed: bool,
+    /// What was told, and by which mail.
+    told: Vec<(Event, String)>,
+    /// Every reason given.
+    reasons: Vec<String>,
+    folded_into: Option<(Key, u32)>,
+}
+
+/// Whether a silence or flapping is a reason not to have been told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Excuses {
+    Accepted,
+    Over,
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+struct Streaks {
+    good: u32,
+    bad: u32,
+}
+
+impl Auditor {
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            told: BTreeMap::new(),
+            withdrawn: BTreeSet::new(),
+            episodes: BTreeMap::new(),
+            streaks: BTreeMap::new(),
+            rung: None,
+        }
+    }
+
+    /// One decision, before it is taken in.
+    pub fn look(
+        &mut self,
+        input: &Input,
+        evidence: &Evidence,
+        before: &Incidents,
+        outcome: &Outcome,
+        unsent: &Unsent,
+        now: DateTime<Utc>,
+    ) {
+        for (key, sign) in evidence {
+            let streaks = self.streaks.entry(key.clone()).or_default();
+            *streaks = match sign {
+                Sign::Bad => Streaks { good: 0, bad: streaks.bad + 1 },
+                Sign::Good => Streaks { good: streaks.good + 1, bad: 0 },
+                Sign::Perhaps => Streaks { good: streaks.good + 1, ..*streaks },
+            };
+        }
+        for id in &outcome.withdraw {
+            assert!(unsent.contains_key(id), "withdraws {id}, which is out");
+            self.withdrawn.insert(id.clone());
+        }
+        for incident in &outcome.incidents {
+            let old = before.get(&incident.key);
+            self.has_reason(incident, old, outcome);
+            self.is_proved(incident, old, input, evidence);
+            assert!(!self.is_excluded(&incident.key), "a rule leaves {} out: {incident:?}", incident.key);
+            let folded_into = incident.folded_into.as_ref().map(|root| {
+                let changed = outcome.incidents.iter().find(|one| one.key == *root);
+                let root = changed.or_else(|| before.get(root)).unwrap();
+                (root.key.clone(), root.episode)
+            });
+            let episode = self.episodes.entry((incident.key.clone(), incident.episode)).or_default();
+            episode.confirmed |= incident.phase.is_open();
+            episode.folded_into = folded_into.or_else(|| episode.folded_into.take());
+            let reasons = outcome.decisions.iter().filter(|(key, _)| *key == incident.key);
+            episode.reasons.extend(reasons.map(|(_, reason)| reason.clone()));
+        }
+        self.mails_are_few(outcome);
+        self.ladder_descends(outcome, now);
+    }
+
+    /// A mail that was queued.
+    pub fn mailed(&mut self, id: &str, notice: &Notice) {
+        if notice.items.is_empty() {
+            self.tell("started", &notice.to, id);
+        }
+        for item in &notice.items {
+            self.tell(&item.event_key(), &notice.to, id);
+            let episode = self.episodes.get_mut(&(item.key.clone(), item.episode));
+            let episode = episode.unwrap_or_else(|| panic!("tells of {} out of nowhere", item.event_key()));
+            episode.told.push((item.event.clone(), id.to_owned()));
+        }
+    }
+
+    /// At the end: every incident that was confirmed is in a mail that is not withdrawn, or has a reason not to be.
+    pub fn nobody_is_left_in_the_dark(&self, incidents: &Incidents) {
+        for (key, episode) in self.episodes.keys() {
+            let known = self.is_known(key, *episode, Excuses::Accepted);
+            assert!(known.is_ok(), "{key} #{episode}: {} {:#?}", known.unwrap_err(), incidents.get(key));
+        }
+    }
+
+    /// The end of what people were told of was told to them, once everything is over.
+    pub fn ends_are_told(&self) {
+        let ends = |event: &Event| {
+            matches!(event, Event::Resolved | Event::Removed | Event::WasDown | Event::Flapping)
+        };
+        for ((key, number), episode) in &self.episodes {
+            let event_only = key.kind == Kind::BalanceDrop;
+            let moved_on =
+                self.episodes.contains_key(&(key.clone(), number + 1)) && key.kind == Kind::Disconnect;
+            let mut told = episode.told.iter().filter(|(_, mail)| !self.withdrawn.contains(mail)).peekable();
+            let excuse = |reason: &String| {
+                reason.contains("silenced by") || reason.contains("changes again and again")
+            };
+            if told.peek().is_none() || event_only || moved_on || episode.reasons.iter().any(excuse) {
+                continue;
+            }
+            assert!(told.any(|(event, _)| ends(event)), "{key} #{number} never ended: {episode:#?}");
+        }
+    }
+
+    /// Was this episode mailed, or its cause? The silences are over.
+    pub fn was_told(&self, key: &Key, episode: u32) -> Result<(), String> {
+        self.is_known(key, episode, Excuses::Over)
+    }
+
+    fn is_known(&self, key: &Key, number: u32, excuses: Excuses) -> Result<(), String> {
+        let Some(episode) = self.episodes.get(&(key.clone(), number)) else { return Ok(()) };
+        let mailed = |episode: &Episode| episode.told.iter().any(|(_, mail)| !self.withdrawn.contains(mail));
+        // Of the disconnect a newer mail replaces an unsent older one.
+        let newer = self.episodes.range((key.clone(), number)..).take_while(|((other, _), _)| other == key);
+        let replaced = key.kind == Kind::Disconnect && newer.map(|(_, later)| later).any(mailed);
+        if !episode.confirmed || mailed(episode) || replaced {
+            return Ok(());
+        }
+        let said = |words: &str| episode.reasons.iter().any(|reason| reason.contains(words));
+        if let Some((root, root_episode)) = &episode.folded_into {
+            return self.is_known(root, *root_episode, excuses).map_err(|why| format!("root {root}: {why}"));
+        }
+        let flapped = (1..=number).any(|earlier| {
+            let earlier = self.episodes.get(&(key.clone(), earlier));
+            earlier.is_some_and(|earlier| earlier.told.iter().any(|(event, _)| *event == Event::Flapping))
+        });
+        let excused = said("silenced by") || (said("changes again and again") && flapped);
+        if excused && excuses == Excuses::Accepted {
+            return Ok(());
+        }
+        Err(format!("nobody was told, and no reason says why: {episode:#?}"))
+    }
+
+    /// Never two notices of one event to one recipient.
+    fn tell(&mut self, event_key: &str, to: &[String], id: &str) {
+        for recipient in to {
+            let old = self.told.insert((event_key.to_owned(), recipient.clone()), id.to_owned());
+            assert!(old.is_none(), "{event_key} is told to {recipient} twice: {old:?} and {id}");
+        }
+    }
+
+    /// Every change of an incident comes with a reason.
+    fn has_reason(&self, incident: &Incident, old: Option<&Incident>, outcome: &Outcome) {
+        let state = |one: &Incident| {
+            (
+                one.phase,
+                one.episode,
+                one.severity,
+                one.announced,
+                one.flapping,
+                one.folded_into.clone(),
+                one.reminders,
+            )
+        };
+        let fresh = Incident::new(incident.key.clone(), incident.severity, incident.since);
+        if state(incident) == state(old.unwrap_or(&fresh)) {
+            return;
+        }
+        let reasons = outcome.decisions.iter().filter(|(key, _)| *key == incident.key);
+        let reasons: Vec<&String> = reasons.map(|(_, reason)| reason).collect();
+        assert!(
+            !reasons.is_empty() && reasons.iter().all(|reason| !reason.is_empty()),
+            "{} changes without a reason: {old:#?} -> {incident:#?}",
+            incident.key
+        );
+    }
+
+    /// Opened by what was seen wrong often enough, closed by what was seen right often enough, and by nothing else.
+    fn is_proved(&self, incident: &Incident, old: Option<&Incident>, input: &Input, evidence: &Evidence) {
+        let key = &incident.key;
+        let was = old.map_or(Phase::Watching, |old| old.phase);
+        let seen = evidence.get(key).copied();
+        let streaks = self.streaks.get(key).copied().unwrap_or_default();
+        if key.kind == Kind::BalanceDrop {
+            return;
+        }
+        if was.is_open() && incident.phase == Phase::Resolved {
+            assert!(is_good(seen), "{key} is closed by {input:?}");
+            let enough = self.settings.recover_polls;
+            assert!(streaks.good >= enough, "{key} is closed after {} of {enough}", streaks.good);
+        }
+        if was == Phase::Pending && incident.phase == Phase::Resolved {
+            assert!(is_good(seen), "{key} is dropped by {input:?}");
+        }
+        if !was.is_open() && incident.phase.is_open() && key.kind != Kind::Disconnect {
+            let by_time = key.kind == Kind::CollectorFailing && matches!(input, Input::Tick);
+            assert!(by_time || seen == Some(Sign::Bad), "{key} is opened by {input:?}");
+            let enough = self.settings.confirm_polls;
+            assert!(streaks.bad >= enough, "{key} is opened after {} of {enough}", streaks.bad);
+        }
+    }
+
+    fn is_excluded(&self, key: &Key) -> bool {
+        let out = self.settings.rules.get(&Kind::VmError).is_some_and(|rule| !rule.except.is_empty());
+        let named = key.kind == Kind::VmError && key.resource == EXCLUDED_VM.to_string();
+        (out && named) || !self.settings.enabled(key.kind)
+    }
+
+    /// What one step has to tell one person is one mail of a form; the disconnect stands alone.
+    fn mails_are_few(&self, outcome: &Outcome) {
+        let mut seen = BTreeSet::new();
+        for notice in &outcome.notices {
+            let disconnect = notice.items.iter().any(|item| item.key.kind == Kind::Disconnect);
+            assert!(!disconnect || notice.items.len() == 1, "a disconnect mail stands alone: {notice:#?}");
+            for to in &notice.to {
+                let form = match notice.form {
+                    Form::Disconnect => continue,
+                    Form::Opened | Form::Started(_) => "opened",
+                    Form::Closed => "closed",
+                    Form::Reminder => "reminder",
+                    Form::Overflow(_) => "overflow",
+                    Form::Digest(_) => "digest",
+                };
+                assert!(seen.insert((form, to)), "two mails {form} to {to}: {:#?}", outcome.notices);
+            }
+        }
+    }
+
+    /// Rungs are told from the top down, until the date moves back or the disconnect is off.
+    fn ladder_descends(&mut self, outcome: &Outcome, now: DateTime<Utc>) {
+        let items = outcome.notices.iter().flat_map(|notice| &notice.items);
+        for item in items.filter(|item| item.key.kind == Kind::Disconnect) {
+            let ladder = item.ladder.clone().unwrap_or_default();
+            match item.event {
+                Event::Rung(rung) => {
+                    assert!(self.rung.is_none_or(|told| rung < told), "rung {rung} after {:?}", self.rung);
+                    let current = ladder.current_rung(&self.settings.disconnect_days, now);
+                    assert_eq!(Some(rung), current, "the tightest rung crossed: {ladder:?}");
+                    self.rung = Some(rung);
+                }
+                // Back past a rung; a date that only came nearer arms nothing.
+                Event::Extended(_) => {
+                    let rearmed = ladder.rung != self.rung;
+                    assert!(
+                        !rearmed || ladder.rung.is_none_or(|rung| self.rung.is_some_and(|told| rung > told)),
+                        "{ladder:?} after rung {:?}",
+                        self.rung
+                    );
+                    self.rung = ladder.rung;
+                }
+                Event::Resolved | Event::WasDown => self.rung = None,
+                Event::Started
+                | Event::Opened
+                | Event::Reminder(_)
+                | Event::Removed
+                | Event::Flapping
+                | Event::Digest(_)
+                | Event::Overflow
+                | Event::Test => panic!("no event of a disconnect: {}", item.event),
+            }
+        }
+        // It may also end in silence.
+        let closed = |one: &&Incident| one.key.kind == Kind::Disconnect && one.phase == Phase::Resolved;
+        if outcome.incidents.iter().any(|incident| closed(&incident)) {
+            self.rung = None;
+        }
+    }
+}
+
+fn is_good(seen: Option<Sign>) -> bool {
+    matches!(seen, Some(Sign::Good | Sign::Perhaps))
+}

@@ -1,0 +1,302 @@
+//! A small world to drive the engine with: one account, a clock, and everything it told.
+#![allow(dead_code, clippy::unwrap_used)] // each test file uses its part
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration as Span;
+
+use crate::alert::engine::Outcome;
+use crate::alert::{Engine, Event, Incident, Input, Key, Kind, Notice, Settings, Unsent, Watcher};
+use crate::model::*;
+use chrono::{DateTime, Duration, Utc};
+
+pub struct World {
+    pub book: AccountBook,
+    pub engine: Engine,
+    pub settings: Settings,
+    pub now: DateTime<Utc>,
+    /// Every notice, in order.
+    pub told: Vec<Notice>,
+    pub unsent: Unsent,
+    pub withdrawn: Vec<String>,
+    name: AccountName,
+}
+
+pub fn start() -> DateTime<Utc> {
+    DateTime::parse_from_rfc3339("2026-03-02T12:00:00Z").unwrap().with_timezone(&Utc)
+}
+
+pub fn money(text: &str) -> Money {
+    text.parse().unwrap()
+}
+
+impl World {
+    /// A world that knows nothing yet.
+    pub fn new(settings: Settings) -> Self {
+        let name: AccountName = "main".parse().unwrap();
+        let collectors =
+            [Collector::Vms, Collector::Containers, Collector::Sites, Collector::ExpectedBalance].into();
+        let profile = Profile {
+            name: name.clone(),
+            currency: "RUB".into(),
+            time_zone: Some(chrono_tz::UTC),
+            vm_memory_unit_bytes: None,
+            collectors,
+            stale_after: BTreeMap::new(),
+        };
+        let engine = Engine::new(watchers(&name, &settings), Vec::new(), false, None, start());
+        Self {
+            book: AccountBook::new(Arc::new(profile)),
+            engine,
+            settings,
+            now: start(),
+            told: Vec::new(),
+            unsent: Unsent::new(),
+            withdrawn: Vec::new(),
+            name,
+        }
+    }
+
+    /// A world past its first start, healthy, with nothing told.
+    pub fn healthy() -> Self {
+        Self::healthy_with(Settings::defaults())
+    }
+
+    pub fn healthy_with(settings: Settings) -> Self {
+        let mut world = Self::new(settings);
+        world.vms(&[(1, "active"), (2, "active")]);
+        world.containers(&[(10, "ENABLED"), (11, "ENABLED")]);
+        world.sites(10, &[(100, "Active"), (101, "Active")]);
+        world.sites(11, &[(110, "Active")]);
+        world.end(Collector::Sites, None);
+        world.report(rich());
+        assert_eq!(world.events(), ["main/started"], "{:?}", world.told);
+        world.told.clear();
+        world
+    }
+
+    pub fn key(&self, kind: Kind, resource: &str) -> Key {
+        Key::new(&self.name, kind, resource)
+    }
+
+    pub fn incident(&self, kind: Kind, resource: &str) -> &Incident {
+        &self.engine.incidents()[&self.key(kind, resource)]
+    }
+
+    pub fn vms(&mut self, rows: &[(u64, &str)]) {
+        self.vms_read(rows, true);
+    }
+
+    pub fn vms_read(&mut self, rows: &[(u64, &str)], complete: bool) {
+        let rows = rows.iter().map(|&(id, state)| vm(id, state)).collect();
+        self.read(Collector::Vms, Read::Vms(Rows { rows, complete }), true);
+    }
+
+    pub fn containers(&mut self, rows: &[(u64, &str)]) {
+        let rows = rows.iter().map(|&(id, state)| container(id, state)).collect();
+        self.read(Collector::Containers, Read::Containers(Rows { rows, complete: true }), true);
+    }
+
+    pub fn sites(&mut self, home: u64, rows: &[(u64, &str)]) {
+        self.sites_read(home, rows, true);
+    }
+
+    pub fn sites_read(&mut self, home: u64, rows: &[(u64, &str)], complete: bool) {
+        let rows = rows.iter().map(|&(id, state)| site(id, home, state)).collect();
+        let read = Read::Sites(ContainerId::new(home), Rows { rows, complete });
+        self.read(Collector::Sites, read, false);
+    }
+
+    pub fn report(&mut self, report: Report) {
+        self.read(Collector::ExpectedBalance, Read::ExpectedBalance(report), true);
+    }
+
+    pub fn fail(&mut self, collector: Collector, kind: FailureKind) {
+        self.end(collector, Some(Failure { kind, message: "it did not work".into() }));
+    }
+
+    pub fn end(&mut self, collector: Collector, failure: Option<Failure>) {
+        self.later(Duration::seconds(1));
+        let complete = failure.is_none();
+        let end = crate::model::snapshot::PollEnd { duration: Span::from_secs(1), failure, complete };
+        self.book.end(collector, end, self.now);
+        self.step(&Input::Poll { account: self.name.clone(), observed: vec![], ended: Some(collector) });
+    }
+
+    /// A reload with these settings.
+    pub fn set_settings(&mut self) {
+        self.engine.set_watchers(watchers(&self.name, &self.settings));
+    }
+
+    pub fn tick(&mut self) {
+        self.step(&Input::Tick);
+    }
+
+    pub fn later(&mut self, by: Duration) {
+        self.now += by;
+    }
+
+    /// Minute by minute.
+    pub fn pass(&mut self, time: Duration) {
+        let until = self.now + time;
+        while self.now < until {
+            self.later(Duration::minutes(1));
+            self.tick();
+        }
+    }
+
+    /// The daemon stops and starts again after `down`, with what the store would hold.
+    pub fn restart(&mut self, down: Duration) {
+        let incidents = self.engine.incidents().values().cloned();
+        // What is not in the store's form is lost.
+        let kept: Vec<Incident> = incidents
+            .map(|one| serde_json::from_str(&serde_json::to_string(&one).unwrap()).unwrap())
+            .collect();
+        let until = self.now;
+        self.later(down);
+        self.engine = Engine::new(watchers(&self.name, &self.settings), kept, true, Some(until), self.now);
+        let profile = self.book.state().profile.clone();
+        self.book = AccountBook::new(profile);
+    }
+
+    /// `key/event` of everything told, in order; a mail without items is its form.
+    pub fn events(&self) -> Vec<String> {
+        let of = |notice: &Notice| -> Vec<String> {
+            if notice.items.is_empty() {
+                return vec!["main/started".to_owned()];
+            }
+            notice.items.iter().map(|item| format!("{} {}", item.key, item.event)).collect()
+        };
+        self.told.iter().flat_map(of).collect()
+    }
+
+    pub fn take_events(&mut self) -> Vec<String> {
+        let events = self.events();
+        self.told.clear();
+        events
+    }
+
+    /// Treats the last notice as not yet sent.
+    pub fn last_is_unsent(&mut self) -> String {
+        let notice = self.told.last().unwrap();
+        let id = format!("mail-{}", self.told.len());
+        let told: Vec<(Key, Event)> =
+            notice.items.iter().map(|item| (item.key.clone(), item.event.clone())).collect();
+        let threads = told.iter().map(|(key, _)| (key.clone(), "ops".to_owned(), id.clone())).collect();
+        self.unsent.insert(id.clone(), told);
+        self.engine.commit(Outcome::default(), threads);
+        id
+    }
+
+    fn read(&mut self, collector: Collector, read: Read, ended: bool) {
+        self.later(Duration::seconds(20));
+        let observed = self.book.apply(read, self.now);
+        if ended {
+            let end = crate::model::snapshot::PollEnd {
+                duration: Span::from_secs(1),
+                failure: None,
+                complete: true,
+            };
+            self.book.end(collector, end, self.now);
+        }
+        let ended = ended.then_some(collector);
+        self.step(&Input::Poll { account: self.name.clone(), observed, ended });
+    }
+
+    fn step(&mut self, input: &Input) {
+        let snapshot = Snapshot { accounts: [(self.name.clone(), self.book.publish())].into() };
+        let outcome = self.engine.step(input, &snapshot, &self.unsent, self.now);
+        for id in &outcome.withdraw {
+            self.unsent.remove(id);
+            self.withdrawn.push(id.clone());
+        }
+        self.told.extend(outcome.notices.iter().cloned());
+        self.engine.commit(outcome, Vec::new());
+    }
+}
+
+fn watchers(name: &AccountName, settings: &Settings) -> BTreeMap<AccountName, Watcher> {
+    [(name.clone(), Watcher { settings: settings.clone(), to: vec!["ops".into()] })].into()
+}
+
+pub fn vm(id: u64, state: &str) -> Vm {
+    Vm {
+        id: id.into(),
+        state: state.into(),
+        vm_id: None,
+        name: Some(format!("vm-{id}").into()),
+        tariff: None,
+        ncpu: None,
+        memsize: None,
+        monitoring_enabled: None,
+        ips: None,
+        disks: None,
+    }
+}
+
+pub fn container(id: u64, state: &str) -> Container {
+    Container {
+        id: id.into(),
+        state: state.into(),
+        login: None,
+        name: Some(format!("cont-{id}").into()),
+        server: None,
+        server_ip: None,
+        memory_limit_mb: None,
+        disk_quota_mb: None,
+        created: None,
+        updated: None,
+        in_transfer: None,
+    }
+}
+
+pub fn site(id: u64, home: u64, state: &str) -> Site {
+    Site {
+        id: id.into(),
+        state: state.into(),
+        container: home.into(),
+        name: Some(format!("site-{id}").into()),
+        engine: None,
+        engine_version: None,
+        workers: None,
+        force_https: None,
+        certificate_id: None,
+        created: None,
+        updated: None,
+    }
+}
+
+/// Paid for longer than anybody looks.
+pub fn rich() -> Report {
+    report("5000.00", Edd::Null)
+}
+
+/// 90 days of 10 a day from tomorrow on.
+pub fn report(balance: &str, edd: Edd) -> Report {
+    let mut left = money(balance);
+    let moments = (1..=90).map(|day| {
+        left -= money("10");
+        ChargeMoment {
+            at: start() + Duration::days(day),
+            amount: money("10"),
+            balance: left,
+            positive: Some(left.is_positive()),
+            order: None,
+        }
+    });
+    let moments: Vec<_> = moments.collect();
+    Report {
+        date: Some(start() + Duration::days(91)),
+        edd,
+        error: None,
+        expected_balance: Some(left),
+        moments: moments.into(),
+        orders: Vec::new(),
+        moments_rejected: 0,
+    }
+}
+
+/// A report that names a disconnect in so many hours from the start.
+pub fn cut_off_in(hours: i64) -> Report {
+    report("25.50", Edd::At(start() + Duration::hours(hours)))
+}

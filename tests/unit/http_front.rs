@@ -1,0 +1,294 @@
+//! What stands before the endpoints, over real sockets: framing, limits, slow clients, passwords, headers.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use super::account;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::server::{LONG, Server, ask, talk};
+use crate::http::{Guard, Limits, Listener, WebConfig};
+use crate::model::*;
+use account::*;
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpStream, UnixListener, UnixStream};
+use tokio::time::timeout;
+
+/// Long enough for whatever would come by mistake.
+const MOMENT: Duration = Duration::from_millis(200);
+
+async fn raw(server: &Server, request: &str) -> String {
+    let stream = TcpStream::connect(server.address).await.unwrap();
+    String::from_utf8(talk(stream, request.as_bytes()).await).unwrap()
+}
+
+/// The statuses of all answers in what a connection brought.
+fn statuses(answers: &str) -> Vec<&str> {
+    answers.split("HTTP/1.").skip(1).map(|answer| &answer[2..5]).collect()
+}
+
+#[tokio::test]
+async fn what_a_proxy_may_read_otherwise_is_refused_and_ends_the_connection() {
+    let server = Server::start(&[&full("main")], true).await;
+    let hidden = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
+    let chunked = format!("0\r\n\r\n{hidden}");
+    let length = format!("Content-Length: {}\r\n", chunked.len());
+    let table = [
+        ("a chunked body", "Transfer-Encoding: chunked\r\n".to_owned(), "411"),
+        ("both", format!("{length}Transfer-Encoding: chunked\r\n"), "411"),
+        ("both, turned round", format!("Transfer-Encoding: chunked\r\n{length}"), "411"),
+        ("chunked twice", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n".to_owned(), "411"),
+        ("not chunked at last", "Transfer-Encoding: chunked, identity\r\n".to_owned(), "400"),
+        ("a like name", "Transfer-Encoding: xchunked\r\n".to_owned(), "400"),
+        ("identity", "Transfer-Encoding: identity\r\n".to_owned(), "400"),
+        ("a blank before the colon", "Transfer-Encoding : chunked\r\n".to_owned(), "400"),
+        ("two lengths", "Content-Length: 5\r\nContent-Length: 0\r\n".to_owned(), "400"),
+        ("a signed length", "Content-Length: +5\r\n".to_owned(), "400"),
+        ("a list of lengths", "Content-Length: 5, 5\r\n".to_owned(), "400"),
+        ("a folded line", "X: a\r\n b\r\n".to_owned(), "400"),
+        ("a zero byte", "X: a\0b\r\n".to_owned(), "400"),
+        ("a second host", "Host: y\r\n".to_owned(), "400"),
+    ];
+    for (what, headers, status) in table {
+        let request = format!("POST /-/reload HTTP/1.1\r\nHost: x\r\n{headers}\r\n{chunked}");
+        let answers = raw(&server, &request).await;
+        assert_eq!(statuses(&answers), [status], "{what}: {answers}");
+    }
+    let answers = raw(&server, "GET /-/healthy HTTP/1.1\r\n\r\n").await;
+    assert_eq!(statuses(&answers), ["400"], "no host: {answers}");
+    let answers =
+        raw(&server, &format!("GET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n{chunked}")).await;
+    assert_eq!(statuses(&answers), ["400"], "chunked in HTTP/1.0: {answers}");
+}
+
+#[tokio::test]
+async fn bodies_are_neither_read_as_requests_nor_waited_for() {
+    let server = Server::start(&[&full("main")], false).await;
+    let hidden = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
+    let with_body =
+        format!("GET /-/healthy HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{hidden}", hidden.len());
+    let close = "GET /-/nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    let answers = raw(&server, &format!("{with_body}{close}")).await;
+    assert!([&["200", "404"][..], &["200"]].contains(&&statuses(&answers)[..]), "{answers}");
+
+    // A body that never comes in full: answered at once, and the connection is given up.
+    let answers =
+        raw(&server, "POST /-/reload HTTP/1.1\r\nHost: x\r\nContent-Length: 100000000\r\n\r\nabc").await;
+    assert_eq!(statuses(&answers), ["403"], "{answers}");
+    let expecting = "POST /-/reload HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n";
+    let answers = raw(&server, expecting).await;
+    assert_eq!(statuses(&answers), ["403"], "nobody asks for the body: {answers}");
+}
+
+#[tokio::test]
+async fn old_pipelined_and_proxied_requests_are_answered() {
+    let server = Server::start(&[&full("main")], false).await;
+    let old = raw(&server, "GET /-/healthy HTTP/1.0\r\n\r\n").await;
+    assert!(old.starts_with("HTTP/1.0 200 OK\r\n"), "{old}");
+
+    let one = |path: &str, more: &str| format!("GET {path} HTTP/1.1\r\nHost: x\r\n{more}\r\n");
+    let three = [one("/-/healthy", ""), one("/-/nothing", ""), one("/-/ready", "Connection: close\r\n")];
+    let answers = raw(&server, &three.concat()).await;
+    assert_eq!(statuses(&answers), ["200", "404", "200"], "{answers}");
+    assert!(answers.ends_with("hostwatch is ready.\n"), "{answers}");
+
+    let table = [
+        ("GET http://example.com:10245/-/healthy?x=1", "200"),
+        ("GET http://example.com", "200"),
+        ("OPTIONS *", "404"),
+        ("OPTIONS /metrics", "405"),
+        ("CONNECT example.com:443", "404"),
+        ("BREW /", "405"),
+        ("GET metrics", "404"),
+    ];
+    for (line, status) in table {
+        let request = format!("{line} HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n");
+        let answers = raw(&server, &request).await;
+        assert_eq!(statuses(&answers), [status], "{line}: {answers}");
+    }
+}
+
+#[tokio::test]
+async fn heads_have_a_limit() {
+    let server = Server::start(&[&full("main")], false).await;
+    let many: String = (0..101).map(|number| format!("X-{number}: y\r\n")).collect();
+    let answers = raw(&server, &format!("GET / HTTP/1.1\r\n{many}\r\n")).await;
+    assert_eq!(statuses(&answers), ["431"], "{answers}");
+    // Exactly what is read, so that nothing unread turns the close into a reset.
+    let mut large = String::from("GET / HTTP/1.1\r\nHost: x\r\nX: ");
+    large.push_str(&"y".repeat(16 * 1024 - large.len()));
+    let answers = raw(&server, &large).await;
+    assert_eq!(statuses(&answers), ["431"], "{answers}");
+    assert_eq!(server.get("/-/healthy").await.status, 200);
+}
+
+#[tokio::test]
+async fn who_dawdles_is_cut_off() {
+    let limits = Limits { head_timeout: MOMENT, ..Limits::default() };
+    let server = Server::start_with(&[&full("main")], false, limits, |listener| listener).await;
+    let half = raw(&server, "GET /-/healthy HTTP/1.1\r\nHost:").await;
+    assert!(half.is_empty() || statuses(&half) == ["408"], "{half}");
+    let idle = raw(&server, "GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    assert_eq!(statuses(&idle), ["200"], "{idle}");
+}
+
+#[tokio::test]
+async fn beyond_the_limit_of_connections_one_waits_until_another_ends() {
+    let limits = Limits { connections: 2, ..Limits::default() };
+    let server = Server::start_with(&[&full("main")], false, limits, |listener| listener).await;
+    let first = TcpStream::connect(server.address).await.unwrap();
+    let _second = TcpStream::connect(server.address).await.unwrap();
+    let mut third = TcpStream::connect(server.address).await.unwrap();
+    third.write_all(b"GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    let mut answer = [0; 12];
+    assert!(timeout(MOMENT, third.read_exact(&mut answer)).await.is_err(), "it had to wait");
+    drop(first);
+    timeout(LONG, third.read_exact(&mut answer)).await.unwrap().unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 200");
+}
+
+/// Many sites: the page is larger than what a Unix socket takes in without a reader.
+fn large() -> AccountBook {
+    let mut book = full("main");
+    let sites = (0..1000).map(|id| site(1000 + id, 31, "Active")).collect();
+    book.apply(Read::Sites(ContainerId::new(31), all(sites)), read_at());
+    book
+}
+
+async fn on_unix_socket(guard: Option<Arc<Guard>>, limits: Limits) -> (TempDir, Server) {
+    let directory = tempfile::tempdir().unwrap();
+    let listener = Listener::from(UnixListener::bind(directory.path().join("s")).unwrap());
+    let listener = match guard {
+        Some(guard) => listener.guarded(guard),
+        None => listener,
+    };
+    let server = Server::start_with(&[&large()], false, limits, |_| listener).await;
+    (directory, server)
+}
+
+/// A scrape whose page is not read yet.
+async fn unread_scrape(directory: &TempDir) -> UnixStream {
+    let mut stream = UnixStream::connect(directory.path().join("s")).await.unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await.unwrap();
+    let mut start = [0; 12];
+    timeout(LONG, stream.read_exact(&mut start)).await.unwrap().unwrap();
+    assert_eq!(&start, b"HTTP/1.1 200");
+    stream
+}
+
+#[tokio::test]
+async fn so_many_scrapes_at_one_time_and_no_more() {
+    let guard = Arc::new(Guard::new(None, 2));
+    let (directory, _server) = on_unix_socket(Some(guard), Limits::default()).await;
+    let get = async |path: &str| {
+        ask(UnixStream::connect(directory.path().join("s")).await.unwrap(), "GET", path, "").await
+    };
+    let mut first = unread_scrape(&directory).await;
+    let _second = unread_scrape(&directory).await;
+    let third = get("/metrics").await;
+    assert_eq!((third.status, third.header("retry-after")), (503, Some("1")));
+    assert!(third.text().contains("--web.max-requests"), "{}", third.text());
+    assert_eq!(get("/").await.status, 200, "others are no scrapes");
+
+    let mut rest = Vec::new();
+    timeout(LONG, first.read_to_end(&mut rest)).await.unwrap().unwrap();
+    assert!(rest.ends_with(b"\n") && rest.len() > 500_000, "the first one is whole: {}", rest.len());
+    assert_eq!(get("/metrics").await.status, 200, "its place is free");
+}
+
+#[tokio::test]
+async fn neither_0_nor_a_socket_without_a_guard_limits_scrapes() {
+    for guard in [Some(Arc::new(Guard::new(None, 0))), None] {
+        let (directory, _server) = on_unix_socket(guard, Limits::default()).await;
+        let mut open = Vec::new();
+        for _ in 0..45 {
+            open.push(unread_scrape(&directory).await);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_reader_that_stalls_loses_its_connection() {
+    let limits = Limits { write_timeout: MOMENT, ..Limits::default() };
+    let guard = Arc::new(Guard::new(None, 1));
+    let (directory, _server) = on_unix_socket(Some(guard), limits).await;
+    let mut stalled = unread_scrape(&directory).await;
+    // Its place is free once it was cut off.
+    let free = async {
+        loop {
+            let stream = UnixStream::connect(directory.path().join("s")).await.unwrap();
+            if ask(stream, "GET", "/metrics", "").await.status == 200 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(LONG, free).await.expect("the stalled one is cut off");
+    let mut rest = Vec::new();
+    let _ = timeout(LONG, stalled.read_to_end(&mut rest)).await.unwrap();
+    assert!(rest.len() < 500_000, "it got {} bytes", rest.len());
+}
+
+async fn with_config(text: &str) -> (TempDir, Server) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("web.yml");
+    std::fs::write(&path, text).unwrap();
+    let guard = Arc::new(Guard::new(Some((&path, WebConfig::read(&path).unwrap())), 40));
+    let guarded = |listener: Listener| listener.guarded(guard);
+    let server = Server::start_with(&[&full("main")], false, Limits::default(), guarded).await;
+    (directory, server)
+}
+
+/// `alice:one` and `bob:two`.
+fn two_users() -> String {
+    let [one, two] = ["one", "two"].map(|password| bcrypt::hash(password, 4).unwrap());
+    format!("basic_auth_users:\n  alice: {one}\n  bob: {two}\n")
+}
+
+const ALICE: &str = "Authorization: Basic YWxpY2U6b25l\r\n";
+const WRONG: &str = "Authorization: Basic YWxpY2U6dHdv\r\n";
+
+#[tokio::test]
+async fn every_path_is_behind_the_password() {
+    let (_directory, server) = with_config(&two_users()).await;
+    for path in ["/", "/metrics", "/api/v1/status", "/-/healthy", "/-/ready", "/-/style.css", "/nothing"] {
+        for headers in ["", WRONG, "Authorization: Bearer YWxpY2U6b25l\r\n"] {
+            let answer = server.ask("GET", path, headers).await;
+            assert_eq!(answer.status, 401, "{path} with {headers:?}");
+            let challenge = answer.header("www-authenticate").unwrap();
+            assert!(challenge.starts_with("Basic realm="), "{challenge}");
+            assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+        }
+        let want = if path == "/nothing" { 404 } else { 200 };
+        assert_eq!(server.ask("GET", path, ALICE).await.status, want, "{path}");
+        assert_eq!(server.ask("HEAD", path, "").await.status, 401, "{path}");
+    }
+    assert_eq!(server.ask("POST", "/-/reload", "").await.status, 401);
+    assert_eq!(server.ask("POST", "/-/reload", ALICE).await.status, 403, "let in, but not enabled");
+}
+
+#[tokio::test]
+async fn configured_headers_are_on_every_response_and_stand_above_ours() {
+    let headers = "http_server_config:\n  headers:\n    X-Frame-Options: sameorigin\n    \
+                   Strict-Transport-Security: max-age=60\n";
+    let (_directory, server) = with_config(&format!("{headers}{}", two_users())).await;
+    for (path, authorization, status) in [("/", ALICE, 200), ("/", "", 401), ("/nothing", ALICE, 404)] {
+        let answer = server.ask("GET", path, authorization).await;
+        assert_eq!(answer.status, status);
+        assert_eq!(answer.header("x-frame-options"), Some("sameorigin"));
+        assert_eq!(answer.header("strict-transport-security"), Some("max-age=60"));
+    }
+    let page = server.ask("GET", "/", ALICE).await;
+    assert!(page.header("content-security-policy").unwrap().contains("default-src 'none'"), "ours stays");
+}
+
+#[tokio::test]
+async fn past_the_rate_requests_are_429() {
+    let (_directory, server) = with_config("rate_limit: {interval: 1h, burst: 3}").await;
+    let mut seen = Vec::new();
+    for _ in 0..5 {
+        seen.push(server.get("/-/healthy").await.status);
+    }
+    assert_eq!(seen, [200, 200, 200, 429, 429]);
+}

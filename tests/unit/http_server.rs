@@ -1,0 +1,211 @@
+//! The server over real TCP: statuses, methods, formats, encodings, reload, readiness, the end.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use super::account;
+
+use std::io::Read as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::server::{LONG, Server};
+use crate::model::*;
+use crate::view::incidents::{IncidentRow, Watch};
+use account::*;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+#[tokio::test]
+async fn endpoints_answer_with_their_status_and_type() {
+    let server = Server::start(&[&full("main")], false).await;
+    let plain = "text/plain; charset=utf-8";
+    let table = [
+        ("GET", "/", 200, "text/html; charset=utf-8"),
+        ("GET", "/?q=a%00b&page=999999999999999999999&state=%ff", 200, "text/html; charset=utf-8"),
+        ("GET", "/metrics", 200, "text/plain; version=0.0.4; charset=utf-8"),
+        ("GET", "/api/v1/status", 200, "application/json"),
+        ("GET", "/-/style.css", 200, "text/css; charset=utf-8"),
+        ("GET", "/-/healthy", 200, plain),
+        ("GET", "/-/ready", 200, plain),
+        ("POST", "/-/reload", 403, plain),
+        ("GET", "/-/reload", 405, plain),
+        ("POST", "/", 405, plain),
+        ("DELETE", "/metrics", 405, plain),
+        ("GET", "/metrics/", 404, plain),
+        ("GET", "//", 404, plain),
+        ("POST", "/nothing", 404, plain),
+    ];
+    for (method, path, status, kind) in table {
+        let answer = server.ask(method, path, "").await;
+        assert_eq!((answer.status, answer.header("content-type")), (status, Some(kind)), "{method} {path}");
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+        if status == 405 {
+            let allow = if path == "/-/reload" { "POST" } else { "GET, HEAD" };
+            assert_eq!(answer.header("allow"), Some(allow), "{method} {path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn head_is_get_without_the_body() {
+    let server = Server::start(&[&full("main")], false).await;
+    for path in ["/", "/metrics", "/api/v1/status", "/-/ready"] {
+        let (get, head) = (server.get(path).await, server.ask("HEAD", path, "").await);
+        assert_eq!((head.status, head.body.len()), (200, 0), "{path}");
+        assert_eq!(get.header("content-length"), Some(get.body.len().to_string().as_str()), "{path}");
+        assert_eq!(head.header("content-length"), get.header("content-length"), "{path}");
+        assert_eq!(head.header("content-type"), get.header("content-type"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn metrics_are_negotiated_and_never_refused() {
+    let server = Server::start(&[&full("main")], false).await;
+    let identity = server.get("/metrics").await;
+    assert_eq!(identity.header("content-encoding"), None);
+    assert!(identity.text().contains("hosting_vm_state{account=\"main\",vm=\"17\",state=\"active\"} 1\n"));
+    assert!(identity.text().contains("hostwatch_build_info{"));
+
+    let zipped = server.ask("GET", "/metrics", "Accept-Encoding: gzip\r\n").await;
+    assert_eq!(zipped.header("content-encoding"), Some("gzip"));
+    assert_eq!(zipped.header("vary"), Some("Accept, Accept-Encoding"));
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(zipped.body.as_slice()).read_to_string(&mut text).unwrap();
+    assert_eq!(text, identity.text());
+
+    let plain = server.ask("GET", "/metrics", "Accept-Encoding: gzip;q=0, identity\r\n").await;
+    assert_eq!((plain.header("content-encoding"), plain.text()), (None, identity.text()));
+
+    let accept = "Accept: application/openmetrics-text;version=1.0.0;q=0.8, text/plain;q=0.5\r\n";
+    let open = server.ask("GET", "/metrics", accept).await;
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    assert_eq!(open.header("content-type"), Some(kind));
+    assert!(open.text().ends_with("\n# EOF\n") && open.text().matches("# EOF").count() == 1);
+    assert!(open.text().contains("hosting_vm_state{account=\"main\",vm=\"17\",state=\"active\"} 1\n"));
+
+    let odd = server.ask("GET", "/metrics", "Accept: image/png\r\nAccept-Encoding: br\r\n").await;
+    assert_eq!((odd.status, odd.text()), (200, identity.text()));
+}
+
+#[tokio::test]
+async fn ready_once_everything_that_shows_states_was_tried() {
+    let mut book = book(profile("main"));
+    let server = Server::start(&[&book], false).await;
+    assert_eq!(server.get("/-/ready").await.status, 503);
+    assert_eq!(server.get("/-/healthy").await.status, 200);
+    book.end(Collector::Vms, ended(None), read_at());
+    book.end(Collector::ExpectedBalance, ended(Some("401")), read_at());
+    server.context.snapshot.set(snapshot([&book]));
+    assert_eq!(server.get("/-/ready").await.status, 503, "containers were not tried");
+    book.end(Collector::Containers, ended(None), read_at());
+    server.context.snapshot.set(snapshot([&book]));
+    assert_eq!(server.get("/-/ready").await.status, 200, "tried is enough, well or not");
+
+    let mut only = profile("main");
+    only.collectors = [Collector::ExpectedBalance].into();
+    let mut only = account::book(only);
+    only.end(Collector::ExpectedBalance, ended(None), read_at());
+    server.context.snapshot.set(snapshot([&only]));
+    assert_eq!(server.get("/-/ready").await.status, 200, "what is off is not waited for");
+}
+
+#[tokio::test]
+async fn reload_is_asked_for_and_its_outcome_told() {
+    let mut server = Server::start(&[&full("main")], true).await;
+    let mut reloads = std::mem::replace(&mut server.reloads, mpsc::channel(1).1);
+    tokio::spawn(async move {
+        reloads.recv().await.unwrap().send(Ok(())).unwrap();
+        let refused = "config.toml: limits.vm: unknown key".to_owned();
+        reloads.recv().await.unwrap().send(Err(refused)).unwrap();
+    });
+    assert_eq!(server.ask("POST", "/-/reload", "Content-Length: 0\r\n").await.status, 200);
+    let refused = server.ask("POST", "/-/reload", "Content-Length: 0\r\n").await;
+    assert_eq!(refused.status, 500);
+    assert!(refused.text().contains("limits.vm: unknown key"), "{}", refused.text());
+    assert_eq!(server.ask("POST", "/-/reload", "").await.status, 503, "nobody is there to reload");
+    assert_eq!(server.ask("GET", "/-/reload", "").await.status, 405);
+}
+
+#[tokio::test]
+async fn names_from_the_provider_do_nothing_in_the_page() {
+    let odd = "<script>alert(1)</script>\"\n'";
+    let mut book = full("main");
+    book.apply(Read::Vms(all(vec![vm(17, odd, odd)])), read_at());
+    book.end(Collector::Vms, ended(Some(odd)), read_at());
+    let mut dry = report("25.50", "10");
+    let order = Arc::make_mut(&mut dry.orders[0]);
+    order.comment = Some(odd.into());
+    order.state = OrderState::from(odd);
+    book.apply(Read::ExpectedBalance(dry), read_at());
+    let server = Server::start(&[&book], false).await;
+    let text = || odd.to_owned();
+    let row = IncidentRow {
+        key: text(),
+        account: text(),
+        kind: text(),
+        severity: text(),
+        state: "firing".into(),
+        title: text(),
+        resource_name: text(),
+        since: read_at(),
+        last_change: read_at(),
+        resolved_at: None,
+        reason: text(),
+        acknowledged: false,
+        silenced_until: None,
+    };
+    let over = IncidentRow { state: "resolved".into(), ..row.clone() };
+    server.context.watch.set(Watch { incidents: vec![row, over], ..Watch::default() });
+    let page = server.get("/?q=%3Cscript%3E&state=%22%3E%3Cscript%3E&kind=vm&account=main").await;
+    let all = server.get("/").await;
+    for answer in [&page, &all] {
+        assert_eq!(answer.status, 200);
+        let text = answer.text();
+        assert!(text.contains("&#60;script&#62;alert(1)"), "the name is shown as text");
+        assert!(!text.to_lowercase().contains("<script"), "{text}");
+        assert!(!text.contains(" style=") && !text.contains("javascript:"), "{text}");
+    }
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(
+        policy.starts_with("default-src 'none'; style-src 'self'; ") && !policy.contains("unsafe"),
+        "{policy}"
+    );
+    assert_eq!(page.header("x-frame-options"), Some("DENY"));
+    assert_eq!(page.header("referrer-policy"), Some("no-referrer"));
+    let json: serde_json::Value = serde_json::from_slice(&server.get("/api/v1/status").await.body).unwrap();
+    assert_eq!(json["resources"]["rows"][0]["name"], odd);
+}
+
+#[tokio::test]
+async fn stop_refuses_new_connections_and_lets_the_idle_go() {
+    let server = Server::start(&[&full("main")], false).await;
+    // An idle connection, kept alive after its answer.
+    let mut idle = TcpStream::connect(server.address).await.unwrap();
+    idle.write_all(b"GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    let mut first = [0; 12];
+    timeout(LONG, idle.read_exact(&mut first)).await.unwrap().unwrap();
+    assert_eq!(&first, b"HTTP/1.1 200");
+    // One that has sent half a head, and would send the rest never.
+    let mut half = TcpStream::connect(server.address).await.unwrap();
+    half.write_all(b"GET /metrics HTTP/1.1\r\nHost:").await.unwrap();
+    server.stop.cancel();
+    timeout(Duration::from_secs(5), server.running).await.expect("the drain is bounded").unwrap();
+    let mut rest = Vec::new();
+    timeout(LONG, idle.read_to_end(&mut rest)).await.unwrap().unwrap();
+    assert!(TcpStream::connect(server.address).await.is_err());
+}
+
+#[tokio::test]
+async fn a_large_head_is_refused() {
+    let server = Server::start(&[&full("main")], false).await;
+    let headers = format!("X-Large: {}\r\n", "a".repeat(40_000));
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let request = format!("GET / HTTP/1.1\r\nHost: x\r\n{headers}\r\n");
+    // The server may close while the rest is still being written.
+    let _ = stream.write_all(request.as_bytes()).await;
+    let mut all = Vec::new();
+    let _ = timeout(LONG, stream.read_to_end(&mut all)).await.expect("an end in time");
+    let head = String::from_utf8_lossy(&all);
+    assert!(all.is_empty() || head.starts_with("HTTP/1.1 431"), "{head}");
+}

@@ -1,0 +1,293 @@
+//! The status: the sentence on top, what is listed, as JSON and as a page.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use super::account;
+
+use super::server::Server;
+use crate::model::*;
+use crate::view::incidents::{IncidentRow, OutboxSummary, Watch};
+use account::*;
+use serde_json::Value;
+
+async fn status(books: &[&AccountBook], incidents: Vec<IncidentRow>, query: &str) -> Value {
+    let server = Server::start(books, false).await;
+    server.context.watch.set(Watch { incidents, ..Watch::default() });
+    serde_json::from_slice(&server.get(&format!("/api/v1/status?{query}")).await.body).unwrap()
+}
+
+fn incident(account: &str, kind: &str, severity: &str, state: &str) -> IncidentRow {
+    IncidentRow {
+        key: format!("{account}/{kind}/17"),
+        account: account.into(),
+        kind: kind.into(),
+        severity: severity.into(),
+        state: state.into(),
+        title: format!("{kind} of {account}"),
+        resource_name: "web-1".into(),
+        since: read_at() - chrono::Duration::minutes(5),
+        last_change: read_at(),
+        resolved_at: (state == "resolved").then(read_at),
+        reason: "the VM's state is error".into(),
+        acknowledged: false,
+        silenced_until: None,
+    }
+}
+
+#[tokio::test]
+async fn the_sentence_never_says_fine_of_what_is_not_known() {
+    type Change = fn(&mut AccountBook);
+    let bare = |_: &mut AccountBook| {};
+    let fail: fn(&mut AccountBook, Collector) =
+        |book, collector| book.end(collector, ended(Some("status 500")), read_at());
+    let table: [(&str, Change, &str, &str); 14] = [
+        ("fine", bare, "fine", "All 5 resources fine · paid until 31 May at least"),
+        (
+            "a failed poll",
+            |book| book.end(Collector::Vms, ended(Some("status 500")), read_at()),
+            "unknown",
+            "Not known: the VMs, polls have failed since 1 March 15:00 MSK: status 500",
+        ),
+        (
+            "a failed balance",
+            |book| book.end(Collector::ExpectedBalance, ended(Some("404")), read_at()),
+            "unknown",
+            "Not known: the balance, polls have failed since 1 March 15:00 MSK: 404",
+        ),
+        (
+            "failed sites",
+            |book| book.end(Collector::Sites, ended(Some("x")), read_at()),
+            "unknown",
+            "Not known: the sites, polls have failed since 1 March 15:00 MSK: x",
+        ),
+        (
+            "a failed poll of what shows no state",
+            |book| book.end(Collector::Ips, ended(Some("x")), read_at()),
+            "fine",
+            "All 5 resources fine · paid until 31 May at least",
+        ),
+        (
+            "a partial listing",
+            |book| {
+                let part = PollEnd { complete: false, ..ended(None) };
+                book.end(Collector::Containers, part, read_at());
+            },
+            "unknown",
+            "Not known: some of the containers, the last poll did not get all",
+        ),
+        (
+            "an old reading",
+            |book| book.end(Collector::Vms, ended(None), read_at() - chrono::Duration::hours(1)),
+            "unknown",
+            "Not known: the VMs, not read for too long",
+        ),
+        (
+            "a container without its sites",
+            |book| {
+                let rows = all(vec![container(31, "ENABLED"), container(47, "ENABLED")]);
+                book.apply(Read::Containers(rows), read_at());
+            },
+            "unknown",
+            "Not known: the sites of 1 container",
+        ),
+        (
+            "a state without a meaning",
+            |book| {
+                book.apply(Read::Containers(all(vec![container(31, "7")])), read_at());
+            },
+            "unknown",
+            "Not known: how 1 resource is, the state has no known meaning",
+        ),
+        (
+            "a report that does not tell",
+            |book| {
+                let mut silent = report("5000", "10");
+                silent.edd = Edd::Unknown;
+                book.apply(Read::ExpectedBalance(silent), read_at());
+            },
+            "unknown",
+            "Not known: whether the account will be cut off, the report does not tell",
+        ),
+        (
+            "a null date beside an empty account",
+            |book| {
+                book.apply(Read::ExpectedBalance(report("25.50", "10")), read_at());
+            },
+            "attention",
+            "1 thing needs you",
+        ),
+        (
+            "a far cut-off",
+            |book| {
+                book.apply(Read::ExpectedBalance(report("400", "10")), read_at());
+            },
+            "fine",
+            "All 5 resources fine · paid until 10 April",
+        ),
+        (
+            "a broken VM that no rule looks at",
+            |book| {
+                let rows = all(vec![vm(17, "error", "web-1"), vm(18, "active", "web-2")]);
+                book.apply(Read::Vms(rows), read_at());
+            },
+            "notice",
+            "1 resource is not well, with no open incident",
+        ),
+        (
+            "a VM switched off",
+            |book| {
+                let rows = all(vec![vm(17, "stopped", "web-1"), vm(18, "active", "web-2")]);
+                book.apply(Read::Vms(rows), read_at());
+            },
+            "fine",
+            "All 5 resources fine · paid until 31 May at least",
+        ),
+    ];
+    for (what, change, level, sentence) in table {
+        let mut book = full("main");
+        change(&mut book);
+        let status = status(&[&book], vec![], "").await;
+        assert_eq!(status["verdict"]["sentence"], sentence, "{what}");
+        assert_eq!(status["verdict"]["level"], level, "{what}");
+    }
+    // Each collector that sees a state, failed or not yet polled, takes the word fine away.
+    for collector in [Collector::Vms, Collector::Containers, Collector::Sites, Collector::ExpectedBalance] {
+        let mut failed = full("main");
+        fail(&mut failed, collector);
+        assert_eq!(status(&[&failed], vec![], "").await["verdict"]["level"], "unknown", "{collector:?}");
+    }
+    let mut off = profile("main");
+    off.collectors = [Collector::Ips].into();
+    for (book, sentence) in [
+        (Some(book(profile("main"))), "Not known: the balance, not read yet (and 3 more)"),
+        (Some(book(off)), "Not known: anything of main, no collector that sees a state is on"),
+        (None, "Not known: no account is configured"),
+    ] {
+        let books: Vec<_> = book.iter().collect();
+        assert_eq!(status(&books, vec![], "").await["verdict"]["sentence"], sentence);
+    }
+}
+
+#[tokio::test]
+async fn incidents_decide_first_and_what_is_not_known_is_said_beside() {
+    let mut book = full("main");
+    book.end(Collector::Sites, ended(Some("status 500")), read_at());
+    let rows = vec![
+        incident("main", "vm_stopped", "warning", "recovering"),
+        incident("main", "vm_error", "critical", "firing"),
+        incident("main", "resource_gone", "info", "firing"),
+        incident("main", "site_error", "critical", "pending"),
+        incident("main", "site_blocked", "critical", "resolved"),
+    ];
+    let got = status(&[&book], rows, "").await;
+    assert_eq!(got["verdict"]["sentence"], "2 things need you");
+    assert_eq!(got["verdict"]["details"][0], "vm_error of main");
+    assert!(got["verdict"]["details"][2].as_str().unwrap().starts_with("Not known: the sites"));
+    let keys = |list: &Value| -> Vec<String> {
+        list.as_array().unwrap().iter().map(|row| row["kind"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(keys(&got["incidents"]["open"]), ["vm_error", "site_error", "vm_stopped", "resource_gone"]);
+    assert_eq!(keys(&got["incidents"]["recent"]), ["site_blocked"]);
+
+    let mut known = incident("main", "vm_error", "critical", "firing");
+    known.acknowledged = true;
+    let got = status(&[&full("main")], vec![known], "").await;
+    assert_eq!(got["verdict"]["sentence"], "Nothing new needs you · 1 known problem");
+    assert_eq!(got["verdict"]["level"], "notice");
+}
+
+#[tokio::test]
+async fn accounts_stand_by_urgency() {
+    let (fine, mut later, mut soon, mut lost) = (full("a"), full("b"), full("c"), full("d"));
+    later.apply(Read::ExpectedBalance(report("400", "10")), read_at());
+    soon.apply(Read::ExpectedBalance(report("25.50", "10")), read_at());
+    lost.end(Collector::Vms, ended(Some("401")), read_at());
+    let got = status(&[&fine, &later, &soon, &lost], vec![], "").await;
+    let names: Vec<_> = got["accounts"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    assert_eq!(names, ["c", "d", "b", "a"]);
+    assert_eq!(got["verdict"]["sentence"], "1 thing needs you");
+    assert_eq!(got["verdict"]["details"][0], "c is cut off on 4 March 14:00 MSK");
+    let one = status(&[&fine, &soon], vec![], "account=a").await;
+    assert_eq!(one["accounts"].as_array().unwrap().len(), 1);
+    assert_eq!(one["resources"]["total"], 5);
+    assert_eq!(one["verdict"]["level"], "attention", "the sentence is about all accounts");
+}
+
+#[tokio::test]
+async fn billing_says_what_to_pay_by_when() {
+    let mut book = full("main");
+    book.apply(Read::ExpectedBalance(report("225.50", "10.00")), read_at());
+    let got = status(&[&book], vec![], "").await;
+    let billing = &got["accounts"][0]["billing"];
+    assert_eq!(billing["balance"], "225.5");
+    assert_eq!(billing["disconnect"], "at");
+    assert_eq!(billing["disconnect_computed"], true);
+    assert_eq!(billing["disconnect_at"], "2026-03-24T11:00:00Z");
+    assert_eq!(billing["pay_by"], "2026-03-21T11:00:00Z");
+    assert_eq!(billing["pay"][0], serde_json::json!({"days": 30, "amount": "74.51"}));
+    assert_eq!(billing["orders"][0]["per_month"], "148.35");
+    let server = Server::start(&[&book], false).await;
+    let page = server.get("/").await;
+    for part in
+        ["225.50\u{a0}RUB", "pay 75.00\u{a0}RUB", "by 21 March", "24 March 14:00 MSK", "<svg class=\"chart\""]
+    {
+        assert!(page.text().contains(part), "{part} in {}", page.text());
+    }
+}
+
+#[tokio::test]
+async fn resources_are_found_and_paged() {
+    let mut book = full("main");
+    let sites = (1000..1250).map(|id| site(id, 31, if id == 1100 { "Error" } else { "Active" })).collect();
+    book.apply(Read::Sites(ContainerId::new(31), all(sites)), read_at());
+    let resources = async |query: &str| status(&[&book], vec![], query).await["resources"].take();
+    let first = resources("").await;
+    assert_eq!((&first["total"], &first["pages"]), (&253.into(), &3.into()));
+    assert_eq!(first["rows"].as_array().unwrap().len(), 100);
+    assert_eq!(first["rows"][0]["id"], 1100, "what is not well comes first");
+    let last = resources("page=3").await;
+    assert_eq!(last["rows"].as_array().unwrap().len(), 53);
+    assert_eq!(resources("page=99").await["page"], 3);
+    assert_eq!(resources("page=-1").await["page"], 1);
+    for (query, matching) in [
+        ("state=Error", 1),
+        ("kind=site&state=Active", 249),
+        ("q=WEB-", 2),
+        ("q=1100", 1),
+        ("q=site11&kind=site", 100),
+        ("q=nothing", 0),
+        ("kind=vm&state=Active", 0),
+    ] {
+        assert_eq!(resources(query).await["matching"], matching, "{query}");
+    }
+    let states = first["states"].as_array().unwrap();
+    let site_error = states.iter().find(|one| one["state"] == "Error").unwrap();
+    assert_eq!(
+        *site_error,
+        serde_json::json!({"kind": "site", "state": "Error", "health": "bad", "count": 1})
+    );
+    let server = Server::start(&[&book], false).await;
+    let page = server.get("/?q=site&page=2").await;
+    assert!(page.text().contains("href=\"/?q=site#resources\""), "{}", page.text());
+    assert!(
+        page.text().contains("href=\"/?kind=site&#38;state=Error&#38;q=site#resources\""),
+        "{}",
+        page.text()
+    );
+}
+
+#[tokio::test]
+async fn mails_and_freshness_are_told() {
+    let mut book = full("main");
+    book.end(Collector::Charges, ended(Some("status 503 from /api/v1/charge/")), read_at());
+    let server = Server::start(&[&book], false).await;
+    assert!(server.get("/").await.text().contains("Not configured: nobody is mailed."));
+    let outbox = OutboxSummary { queued: 2, sending: 1, sent: 40, dead: 3, oldest: Some(read_at()) };
+    let watch = Watch { outbox, mails: true, last_mail_at: Some(read_at()), ..Watch::default() };
+    server.context.watch.set(watch);
+    let page = server.get("/").await;
+    for part in
+        ["<dd>40<small>last 0 s ago", "<dd>3<small>oldest", "hostwatch outbox list", "status 503 from"]
+    {
+        assert!(page.text().contains(part), "{part} in {}", page.text());
+    }
+}

@@ -1,0 +1,292 @@
+//! The layers of ARCHITECTURE.md as a test: who may import whom, which crate has which door, who reads the
+//! clock, how long a file may be. The checker is itself held to sources that break each rule.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use super::layers_support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use layers_support::{Root, paths, words};
+
+/// Each module of the crate's root and what it may import of ours. `lib` only lists them, so it is not here.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("model", &[]),
+    ("clock", &[]),
+    ("failpoint", &[]),
+    ("schedule", &[]),
+    ("telemetry", &[]),
+    ("addresses", &[]),
+    ("ask", &[]),
+    // A misnamed field shared with the client would pass both ends.
+    ("sim", &[]),
+    ("api", &["model", "clock", "failpoint"]),
+    ("metrics", &["model"]),
+    ("alert", &["model"]),
+    ("state", &["model"]),
+    ("chart", &["model"]),
+    ("view", &["alert", "model", "chart"]),
+    ("terminal", &["model"]),
+    ("heartbeat", &[]),
+    ("mail", &["alert", "model", "chart", "clock", "failpoint"]),
+    ("store", &["alert", "model", "failpoint"]),
+    ("collect", &["api", "state", "model", "schedule", "clock"]),
+    ("http", &["view", "state", "metrics", "model", "clock"]),
+    // May name any layer's settings type; nobody but `app` names it.
+    ("config", &["alert", "api", "collect", "http", "mail", "metrics", "model", "schedule", "store"]),
+    ("cli", &["sim", "telemetry"]),
+    ("main", &["app", "cli"]),
+];
+
+/// Foreign crates and parts of std that stay behind one door, and the modules that are it.
+const DOORS: &[(&str, &[&str])] = &[
+    ("reqwest", &["api", "ask", "heartbeat"]),
+    ("rusqlite", &["store"]),
+    ("figment", &["config"]),
+    ("prometheus", &["metrics"]),
+    // `sim` has a module of that name.
+    ("cron", &["schedule", "sim"]),
+    ("askama", &["http", "mail"]),
+    // Others only name its type of an address.
+    ("lettre", &["mail", "config", "app"]),
+    ("mail_parser", &["sim"]),
+    ("hyper", &["http", "sim"]),
+    ("hyper_util", &["http", "sim"]),
+    ("sd_notify", &["app"]),
+    ("if_addrs", &["addresses"]),
+    ("terminal_size", &["app"]),
+    ("unicode_width", &["terminal"]),
+    ("listenfd", &["app"]),
+    ("bcrypt", &["http"]),
+    ("serde_saphyr", &["http"]),
+    ("x509_parser", &["http", "api"]),
+    ("anyhow", &["app", "cli", "main"]),
+];
+
+/// No I/O, no waiting, no clock: the time is an argument.
+const PURE: &[&str] = &["model", "metrics", "alert", "schedule", "chart", "view", "terminal"];
+const IMPURE: &[&str] = &["tokio", "std::fs", "std::net", "std::process", "std::env", "std::thread"];
+
+const MOST_LINES: usize = 500;
+
+#[test]
+fn imports_point_one_way() {
+    let findings: Vec<String> = sources().iter().flat_map(|(file, text)| imports(file, text)).collect();
+    assert!(findings.is_empty(), "\n{}", findings.join("\n"));
+}
+
+#[test]
+fn crates_stay_behind_their_doors_and_the_core_is_pure() {
+    let findings: Vec<String> = sources().iter().flat_map(|(file, text)| doors(file, text)).collect();
+    assert!(findings.is_empty(), "\n{}", findings.join("\n"));
+}
+
+#[test]
+fn only_the_clock_reads_the_clock() {
+    let findings: Vec<String> = sources().iter().flat_map(|(file, text)| clocks(file, text)).collect();
+    assert!(findings.is_empty(), "\n{}", findings.join("\n"));
+}
+
+#[test]
+fn files_are_short_say_what_they_do_and_are_safe() {
+    let findings: Vec<String> = sources().iter().flat_map(|(file, text)| habits(file, text)).collect();
+    assert!(findings.is_empty(), "\n{}", findings.join("\n"));
+}
+
+/// A layer that nobody wrote a law for is found by its imports, but one that imports nothing would not be.
+#[test]
+fn every_module_has_a_law() {
+    let lib = fs::read_to_string(root().join("src/lib.rs")).unwrap();
+    let modules = lib.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
+    for module in modules.filter(|&module| module != "app") {
+        assert!(LAYERS.iter().any(|&(layer, _)| layer == module), "{module} is not in LAYERS");
+    }
+}
+
+#[test]
+fn forbidden_imports_are_found_however_they_are_written() {
+    let table = [
+        ("src/model/ids.rs", "use crate::api::Client;"),
+        ("src/model/mod.rs", "use crate::{clock, model::ids};"),
+        ("src/alert/rules.rs", "fn f() -> u8 { let x = 'a'; crate::store::open(x) }"),
+        ("src/alert/rules.rs", "use super::super::store::Store;"),
+        ("src/alert/mod.rs", "use super::store::Store;"),
+        ("src/alert/mod.rs", "mod tests { use super::super::store::Store; }"),
+        ("src/chart.rs", "use super::{model::Money, mail};"),
+        (
+            "src/metrics/own.rs",
+            "pub(in crate::metrics) fn a() {}\nuse crate::{\n    model::{Money, time},\n    http::Server,\n};",
+        ),
+        ("src/sim/world/mod.rs", "macro_rules! m { () => { $crate::model::Money::ZERO } }"),
+        ("src/sim/auth.rs", "use crate::model as ours;"),
+        ("src/http/page.rs", "use crate::alert::Incident;"),
+        ("src/collect/mod.rs", "use crate::config::Config;"),
+        ("src/api/client.rs", "use crate::config::Config;"),
+        ("src/store/mod.rs", "use crate::*;"),
+        ("src/state.rs", "use super::*;"),
+        ("src/main.rs", "use crate::store::Store;"),
+        ("src/config/mod.rs", "use crate::app::App;"),
+        ("src/newcomer.rs", "use crate::model::Money;"),
+    ];
+    for (file, source) in table {
+        assert_eq!(imports(file, source).len(), 1, "{file}: {source}\n{:?}", imports(file, source));
+    }
+}
+
+#[test]
+fn lawful_imports_pass() {
+    let table = [
+        (
+            "src/model/forecast.rs",
+            "use super::billing::Report; use crate::model::{Money, ids::{self, VmId}};",
+        ),
+        (
+            "src/model/time.rs",
+            "// use crate::api::X;\n/* crate::http /* crate::http */ */ /// [`crate::api::Y`]\nfn f() {}",
+        ),
+        (
+            "src/model/time.rs",
+            "const A: &str = \"crate::api::X\"; const B: &str = r#\"\"crate::api\"\"#; const C: char = '\"';",
+        ),
+        (
+            "src/model/time.rs",
+            "fn f<'a>(x: &'a str) -> &'a str { match '\\'' { _ => b\"\\\"crate::api::X\" }; x }",
+        ),
+        ("src/schedule/tests.rs", "use super::*; use super::fields::Fields;"),
+        ("src/alert/mod.rs", "mod engine { mod tests { use super::super::kind::Key; use super::*; } }"),
+        ("src/mail/sender.rs", "use crate::{alert::Key, chart::Chart, clock, model::Money};"),
+        ("src/app/run.rs", "use crate::{alert, api, collect, config, http, mail, sim, store};"),
+        ("src/main.rs", "use crate::{app, cli::Cli};"),
+        ("src/metrics/own.rs", "x.store::<u8>(); let store = alert::local(); <T>::http();"),
+    ];
+    for (file, source) in table {
+        assert_eq!(imports(file, source), Vec::<String>::new(), "{file}: {source}");
+    }
+}
+
+#[test]
+fn the_other_rules_are_enforced_too() {
+    let long = format!("//! Long.\n{}", "// x\n".repeat(MOST_LINES));
+    type Check = fn(&str, &str) -> Vec<String>;
+    let table: [(Check, &str, &str, usize); 14] = [
+        (doors, "src/http/server.rs", "//! x\nuse reqwest::Client;", 1),
+        (doors, "src/api/client.rs", "//! x\nuse reqwest::Client;", 0),
+        (doors, "src/app/mod.rs", "//! x\nlet c = rusqlite::Connection::open(x);", 1),
+        (doors, "src/alert/engine.rs", "//! x\nuse std::{collections::BTreeMap, fs::File};", 1),
+        (doors, "src/alert/engine.rs", "//! x\nuse tokio::time::sleep;", 1),
+        (doors, "src/model/time.rs", "//! x\nuse std::fmt;", 0),
+        (clocks, "src/app/mod.rs", "let now = chrono::Utc::now();", 1),
+        (clocks, "src/sim/mod.rs", "let now = std::time::SystemTime::now();", 1),
+        (clocks, "src/clock.rs", "Utc::now()", 0),
+        (clocks, "src/app/mod.rs", "let now = tokio::time::Instant::now(); // Utc::now()", 0),
+        (habits, "src/a.rs", "use std::fmt;", 1),
+        (habits, "src/a.rs", "//! Says.\nfn f() { unsafe { g() } }", 1),
+        (habits, "src/a.rs", "//! Says.\n#![forbid(unsafe_code)] // unsafe", 0),
+        (habits, "src/a.rs", &long, 1),
+    ];
+    for (check, file, source, count) in table {
+        let found = check(file, source);
+        assert_eq!(found.len(), count, "{file}: {source:.60}: {found:?}");
+    }
+}
+
+fn imports(file: &str, source: &str) -> Vec<String> {
+    let module = module_of(file);
+    let Some(&layer) = module.first() else { return Vec::new() };
+    // `main` is a crate of its own: what it names of ours starts with the crate's name.
+    let inside: &[&str] = if layer == "main" { &[] } else { &module };
+    if layer == "app" {
+        return Vec::new();
+    }
+    let Some((_, allowed)) = LAYERS.iter().find(|&&(name, _)| name == layer) else {
+        return vec![format!("{file}: the layer {layer} has no law in tests/layers.rs")];
+    };
+    let ours = paths(source, inside).into_iter().filter(|path| path.root == Root::Ours);
+    let wrong = ours.filter(|path| {
+        let target = path.segments.first().map_or("the crate's root", String::as_str);
+        target != layer && !allowed.contains(&target)
+    });
+    wrong
+        .map(|path| {
+            let target = path.segments.join("::");
+            format!("{file}:{}: {layer} must not import {target}", path.line)
+        })
+        .collect()
+}
+
+fn doors(file: &str, source: &str) -> Vec<String> {
+    let module = module_of(file);
+    let Some(&layer) = module.first() else { return Vec::new() };
+    let mut findings = Vec::new();
+    for path in paths(source, &module).iter().filter(|path| path.root == Root::Named) {
+        let name = path.segments.join("::");
+        let door = DOORS.iter().find(|&&(krate, _)| path.segments[0] == krate);
+        if let Some((krate, keepers)) = door.filter(|(_, keepers)| !keepers.contains(&layer)) {
+            findings.push(format!("{file}:{}: {krate} is for {}: {name}", path.line, keepers.join(", ")));
+        }
+        let impure = IMPURE.iter().find(|&&part| name == part || name.starts_with(&format!("{part}::")));
+        if let Some(part) = impure.filter(|_| PURE.contains(&layer)) {
+            findings.push(format!("{file}:{}: {layer} is pure and must not use {part}: {name}", path.line));
+        }
+    }
+    findings
+}
+
+fn clocks(file: &str, source: &str) -> Vec<String> {
+    if file == "src/clock.rs" {
+        return Vec::new();
+    }
+    let reads = paths(source, &module_of(file)).into_iter().filter(|path| {
+        path.segments
+            .windows(2)
+            .any(|pair| matches!(pair[0].as_str(), "Utc" | "Local" | "SystemTime") && pair[1] == "now")
+    });
+    reads.map(|path| format!("{file}:{}: only clock.rs reads the clock", path.line)).collect()
+}
+
+fn habits(file: &str, source: &str) -> Vec<String> {
+    let mut findings = Vec::new();
+    let lines = source.lines().count();
+    if lines > MOST_LINES {
+        findings.push(format!("{file}: {lines} lines, more than {MOST_LINES}"));
+    }
+    if !source.starts_with("//! ") {
+        findings.push(format!("{file}: does not open with a `//!` that says what it does"));
+    }
+    if let Some((line, _)) = words(source).into_iter().find(|(_, word)| word == "unsafe") {
+        findings.push(format!("{file}:{line}: unsafe"));
+    }
+    findings
+}
+
+/// `src/api/wire/mod.rs` is the module `["api", "wire"]`, `src/lib.rs` is `[]`.
+fn module_of(file: &str) -> Vec<&str> {
+    let inner = file.strip_prefix("src/").unwrap().strip_suffix(".rs").unwrap();
+    let mut module: Vec<&str> = inner.split('/').collect();
+    module.pop_if(|last| *last == "mod" || *last == "lib");
+    module
+}
+
+/// Every Rust file under src/, by its path from the repository's root.
+fn sources() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut todo = vec![root().join("src")];
+    while let Some(directory) = todo.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                todo.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let name = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
+                found.push((name, fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    assert!(found.len() > 50, "src/ was not found where it should be");
+    found.sort();
+    found
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_path_buf()
+}

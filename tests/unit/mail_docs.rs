@@ -1,0 +1,74 @@
+//! docs/alerts.md quotes mails as the program writes them, one of each kind of incident at least.
+#![allow(clippy::unwrap_used)]
+
+use super::account;
+use super::mail_support;
+use super::tools;
+
+use crate::alert::Kind;
+use crate::mail::Rendered;
+use mail_support::*;
+use tools::{read, root};
+
+const PAGE: &str = "docs/alerts.md";
+const BEGIN: &str = "<!-- mail: ";
+const END: &str = "<!-- /mail -->";
+
+#[test]
+fn the_page_quotes_mails_as_they_are() {
+    let have = read(PAGE);
+    let want = with_mails(&have);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(root().join(PAGE), &want).unwrap();
+        return;
+    }
+    assert!(have == want, "{PAGE} is old; UPDATE_DOCS=1 cargo test --lib mail_docs");
+}
+
+#[test]
+fn every_kind_has_a_mail_under_its_heading() {
+    let page = read(PAGE);
+    for kind in Kind::ALL {
+        let section = page.split_once(&format!("\n### `{kind}`\n")).unwrap().1;
+        let section = section.split("\n### ").next().unwrap();
+        assert!(section.contains(&format!("{BEGIN}{kind}_")), "{kind} has no mail");
+    }
+}
+
+#[test]
+fn pictures_are_there_and_small() {
+    let page = read(PAGE);
+    let pictures: Vec<&str> =
+        page.split("](images/").skip(1).map(|rest| rest.split(')').next().unwrap()).collect();
+    assert!(pictures.len() >= 3);
+    for picture in pictures {
+        let bytes = std::fs::metadata(root().join("docs/images").join(picture)).unwrap().len();
+        assert!(bytes < 150 * 1024, "{picture}: {bytes} bytes");
+    }
+}
+
+/// The page with each quotation written anew.
+fn with_mails(page: &str) -> String {
+    let all = catalogue::all();
+    let mut out = String::new();
+    let mut rest = page;
+    while let Some((before, after)) = rest.split_once(BEGIN) {
+        let (name, after) = after.split_once(" -->\n").unwrap();
+        let (_, after) = after.split_once(END).unwrap_or_else(|| panic!("{name} has no end"));
+        let (_, mail) =
+            all.iter().find(|(found, _)| found == name).unwrap_or_else(|| panic!("no mail {name}"));
+        out.push_str(&format!("{before}{BEGIN}{name} -->\n{}{END}", quoted(mail)));
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+fn quoted(mail: &Rendered) -> String {
+    let text = text(mail);
+    format!(
+        "<details><summary><code>{}</code></summary>\n\n```text\n{}\n```\n\n</details>\n",
+        mail.subject,
+        text.trim_end()
+    )
+}

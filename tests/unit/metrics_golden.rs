@@ -1,0 +1,115 @@
+//! Objects and their exact exposition text, a resource kind at a time; the text is in `snapshots`.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use super::account;
+
+use crate::metrics::{Encoder, Settings, StateSeries};
+use crate::model::*;
+use account::*;
+
+/// The page after one refresh, without its HELP lines and account families that no test is about.
+fn text(book: &AccountBook, settings: Settings) -> String {
+    let mut encoder = Encoder::new(settings);
+    encoder.refresh(book.state(), &Collector::ALL, read_at());
+    let page: Vec<u8> = encoder.page().identity("").flatten().collect();
+    let page = String::from_utf8(page).unwrap();
+    let lines =
+        page.lines().filter(|line| !line.starts_with("# HELP") && !line.contains("hosting_account_info"));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+fn of(read: impl IntoIterator<Item = Read>) -> AccountBook {
+    let mut book = book(profile("main"));
+    for read in read {
+        book.apply(read, read_at());
+    }
+    book
+}
+
+#[test]
+fn vms() {
+    let odd = "<script>alert(1)</script>\"\\\n'";
+    let book = of([Read::Vms(all(vec![vm(17, "active", odd), bare_vm(18, "migrating")]))]);
+    insta::assert_snapshot!(text(&book, Settings::default()));
+}
+
+#[test]
+fn containers() {
+    let mut bare = container(32, "7");
+    bare.memory_limit_mb = None;
+    bare.disk_quota_mb = None;
+    bare.created = None;
+    bare.updated = None;
+    bare.in_transfer = None;
+    let book = of([Read::Containers(all(vec![container(31, "ENABLED"), bare]))]);
+    insta::assert_snapshot!(text(
+        &book,
+        Settings { state_series: StateSeries::Current, ..Settings::default() }
+    ));
+}
+
+#[test]
+fn sites() {
+    let mut secure = site(105, 31, "StoppedByQuota");
+    secure.certificate_id = Some(9);
+    let book = of([
+        Read::Containers(all(vec![container(31, "ENABLED")])),
+        Read::Sites(ContainerId::new(31), all(vec![site(104, 31, "Active"), secure])),
+    ]);
+    let text = text(&book, Settings { state_series: StateSeries::Current, ..Settings::default() });
+    let sites: String =
+        text.lines().filter(|line| line.contains("site")).map(|line| format!("{line}\n")).collect();
+    insta::assert_snapshot!(sites);
+}
+
+#[test]
+fn inventory() {
+    let ip = |id, vm| Ip { id: IpId::new(id), address: Some("2001:db8::5".into()), vm };
+    let book = of([
+        Read::Databases(SiteId::new(104), 3),
+        Read::CronJobs(SiteId::new(104), 0),
+        Read::Ips(all(vec![ip(5, Some(VmId::new(17))), ip(6, None)])),
+        Read::SshKeys(all(vec![])),
+    ]);
+    insta::assert_snapshot!(text(&book, Settings::default()));
+}
+
+#[test]
+fn billing_of_an_account_that_runs_dry() {
+    let charges = [
+        charge("2026-03-02", "1000"),
+        charge("2026-03-01", "10.10"),
+        charge("2026-01-31", "0.20"),
+        charge("2026-01-30", "5000"),
+    ];
+    let book = of([Read::ExpectedBalance(report("25.50", "10.00")), Read::Charges(charges.into())]);
+    insta::assert_snapshot!(text(&book, Settings::default()));
+}
+
+#[test]
+fn a_date_that_the_charges_do_not_bear_out_stands_beside_theirs() {
+    let mut report = report("25.50", "10.00");
+    report.edd = Edd::At(t("2026-03-20T11:00:00"));
+    let book = of([Read::ExpectedBalance(report)]);
+    let text = text(&book, Settings::default());
+    assert!(
+        text.contains("\nhosting_billing_disconnect_timestamp_seconds{account=\"main\"} 1774004400\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains(
+            "\nhosting_billing_disconnect_computed_timestamp_seconds{account=\"main\"} 1772622000\n"
+        )
+    );
+}
+
+#[test]
+fn billing_that_tells_nothing_is_absent() {
+    let mut report = report("25.50", "10.00");
+    report.moments = Moments::default();
+    report.orders.clear();
+    report.expected_balance = None;
+    report.date = None;
+    let book = of([Read::ExpectedBalance(report)]);
+    insta::assert_snapshot!(text(&book, Settings::default()));
+}

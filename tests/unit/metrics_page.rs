@@ -1,0 +1,309 @@
+//! The whole page: which families it has, what vanishes when, what is encoded anew, what promtool says.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use super::account;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read as _, Write as _};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::metrics::own::{IncidentLabels, Notification};
+use crate::metrics::{Encoder, FAMILIES, Own, Settings, Type, reference};
+use crate::model::*;
+use account::*;
+
+fn body(encoder: &Encoder, own: &[u8]) -> String {
+    let text: Vec<u8> = encoder.page().identity(own.to_vec()).flatten().collect();
+    String::from_utf8(text).unwrap()
+}
+
+fn encoded(books: &[&AccountBook]) -> Encoder {
+    let mut encoder = Encoder::new(Settings::default());
+    for book in books {
+        assert!(encoder.refresh(book.state(), &Collector::ALL, read_at()));
+    }
+    encoder
+}
+
+/// With a sample of every family.
+fn own() -> Own {
+    let own = Own::new("0.1.0", "abcdef").with_process();
+    let account: AccountName = "main".parse().unwrap();
+    let book = full("main");
+    own.account(&account, &book.state().profile.collectors);
+    for (&collector, status) in &book.state().collectors {
+        own.collector(&account, collector, status);
+    }
+    own.request(&account, Group::Vm, "200", Duration::from_millis(80));
+    own.throttled(&account, Group::Hosting, Duration::from_millis(1500));
+    own.rejected(&account, Collector::Vms, 2);
+    own.inconsistent(&account);
+    own.unknown_values(&account, "vm.state", 1);
+    let labels = IncidentLabels { account, kind: "vm_error", severity: "critical", state: "firing" };
+    own.incidents(&BTreeMap::from([(labels, 1)]));
+    own.notification(Notification::Sent);
+    own.outbox(&BTreeMap::from([("queued", 2)]), Some(read_at()));
+    own.store_usable(true);
+    own.loop_ran("pipeline", read_at());
+    own.heartbeat(read_at());
+    own.reload(true, read_at());
+    own
+}
+
+/// Family names of a page by type, as `# TYPE` says; fails on one that is empty, doubled or without HELP.
+fn families(page: &str) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut lines = page.lines().peekable();
+    while let Some(line) = lines.next() {
+        let (name, _) =
+            line.strip_prefix("# HELP ").unwrap_or_else(|| panic!("{line}")).split_once(' ').unwrap();
+        let kind = lines.next().unwrap().strip_prefix(&format!("# TYPE {name} ")).unwrap();
+        let mut samples = 0;
+        while let Some(sample) = lines.next_if(|next| !next.starts_with("# ")) {
+            assert!(sample.starts_with(name), "{sample} stands under {name}");
+            samples += 1;
+        }
+        assert!(samples > 0, "{name} is empty");
+        assert_eq!(found.insert(name.to_owned(), kind.to_owned()), None, "{name} is there twice");
+    }
+    found
+}
+
+#[test]
+fn the_page_has_the_families_of_the_table_and_no_others() {
+    // One account whose cut-off is ahead and one without: together they show every family.
+    let mut dry = full("dry");
+    dry.apply(Read::ExpectedBalance(report("25.50", "10.00")), read_at());
+    let page = body(&encoded(&[&full("main"), &dry]), &own().encode(false));
+    let want = FAMILIES.iter().map(|family| (family.name.to_owned(), family.kind.as_str().to_owned()));
+    assert_eq!(families(&page), want.collect::<BTreeMap<_, _>>());
+    for family in FAMILIES {
+        assert!(page.contains(&family.header()), "{} has another HELP: {}", family.name, family.header());
+    }
+}
+
+#[test]
+fn docs_hold_the_reference() {
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/metrics.md");
+    let have = std::fs::read_to_string(docs).unwrap_or_default();
+    if have != reference() && std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(docs, reference()).unwrap();
+        return;
+    }
+    assert!(
+        have == reference(),
+        "docs/metrics.md is not what `hostwatch metrics` prints; UPDATE_DOCS=1 writes it"
+    );
+}
+
+#[test]
+fn no_series_is_there_twice_and_each_family_stands_together() {
+    let (mut one, mut two) = (full("main"), full("second"));
+    // A site that moves, and one whose container is gone.
+    let sites = |id, rows| Read::Sites(ContainerId::new(id), all(rows));
+    one.apply(Read::Containers(all(vec![container(31, "ENABLED"), container(47, "odd")])), read_at());
+    one.apply(sites(47, vec![site(104, 47, "Active"), site(200, 47, "Odd")]), read_at());
+    two.apply(Read::Containers(all(vec![])), read_at());
+    let page = body(&encoded(&[&two, &one]), &own().encode(false));
+    families(&page);
+    let mut series = BTreeSet::new();
+    for line in page.lines().filter(|line| !line.starts_with('#')) {
+        let (name, value) = line.rsplit_once(' ').unwrap();
+        assert!(value.parse::<f64>().is_ok(), "{line}");
+        assert!(series.insert(name), "{line} is there twice");
+    }
+    assert!(page.contains("hosting_site_state{account=\"main\",site=\"200\",state=\"Odd\"} 1\n"));
+    assert!(!page.contains("account=\"second\",site="));
+}
+
+#[test]
+fn only_what_changed_changes_the_page() {
+    let mut book = full("main");
+    let mut encoder = encoded(&[&book]);
+    let before = body(&encoder, b"");
+    assert!(!encoder.refresh(book.state(), &Collector::ALL, read_at()), "nothing was read");
+    let later = read_at() + chrono::Duration::seconds(60);
+    let vms = |state| Read::Vms(all(vec![vm(17, state, "web-1"), vm(18, "active", "web-2")]));
+    book.apply(vms("active"), later);
+    assert!(!encoder.refresh(book.state(), &Collector::ALL, later), "the same was read");
+    book.apply(vms("error"), later);
+    assert!(!encoder.refresh(book.state(), &[Collector::Sites], later), "not asked for");
+    assert!(encoder.refresh(book.state(), &[Collector::Vms], later));
+    let after = body(&encoder, b"");
+    let old: BTreeSet<_> = before.lines().collect();
+    let new: Vec<_> = after.lines().filter(|line| !old.contains(line)).collect();
+    assert_eq!(
+        new,
+        [
+            "hosting_vm_state{account=\"main\",vm=\"17\",state=\"active\"} 0",
+            "hosting_vm_state{account=\"main\",vm=\"17\",state=\"error\"} 1",
+            "hosting_vms{account=\"main\",state=\"active\"} 1",
+            "hosting_vms{account=\"main\",state=\"error\"} 1",
+        ]
+    );
+    encoder.remove(&"main".parse().unwrap());
+    assert_eq!(body(&encoder, b""), "");
+}
+
+#[test]
+fn a_deleted_resource_goes_with_the_next_complete_listing_only() {
+    let mut book = full("main");
+    let mut encoder = encoded(&[&book]);
+    let left = || vec![vm(18, "active", "web-2")];
+    book.apply(Read::Vms(Rows { rows: left(), complete: false }), read_at());
+    encoder.refresh(book.state(), &[Collector::Vms], read_at());
+    assert!(body(&encoder, b"").contains("vm=\"17\",state"));
+    book.apply(Read::Vms(all(left())), read_at());
+    assert!(encoder.refresh(book.state(), &[Collector::Vms], read_at()));
+    assert!(!body(&encoder, b"").contains("vm=\"17\",state"));
+}
+
+#[test]
+fn families_vanish_when_stale_and_the_disconnect_does_not() {
+    let mut book = full("main");
+    let other = ContainerId::new(47);
+    book.apply(Read::Containers(all(vec![container(31, "ENABLED"), container(47, "ENABLED")])), read_at());
+    book.apply(Read::Sites(other, all(vec![site(300, 47, "Active")])), read_at());
+    book.apply(Read::ExpectedBalance(report("25.50", "10.00")), read_at());
+    let mut encoder = encoded(&[&book]);
+    let edge = read_at() + chrono::Duration::seconds(900);
+    assert!(!encoder.refresh(book.state(), &Collector::ALL, edge), "up to stale_after nothing goes");
+    // One container's sites were read meanwhile: the others go, and with them the count.
+    book.apply(Read::Sites(other, all(vec![site(300, 47, "Active")])), edge);
+    let past = edge + chrono::Duration::seconds(1);
+    assert!(encoder.refresh(book.state(), &Collector::ALL, past));
+    let page = body(&encoder, b"");
+    let names: Vec<_> = families(&page).into_keys().collect();
+    let sites: Vec<_> = names.iter().filter(|name| name.starts_with("hosting_site")).collect();
+    assert!(
+        sites.contains(&&"hosting_site_info".to_owned()) && !sites.contains(&&"hosting_sites".to_owned())
+    );
+    assert!(page.contains("site=\"300\"") && !page.contains("site=\"104\""));
+    let rest: Vec<_> = names.iter().filter(|name| !name.starts_with("hosting_site")).collect();
+    assert_eq!(
+        rest,
+        [
+            "hosting_account_info",
+            "hosting_billing_disconnect_computed_timestamp_seconds",
+            "hosting_billing_disconnect_expected",
+            "hosting_billing_disconnect_timestamp_seconds"
+        ]
+    );
+    // They come back with the next good reading.
+    fill(&mut book, past);
+    encoder.refresh(book.state(), &Collector::ALL, past);
+    assert!(families(&body(&encoder, b"")).contains_key("hosting_vm_state"));
+}
+
+#[test]
+fn counts_wait_for_a_complete_listing() {
+    let mut book = book(profile("main"));
+    let mut encoder = Encoder::new(Settings::default());
+    let mut counts = |book: &AccountBook| {
+        encoder.refresh(book.state(), &Collector::ALL, read_at());
+        let counts = ["hosting_vms", "hosting_containers", "hosting_sites"];
+        let have = families(&body(&encoder, b""));
+        counts.into_iter().filter(|name| have.contains_key(*name)).collect::<Vec<_>>()
+    };
+    let part = |rows| Rows { rows, complete: false };
+    book.apply(Read::Vms(part(vec![vm(1, "active", "a")])), read_at());
+    assert_eq!(counts(&book), [""; 0]);
+    book.apply(Read::Vms(all(vec![vm(1, "active", "a")])), read_at());
+    assert_eq!(counts(&book), ["hosting_vms"]);
+    book.apply(Read::Vms(part(vec![vm(1, "error", "a")])), read_at());
+    assert_eq!(counts(&book), ["hosting_vms"], "once is enough: nothing is lost since");
+    book.apply(Read::Containers(all(vec![container(1, "ENABLED"), container(2, "ENABLED")])), read_at());
+    assert_eq!(counts(&book), ["hosting_vms", "hosting_containers"]);
+    book.apply(Read::Sites(ContainerId::new(1), all(vec![site(1, 1, "Active")])), read_at());
+    assert_eq!(counts(&book), ["hosting_vms", "hosting_containers"], "the sites of 2 are not known");
+    book.apply(Read::Sites(ContainerId::new(2), Rows { rows: vec![], complete: false }), read_at());
+    assert_eq!(counts(&book), ["hosting_vms", "hosting_containers"], "nor are they all known now");
+    book.apply(Read::Sites(ContainerId::new(2), all(vec![])), read_at());
+    assert_eq!(counts(&book), ["hosting_vms", "hosting_containers", "hosting_sites"]);
+}
+
+#[test]
+fn own_counters_start_at_zero_and_unknown_gauges_are_absent() {
+    let own = Own::new("0.1.0", "abcdef");
+    let account: AccountName = "main".parse().unwrap();
+    own.account(&account, &[Collector::Vms].into());
+    let text = String::from_utf8(own.encode(false)).unwrap();
+    for series in [
+        "hostwatch_collector_polls_total{account=\"main\",collector=\"vms\",result=\"failure\"} 0",
+        "hostwatch_collector_polls_total{account=\"main\",collector=\"vms\",result=\"partial\"} 0",
+        "hostwatch_records_rejected_total{account=\"main\",collector=\"vms\"} 0",
+        "hostwatch_series_dropped{account=\"main\",collector=\"vms\"} 0",
+        "hostwatch_api_throttled_seconds_total{account=\"main\",group=\"vm\"} 0",
+        "hostwatch_notifications_total{result=\"dead\"} 0",
+        "hostwatch_notifications_total{result=\"retry\"} 0",
+    ] {
+        assert!(text.contains(&format!("{series}\n")), "{series} in {text}");
+    }
+    for absent in ["_success", "_complete", "_incidents", "_outbox", "_reload", "group=\"billing\""] {
+        assert!(!text.contains(absent), "{absent} in {text}");
+    }
+    let mut status = CollectorStatus { polls: 1, ..CollectorStatus::default() };
+    own.collector(&account, Collector::Vms, &status);
+    let text = String::from_utf8(own.encode(false)).unwrap();
+    assert!(text.contains("hostwatch_collector_success{account=\"main\",collector=\"vms\"} 0\n"));
+    assert!(!text.contains("last_success"), "there was none yet");
+    status.success = true;
+    status.last_success = Some(read_at());
+    own.collector(&account, Collector::Vms, &status);
+    let text = String::from_utf8(own.encode(false)).unwrap();
+    assert!(text.contains("result=\"partial\"} 1\n") && text.contains("result=\"failure\"} 1\n"));
+    assert!(text.contains("last_success_timestamp_seconds{account=\"main\",collector=\"vms\"} 1772366400\n"));
+    own.remove_account(&account);
+    assert!(!String::from_utf8(own.encode(false)).unwrap().contains("account="));
+}
+
+#[test]
+fn promtool_has_nothing_to_say() {
+    if Command::new("promtool").arg("--version").output().is_err() {
+        assert!(std::env::var_os("CI").is_none_or(|ci| ci != "true"), "CI needs promtool on PATH");
+        println!("SKIPPED: promtool is not on PATH");
+        return;
+    }
+    let mut dry = full("dry");
+    dry.apply(Read::ExpectedBalance(report("25.50", "10.00")), read_at());
+    let odd = "<script>alert(1)</script>\"\\\n'\0\r\u{7f}";
+    dry.apply(Read::Vms(all(vec![vm(1, odd, odd)])), read_at());
+    let page = body(&encoded(&[&full("main"), &dry]), &own().encode(false));
+    let mut promtool = Command::new("promtool")
+        .args(["check", "metrics"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    promtool.stdin.take().unwrap().write_all(page.as_bytes()).unwrap();
+    let said = promtool.wait_with_output().unwrap();
+    let words = [said.stdout, said.stderr].concat();
+    assert!(said.status.success() && words.is_empty(), "{}", String::from_utf8_lossy(&words));
+}
+
+#[test]
+fn openmetrics_names_counters_without_total_and_ends_in_eof() {
+    let text = String::from_utf8(own().encode(true)).unwrap();
+    assert!(text.ends_with("\n# EOF\n"));
+    for family in FAMILIES.iter().filter(|family| family.kind == Type::Counter) {
+        let short = family.name.strip_suffix("_total").unwrap();
+        assert!(text.contains(&format!("# TYPE {short} counter\n")), "{short}");
+        assert!(!text.contains(&format!("# TYPE {} ", family.name)), "{short}");
+    }
+}
+
+#[test]
+fn gzip_and_identity_are_the_same_text_at_size() {
+    let mut book = book(profile("main"));
+    let vms = (0..3000).map(|id| vm(id, "active", &format!("vm-{id}"))).collect();
+    book.apply(Read::Vms(all(vms)), read_at());
+    let encoder = encoded(&[&book]);
+    let whole: Vec<u8> = encoder.page().gzip(b"x 1\n").iter().flatten().copied().collect();
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(whole.as_slice()).read_to_string(&mut text).unwrap();
+    assert!(text == body(&encoder, b"x 1\n"));
+    assert_eq!(text.lines().filter(|line| !line.starts_with('#')).count(), 3000 * 12 + 6 + 1 + 1);
+    assert!(whole.len() * 10 < text.len(), "{} of {}", whole.len(), text.len());
+}

@@ -1,0 +1,51 @@
+//! Tests of what is inside the library, compiled into it: what only they need is not public. They start no binary.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+#[path = "../common/certificates.rs"]
+mod certificates;
+#[path = "../common/smtp.rs"]
+mod smtp;
+#[path = "../common/tools.rs"]
+mod tools;
+
+mod account;
+mod alert_support;
+mod config_support;
+mod layers_support;
+mod mail_support;
+mod server;
+
+mod alert_engine;
+mod alert_histories;
+mod alert_overlays;
+mod api_fixtures;
+mod config_errors;
+mod config_layers;
+mod config_reference;
+mod config_values;
+mod dashboards;
+mod generated;
+mod http_front;
+mod http_server;
+mod http_status;
+mod http_tls;
+mod layers;
+mod mail_billing;
+mod mail_digest;
+mod mail_docs;
+mod mail_golden;
+mod mail_headers;
+mod mail_resources;
+mod metrics_golden;
+mod metrics_page;
+mod metrics_selection;
+mod packaging;
+mod properties;
+mod rules;
+mod smtp_transport;
+mod store;
+mod systemd;
+mod terminal_doctor;
+mod terminal_forecast;
+mod terminal_rehearsal;
+mod terminal_status;

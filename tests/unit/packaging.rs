@@ -1,0 +1,103 @@
+//! What a release is made of: every direct dependency has its reason in docs/security.md, the package has what belongs
+//! in it, and its configuration is the least one without the paths of secrets.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use crate::config::{self, Environment};
+use toml::{Table, Value};
+
+fn read(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+fn manifest() -> Table {
+    read("Cargo.toml").parse().unwrap()
+}
+
+/// Names in backquotes in the part of docs/security.md that tells what hostwatch is built from: in the first column of
+/// the table, and in the sentence about tests.
+fn explained() -> BTreeSet<String> {
+    let document = read("docs/security.md");
+    let (_, part) = document.split_once("## What it is built from").unwrap();
+    let cells = part.lines().filter_map(|line| match line.strip_prefix("| ") {
+        Some(row) => row.split(" | ").next(),
+        None => line.strip_prefix("For tests alone: "),
+    });
+    cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_direct_dependency_has_its_reason() {
+    let manifest = manifest();
+    let direct: BTreeSet<String> = ["dependencies", "dev-dependencies", "build-dependencies"]
+        .iter()
+        .filter_map(|kind| manifest.get(*kind)?.as_table())
+        .flat_map(Table::keys)
+        .filter(|name| *name != "hostwatch")
+        .cloned()
+        .collect();
+    let explained = explained();
+    let missing: Vec<_> = direct.difference(&explained).collect();
+    assert!(missing.is_empty(), "without a reason in docs/security.md: {missing:?}");
+    let gone: Vec<_> = explained.difference(&direct).collect();
+    assert!(gone.is_empty(), "in docs/security.md, but no dependency any more: {gone:?}");
+}
+
+/// Sources of the package's files, as Cargo.toml has them.
+fn assets() -> Vec<String> {
+    let manifest = manifest();
+    let assets = manifest["package"]["metadata"]["deb"]["assets"].as_array().unwrap();
+    let source = |asset: &Value| asset.as_array().unwrap()[0].as_str().unwrap().to_owned();
+    assets.iter().map(source).collect()
+}
+
+#[test]
+fn the_package_has_what_belongs_in_it() {
+    let assets = assets();
+    for unit in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("systemd")).unwrap() {
+        let unit = format!("systemd/{}", unit.unwrap().file_name().to_str().unwrap());
+        assert!(assets.contains(&unit), "{unit} is not in the package");
+    }
+    for asset in assets.iter().filter(|asset| !asset.starts_with("target/")) {
+        let (folder, file) = asset.rsplit_once('/').unwrap_or((".", asset));
+        let suffix = file.strip_prefix('*');
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        let found = fs::read_dir(&folder).unwrap().any(|entry| {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            suffix.map_or(name == file, |suffix| name.ends_with(suffix))
+        });
+        assert!(found, "nothing is {asset}");
+    }
+}
+
+/// A user of the package must not have to take out lines first: under systemd secrets are credentials.
+#[test]
+fn its_configuration_is_the_least_one_without_the_paths_of_secrets() {
+    let settings = |path: &str| -> Vec<String> {
+        let text = read(path);
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        lines.filter(|line| !line.contains("_file = ")).map(str::to_owned).collect()
+    };
+    assert_eq!(settings("packaging/hostwatch.toml"), settings("config/minimal.toml"));
+    assert!(!read("packaging/hostwatch.toml").contains("_file ="));
+    assert!(assets().contains(&"packaging/hostwatch.toml".to_owned()));
+}
+
+#[test]
+fn its_configuration_is_good_with_the_secrets_that_it_names() {
+    let text = read("packaging/hostwatch.toml");
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["main.hosting_token", "main.vm_api_key", "main.billing_password", "smtp.password"] {
+        assert!(text.contains(name), "{name} is not named");
+        fs::write(directory.path().join(name), "secret\n").unwrap();
+    }
+    let place = directory.path().to_str().unwrap().to_owned();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/hostwatch.toml");
+    let environment: Environment = [("CREDENTIALS_DIRECTORY".to_owned(), place)].into_iter().collect();
+    let settings = config::load(Some(&file), &environment).unwrap();
+    assert_eq!(settings.secret_files.len(), 4);
+    assert!(config::load(Some(&file), &Environment::default()).is_err(), "the secrets came from elsewhere");
+}

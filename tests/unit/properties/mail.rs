@@ -1,0 +1,212 @@
+//! Mails: whatever the provider calls its things, a mail has the headers, parts and markup that it would have of
+//! harmless names, a parser of another hand reads it, and what the name says is told.
+
+use std::sync::Arc;
+
+use crate::alert::{
+    Digest, DigestAccount, Event, Form, Item, Kind, Ladder, Notice, Overflow, Severity, Started,
+};
+use crate::mail::{Rendered, render_test};
+use crate::model::*;
+use chrono::Duration;
+use mail_parser::{Message, MimeHeaders as _};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::unit::properties::account::{self, read_at};
+use crate::unit::properties::given;
+use crate::unit::properties::mail_support::{
+    context, disconnect, from, html, item, mail, notice, now, parse, text,
+};
+use crate::unit::properties::markup::{self, Allowed};
+
+/// What the template of mails is made of.
+pub const MARKUP: Allowed = Allowed {
+    tags: &[
+        ("html", &["lang"]),
+        ("head", &[]),
+        ("meta", &["charset", "name", "content"]),
+        ("title", &[]),
+        ("style", &[]),
+        ("body", &["class", "style"]),
+        ("div", &["class", "style"]),
+        ("p", &["class", "style"]),
+        ("h2", &["style"]),
+        ("table", &["role", "class", "cellpadding", "cellspacing", "style"]),
+        ("tr", &["class"]),
+        ("td", &["class", "style", "colspan"]),
+        ("th", &["class", "scope"]),
+        ("ul", &["style"]),
+        ("li", &[]),
+        ("span", &["class", "style"]),
+        ("img", &["src", "alt", "width", "style"]),
+    ],
+    value: |_, attribute, value| match attribute {
+        "src" => value.starts_with("cid:chart."),
+        "style" => !value.contains("url(") && !value.contains("expression"),
+        "alt" => true,
+        _ => value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" -=,.%".contains(&byte)),
+    },
+};
+
+/// Is obeyed rather than shown: controls, what turns the direction of writing, what breaks a line.
+pub fn is_obeyed(c: char) -> bool {
+    let bidi =
+        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || bidi || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// An account all of whose things are called by these names in turn.
+pub fn called(names: &[String]) -> AccountBook {
+    let mut turn = (0..).map(|index: usize| names[index % names.len()].as_str());
+    let mut next = || -> Box<str> { turn.next().unwrap_or_default().into() };
+    let mut book = account::book(Profile { currency: next().into(), ..account::profile("main") });
+    account::fill(&mut book, read_at());
+    let vms = (17..23).map(|id| {
+        let row = account::vm(id, if id % 2 == 0 { "error" } else { "active" }, "");
+        Vm { name: Some(next()), vm_id: Some(next()), tariff: Some(next()), ..row }
+    });
+    book.apply(Read::Vms(account::all(vms.collect())), read_at());
+    let row = Container {
+        name: Some(next()),
+        login: Some(next()),
+        server: Some(next()),
+        ..account::container(31, "DISABLED_BY_SERVICE")
+    };
+    book.apply(Read::Containers(account::all(vec![row])), read_at());
+    let site =
+        Site { name: Some(next()), state: SiteState::Unknown(next()), ..account::site(104, 31, "Active") };
+    book.apply(Read::Sites(ContainerId::new(31), account::all(vec![site])), read_at());
+    let mut report = account::report("25.50", "10.00");
+    for order in &mut report.orders {
+        let order = Arc::make_mut(order);
+        order.comment = Some(next());
+        order.state = OrderState::Unknown(next());
+        if let Some(tariff) = &mut order.tariff {
+            tariff.name = Some(next());
+            tariff.short_name = Some(next());
+        }
+    }
+    book.apply(Read::ExpectedBalance(account::report("525.50", "10.00")), read_at());
+    book.apply(Read::ExpectedBalance(report), read_at());
+    book.end(Collector::Ips, account::ended(Some(&next())), read_at());
+    book
+}
+
+fn items(names: &[String], event: &Event) -> Vec<Item> {
+    let kinds = [Kind::VmError, Kind::SiteBlocked, Kind::UnknownState, Kind::ContainerDisabled];
+    let item = |(index, name): (usize, &String)| {
+        let resource = if index % 4 == 2 { name.chars().take(40).collect() } else { index.to_string() };
+        let mut item = item(kinds[index % 4], resource, name, event.clone());
+        item.problem.clone_from(name);
+        item.detail.clone_from(name);
+        item.reason.clone_from(name);
+        item.overlay = (index == 1).then(|| name.clone());
+        item
+    };
+    names.iter().enumerate().map(item).collect()
+}
+
+/// A mail of every form.
+pub fn mails(names: &[String]) -> Vec<Rendered> {
+    let snapshot = account::snapshot([&called(names)]);
+    let ladder = Ladder { edd: Some(now() + Duration::days(3)), ..Ladder::default() };
+    let mut dark = disconnect(Event::Rung(3), Severity::Critical, Some(ladder));
+    dark.reason.clone_from(&names[0]);
+    let started = Started { resources: 9, needs: names.len(), disconnect: false, unread: names.to_vec() };
+    let date = "2026-03-01".parse().unwrap();
+    let digest = Digest {
+        date,
+        from: now() - Duration::days(7),
+        to: now(),
+        accounts: vec![DigestAccount { name: "main".parse().unwrap(), polls: 1000, polls_failed: 1 }],
+        mails_sent: 1,
+        mails_dead: 1,
+        mails_queued: 1,
+    };
+    let mut notices: Vec<Notice> = [
+        (Form::Opened, Event::Opened),
+        (Form::Closed, Event::Resolved),
+        (Form::Reminder, Event::Reminder(1)),
+        (Form::Started(started), Event::Started),
+        (Form::Overflow(Overflow { max_per_hour: 3, since: now() - Duration::minutes(9) }), Event::Opened),
+        (Form::Digest(digest), Event::Digest(date)),
+    ]
+    .map(|(form, event)| notice(form, items(names, &event)))
+    .into();
+    notices.push(notice(Form::Disconnect, vec![dark]));
+    let mut all: Vec<Rendered> = notices.iter().map(|notice| mail(notice, &snapshot)).collect();
+    let (from, to) = (from(), ["ops@example.com".to_owned()]);
+    all.push(render_test(&to, &context(&from, &snapshot)).unwrap());
+    all
+}
+
+/// What no name may change: the names of the headers in their order, and the parts with their types.
+fn frame(message: &Message<'_>) -> (Vec<String>, Vec<String>) {
+    let headers = message.headers_raw().map(|(name, _)| name.to_owned()).collect();
+    let kind = |part: &mail_parser::MessagePart<'_>| {
+        part.content_type().map_or(String::new(), |kind| format!("{}/{:?}", kind.ctype(), kind.subtype()))
+    };
+    (headers, message.parts.iter().map(kind).collect())
+}
+
+/// Holds of the bytes of any mail.
+pub fn check(rendered: &Rendered) {
+    let raw = &rendered.raw;
+    assert!(raw.is_ascii(), "a mail is ASCII");
+    let mut before = b' ';
+    for &byte in raw {
+        assert!(
+            (byte == b'\n') == (before == b'\r') && byte != 0,
+            "a line end without its other half, or NUL"
+        );
+        before = byte;
+    }
+    assert!(raw.ends_with(b"\r\n"));
+    assert!(raw.split(|&byte| byte == b'\n').all(|line| line.len() <= 999), "998 and the CR");
+    let message = parse(rendered);
+    assert_eq!(message.subject(), Some(rendered.subject.as_str()));
+    assert!(
+        rendered.subject.chars().count() <= 150 && !rendered.subject.contains(is_obeyed),
+        "{:?}",
+        rendered.subject
+    );
+    assert_eq!((message.text_body_count(), message.html_body_count()), (1, 1));
+    let plain = text(rendered);
+    assert!(!plain.chars().any(|c| c != '\n' && is_obeyed(c)), "{plain:?}");
+    let page = html(rendered).replace("\r\n", "\n");
+    let words = markup::read(page.trim_end(), &MARKUP).unwrap_or_else(|why| panic!("{why}\n{page}"));
+    assert!(!words.chars().any(|c| c != '\n' && is_obeyed(c)), "{words:?}");
+}
+
+proptest! {
+    #![proptest_config(crate::unit::properties::quick!("mail", 24))]
+
+    #[test]
+    fn no_name_changes_headers_parts_or_markup(names in vec(given::name(), 1..5)) {
+        let harmless = vec!["x".to_owned(); names.len()];
+        for (hostile, harmless) in mails(&names).iter().zip(&mails(&harmless)) {
+            check(hostile);
+            prop_assert_eq!(frame(&parse(hostile)), frame(&parse(harmless)));
+        }
+    }
+
+    /// One word of any script stands in subject and both parts as it is.
+    #[test]
+    fn a_name_is_told_as_it_is(name in "[\\p{L}\\p{N}]{1,20}") {
+        let rendered = mail(&notice(Form::Opened, items(std::slice::from_ref(&name), &Event::Opened)), &Snapshot::default());
+        check(&rendered);
+        let page = html(&rendered).replace("\r\n", "\n");
+        let words = markup::read(page.trim_end(), &MARKUP).map_err(TestCaseError::fail)?;
+        for part in [&parse(&rendered).subject().unwrap_or_default().to_owned(), &text(&rendered), &words] {
+            prop_assert!(part.contains(&name), "{} is not in {}", name, part);
+        }
+    }
+}
+
+/// Found by a long run: what looks like an encoded word (RFC 2047) was decoded by mail programs, line breaks and all.
+#[test]
+fn a_name_is_no_encoded_word() {
+    let names = ["=?utf-8?q?=0D=0AX:_y?=\r\n".to_owned(), "=\u{200b}?utf-8?b?4oCu?=".to_owned()];
+    mails(&names).iter().for_each(check);
+}

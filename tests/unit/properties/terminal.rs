@@ -1,0 +1,195 @@
+//! What reaches a terminal: text that is shown and never obeyed, no wider than told; and the status page, which is the
+//! same for a browser.
+
+use std::sync::Arc;
+
+use crate::model::*;
+use crate::terminal::doctor::{self, Check, Outcome, Section};
+use crate::terminal::forecast::AccountForecast;
+use crate::terminal::{Forecasts, Status, Style, harmless_json};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::unit::properties::account::{profile, read_at};
+use crate::unit::properties::given;
+use crate::unit::properties::mail::{called, is_obeyed};
+use crate::unit::properties::markup::{self, Allowed};
+use crate::unit::server::Server;
+
+/// Beside what is obeyed: what is not seen, and could make two names look like one.
+fn is_unseen(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Text of a command, without colours and with them.
+fn check(text: impl Fn(Style) -> String) -> Result<(), TestCaseError> {
+    for width in [20, 33, 80, 120] {
+        let plain = text(Style { width, colour: false });
+        prop_assert!(!plain.chars().any(|c| c != '\n' && (is_obeyed(c) || is_unseen(c))), "{:?}", plain);
+        for line in plain.lines() {
+            prop_assert!(line.width() <= width, "{} columns of {}: {}", line.width(), width, line);
+        }
+        // Colours are all that is obeyed, and without them it is the same text.
+        let coloured = text(Style { width, colour: true });
+        let mut bare = String::new();
+        let mut rest = coloured.as_str();
+        while let Some((before, sequence)) = rest.split_once("\u{1b}[") {
+            let (code, after) = sequence.split_once('m').unwrap();
+            prop_assert!(code.bytes().all(|byte| byte.is_ascii_digit() || byte == b';'), "{:?}", code);
+            bare.push_str(before);
+            rest = after;
+        }
+        prop_assert_eq!(bare + rest, plain);
+    }
+    Ok(())
+}
+
+/// The answer of a daemon of which every text is one of these.
+fn status(names: &[String]) -> Value {
+    let name = |index: usize| names[index % names.len()].as_str();
+    let verdict = |index| json!({"level": "attention", "sentence": name(index), "details": [name(index + 1), name(index + 2)]});
+    let at = "2026-03-01T12:00:00Z";
+    json!({
+        "generated_at": at, "version": name(0), "commit": name(1), "started_at": at, "verdict": verdict(2),
+        "accounts": [{
+            "name": name(3), "currency": name(4), "time_zone": name(5), "resources": 3, "verdict": verdict(6),
+            "billing": {
+                "read_at": at, "balance": "25.5", "horizon": at, "disconnect": "at", "disconnect_at": at, "disconnect_computed": true,
+                "pay_by": at, "pay": [{"days": 30, "amount": "45"}],
+                "orders": [{"id": 71, "comment": name(7), "tariff": name(8), "per_day": "5", "share_percent": name(9), "buys_days": 2}],
+                "orders_with_charges": 2,
+            },
+            "collectors": [{"collector": name(10), "success": false, "complete": false, "last_success": at, "failing_since": at, "error": name(11)}],
+        }],
+        "incidents": {"open": [{
+            "key": name(12), "account": name(13), "severity": name(14), "state": name(15), "title": name(16), "since": at,
+            "reason": name(17), "acknowledged": true, "silenced_until": at,
+        }]},
+        "resources": {
+            "total": 2, "states": [{"kind": name(18), "state": name(19), "health": "bad", "count": 2}],
+            "rows": [{"account": name(20), "kind": name(21), "id": 17, "name": name(22), "state": name(23), "health": "bad"}],
+        },
+        "mails": {"outbox": {"queued": 1, "sending": 0, "sent": 3, "dead": 1, "oldest": at}, "last_mail_at": at, "lives_on": name(24)},
+    })
+}
+
+/// What the status page is made of.
+pub const MARKUP: Allowed = Allowed {
+    tags: &[
+        ("html", &["lang"]),
+        ("head", &[]),
+        ("meta", &["charset", "name", "content"]),
+        ("title", &[]),
+        ("link", &["rel", "href"]),
+        ("body", &[]),
+        ("a", &["class", "href", "aria-current", "rel", "aria-label"]),
+        ("header", &["class"]),
+        ("div", &["class", "role", "aria-labelledby", "aria-label", "tabindex"]),
+        ("h1", &[]),
+        ("h2", &["id"]),
+        ("h3", &["id"]),
+        ("span", &["class", "aria-hidden"]),
+        ("ul", &["class", "aria-label"]),
+        ("li", &["class"]),
+        ("nav", &["aria-label", "class"]),
+        ("main", &["id", "class"]),
+        ("section", &["id", "aria-labelledby"]),
+        ("table", &["class"]),
+        ("thead", &[]),
+        ("tbody", &[]),
+        ("tr", &["class"]),
+        ("th", &["scope", "class"]),
+        ("td", &["class"]),
+        ("dl", &["class"]),
+        ("dt", &[]),
+        ("dd", &["class"]),
+        ("small", &[]),
+        ("p", &["class", "role"]),
+        ("strong", &[]),
+        ("code", &[]),
+        ("form", &["method", "action", "role"]),
+        ("input", &["type", "name", "value", "id"]),
+        ("label", &["for"]),
+        ("button", &[]),
+        ("footer", &["class"]),
+        ("svg", &["class", "viewBox", "role", "aria-label"]),
+        ("g", &["class"]),
+        ("rect", &["class", "x", "y", "width", "height"]),
+        ("line", &["class", "x1", "y1", "x2", "y2"]),
+        ("path", &["class", "d"]),
+        ("text", &["class", "x", "y", "text-anchor"]),
+        ("circle", &["class", "cx", "cy", "r"]),
+        ("polyline", &["class", "points"]),
+    ],
+    value: |_, attribute, value| match attribute {
+        "href" => {
+            value.starts_with('/') || value.starts_with('#') || value.starts_with('?') || value == "data:,"
+        }
+        "value" | "aria-label" => true,
+        _ => value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" -=,.%/#_".contains(&byte)),
+    },
+};
+
+proptest! {
+    #![proptest_config(crate::unit::properties::quick!("terminal", 48))]
+
+    #[test]
+    fn a_status_is_shown_and_not_obeyed(names in vec(given::name(), 1..8)) {
+        let status = Status::read(&serde_json::to_vec(&status(&names)).unwrap()).unwrap();
+        check(|style| status.text(style))?;
+    }
+
+    #[test]
+    fn a_forecast_is_shown_and_not_obeyed(report in given::report(), currency in given::name(), error in given::name()) {
+        let profile = Profile { currency, ..profile("main") };
+        let of = |report| AccountForecast::new(&profile, report, 3, 14, read_at());
+        let forecasts = Forecasts::new(vec![of(Ok(Arc::new(report))), of(Err(error))], read_at());
+        check(|style| forecasts.text(style))?;
+    }
+
+    #[test]
+    fn a_doctors_table_is_shown_and_not_obeyed(names in vec(given::name(), 1..8)) {
+        let name = |index: usize| names[index % names.len()].clone();
+        let checks = (0..4).map(|index| Check::new(name(index), Outcome::Fail, name(index + 1)).remedy(name(index + 2)));
+        let sections = [Section { title: name(3), checks: checks.collect() }];
+        check(|style| doctor::text(&sections, style))?;
+    }
+
+    #[test]
+    fn json_means_the_same_and_is_not_obeyed(names in vec(given::name(), 1..8)) {
+        let value = status(&names);
+        for json in [serde_json::to_string(&value).unwrap(), serde_json::to_string_pretty(&value).unwrap()] {
+            let harmless = harmless_json(&json);
+            prop_assert!(!harmless.chars().any(|c| c != '\n' && (is_obeyed(c) && c != '\u{2028}' && c != '\u{2029}' || is_unseen(c))), "{:?}", harmless);
+            prop_assert_eq!(serde_json::from_str::<Value>(&harmless).unwrap(), value.clone());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(crate::unit::properties::quick!("terminal", 12))]
+
+    #[test]
+    fn the_status_page_is_markup_of_ours_and_names_are_text(names in vec(given::name(), 1..8)) {
+        let book = called(&names);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (page, status) = runtime.block_on(async {
+            let server = Server::start(&[&book], false).await;
+            (server.get("/").await, server.get("/api/v1/status").await)
+        });
+        let read = markup::read(page.text().trim_end(), &MARKUP);
+        let words = read.map_err(|why| TestCaseError::fail(format!("{why}\n{}", page.text())))?;
+        prop_assert!(!words.chars().any(|c| c != '\n' && is_obeyed(c)), "{:?}", words);
+        let json: Value = serde_json::from_slice(&status.body).unwrap();
+        for row in json["resources"]["rows"].as_array().unwrap() {
+            // To a program a name is what it is; to people it is, at the least, there.
+            let of_book = book.state().vms.rows.iter().filter_map(|vm| vm.name.as_deref());
+            prop_assert!(row["kind"] != "vm" || of_book.into_iter().any(|name| row["name"] == name), "{:?}", row["name"]);
+        }
+        let first = book.state().vms.rows[1].name.clone().unwrap();
+        let shown = first.split(|c: char| !c.is_alphanumeric()).find(|word| word.len() > 2);
+        prop_assert!(shown.is_none_or(|word| words.contains(word)), "{:?} is not in {}", shown, words);
+    }
+}

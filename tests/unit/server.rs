@@ -1,0 +1,118 @@
+//! A server on loopback that serves accounts as they are, and a client that speaks plain HTTP.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::http::{BuildInfo, Context, Limits, Listener, Reload, serve};
+use crate::metrics::{Encoder, Own, Settings};
+use crate::model::{AccountBook, Collector};
+use crate::state::Shared;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::account::{read_at, snapshot};
+
+/// Nothing here takes this long.
+pub const LONG: Duration = Duration::from_secs(20);
+
+/// A server on loopback.
+pub struct Server {
+    pub address: std::net::SocketAddr,
+    pub context: Arc<Context>,
+    pub stop: CancellationToken,
+    pub running: JoinHandle<()>,
+    pub reloads: mpsc::Receiver<Reload>,
+}
+
+/// A response.
+pub struct Answer {
+    pub status: u16,
+    pub head: String,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+}
+
+impl Server {
+    pub async fn start(books: &[&AccountBook], lifecycle: bool) -> Self {
+        Self::start_with(books, lifecycle, Limits::default(), |listener| listener).await
+    }
+
+    /// The same with limits, and a change to its listener.
+    pub async fn start_with(
+        books: &[&AccountBook],
+        lifecycle: bool,
+        limits: Limits,
+        change: impl FnOnce(Listener) -> Listener,
+    ) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let listeners = vec![change(listener.into())];
+        let mut encoder = Encoder::new(Settings::default());
+        for book in books {
+            encoder.refresh(book.state(), &Collector::ALL, read_at());
+        }
+        let (reload, reloads) = mpsc::channel(1);
+        let context = Arc::new(Context {
+            snapshot: Shared::new(snapshot(books.iter().copied())),
+            page: Shared::new(encoder.page()),
+            own: Arc::new(Own::new("0.1.0", "abcdef")),
+            watch: Shared::default(),
+            telemetry_path: "/metrics".into(),
+            lifecycle,
+            reload,
+            build: BuildInfo { version: "0.1.0", commit: "abcdef" },
+            started_at: read_at(),
+            lead_days: 3,
+            clock: read_at,
+        });
+        let stop = CancellationToken::new();
+        let running = tokio::spawn(serve(listeners, limits, Arc::clone(&context), stop.clone()));
+        Self { address, context, stop, running, reloads }
+    }
+
+    /// One request, to the end of the connection.
+    pub async fn ask(&self, method: &str, path: &str, headers: &str) -> Answer {
+        ask(TcpStream::connect(self.address).await.unwrap(), method, path, headers).await
+    }
+
+    pub async fn get(&self, path: &str) -> Answer {
+        self.ask("GET", path, "").await
+    }
+}
+
+/// One request over a connection, to its end.
+pub async fn ask(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    method: &str,
+    path: &str,
+    headers: &str,
+) -> Answer {
+    let request = format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n");
+    let all = talk(stream, request.as_bytes()).await;
+    let end = all.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");
+    let head = String::from_utf8(all[..end].to_vec()).unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    Answer { status, head, body: all[end + 4..].to_vec() }
+}
+
+/// Sends these bytes and reads until the server closes.
+pub async fn talk(mut stream: impl AsyncRead + AsyncWrite + Unpin, bytes: &[u8]) -> Vec<u8> {
+    stream.write_all(bytes).await.unwrap();
+    let mut all = Vec::new();
+    timeout(LONG, stream.read_to_end(&mut all)).await.expect("an answer in time").unwrap();
+    all
+}

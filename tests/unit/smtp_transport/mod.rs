@@ -1,0 +1,360 @@
+//! What the SMTP transport does with everything a server may do at every stage.
+#![allow(clippy::unwrap_used)]
+
+use super::certificates;
+use super::smtp;
+mod tls;
+
+use std::io::Write as _;
+use std::net::TcpStream;
+use std::time::Duration;
+
+use crate::mail::smtp::{SendError, Timing, Transport};
+use crate::mail::{Security, Server};
+use tokio::time::Instant;
+
+use smtp::{Act, Setup, SmtpServer, Stage};
+
+const FROM: &str = "hostwatch@example.com";
+const TO: &str = "ops@example.com";
+const MAIL: &[u8] = b"Subject: x\r\n\r\nhello\r\n";
+
+fn settings(server: &SmtpServer, security: Security) -> Server {
+    let port = server.address.port();
+    let host = "127.0.0.1".to_owned();
+    Server { host, port, security, username: None, password: None, ca_file: None }
+}
+
+fn plain(server: &SmtpServer) -> Transport {
+    Transport::new(&settings(server, Security::Plain)).unwrap()
+}
+
+/// Limits that a stalled server meets soon, and that a test under load does not.
+fn short(step: Duration) -> Timing {
+    Timing { reply: step, content: step, quit: step, ..Timing::default() }
+}
+
+async fn send(transport: &Transport) -> Result<(), SendError> {
+    transport.send(FROM, TO, MAIL).await
+}
+
+fn kind(error: &SendError) -> &'static str {
+    match error {
+        SendError::Connection { .. } => "connection",
+        SendError::Login { .. } => "login",
+        SendError::Sender { .. } => "sender",
+        SendError::Recipient { .. } => "recipient",
+        SendError::Message { .. } => "message",
+        SendError::ReplyLost { .. } => "reply lost",
+        SendError::Interrupted { .. } => "interrupted",
+    }
+}
+
+#[tokio::test]
+async fn a_mail_arrives_as_it_was_rendered() {
+    let server = SmtpServer::plain();
+    let table: [(&[u8], &[u8]); 7] = [
+        (MAIL, MAIL),
+        (b"a: b\r\n\r\nno end of line", b"a: b\r\n\r\nno end of line\r\n"),
+        (b"a: b\r\n\r\n.\r\n..\r\n.x\r\n", b"a: b\r\n\r\n.\r\n..\r\n.x\r\n"),
+        (b".first: b\r\n\r\n", b".first: b\r\n\r\n"),
+        (b"a: b\r\n\r\nx\r\n\r\n\r\n", b"a: b\r\n\r\nx\r\n\r\n\r\n"),
+        (b"a: b\n\n.\nMAIL FROM:<x@y>\n.", b"a: b\r\n\r\n.\r\nMAIL FROM:<x@y>\r\n.\r\n"),
+        ("a: b\r\n\r\nПлатёж\r\n".as_bytes(), "a: b\r\n\r\nПлатёж\r\n".as_bytes()),
+    ];
+    let transport = plain(&server);
+    for (k, (raw, arrives)) in table.iter().enumerate() {
+        transport.send(FROM, TO, raw).await.unwrap();
+        let mail = server.seen().mails[k].clone();
+        assert_eq!(String::from_utf8_lossy(&mail.raw), String::from_utf8_lossy(arrives));
+        assert_eq!((mail.from.as_str(), mail.to.as_slice()), (FROM, &[TO.to_owned()][..]));
+    }
+    let seen = server.seen_when(|seen| seen.closed == table.len()).await;
+    assert_eq!(seen.mails.len(), table.len());
+    assert_eq!(seen.commands.iter().filter(|line| line.ends_with(" QUIT")).count(), table.len());
+    let hello = seen.commands[0].strip_prefix("1 EHLO ").unwrap();
+    assert!(hello == "[127.0.0.1]" || hello.contains('.'), "{hello}");
+}
+
+#[tokio::test]
+async fn refusals_are_told_apart_by_stage() {
+    let table = [
+        (Stage::Greeting, "connection"),
+        (Stage::Ehlo, "connection"),
+        (Stage::Mail, "sender"),
+        (Stage::Rcpt, "recipient"),
+        (Stage::Data, "message"),
+        (Stage::Dot, "message"),
+    ];
+    for (stage, want) in table {
+        for (code, permanent) in [("421", false), ("451", false), ("550", true)] {
+            let server = SmtpServer::plain();
+            server.on(stage, Act::reply(&format!("{code}-4.3.2 not\n{code} 4.3.2 now, mate")));
+            let error = send(&plain(&server)).await.unwrap_err();
+            assert_eq!(kind(&error), want, "{stage:?} {code}: {error}");
+            assert_eq!(error.is_connection(), want == "connection", "{stage:?} {code}");
+            assert_eq!(error.permanent(), permanent && want != "connection", "{stage:?} {code}");
+            assert!(error.to_string().contains(&format!("{code} 4.3.2 not")), "{error}");
+            assert!(error.to_string().contains("now, mate"), "{error}");
+            assert!(!error.maybe_accepted());
+            let seen = server.seen_when(|seen| seen.closed == 1).await;
+            assert!(seen.accepted().is_empty());
+            assert!(seen.has_command("QUIT") || stage == Stage::Greeting, "{stage:?}: {seen:?}");
+        }
+    }
+}
+
+/// What no reply means at each stage: dropped, garbage, a reply to something else, silence.
+#[tokio::test]
+async fn breaks_are_told_apart_by_stage() {
+    let table = [
+        (Stage::Greeting, "connection"),
+        (Stage::Ehlo, "connection"),
+        (Stage::Mail, "interrupted"),
+        (Stage::Rcpt, "interrupted"),
+        (Stage::Data, "interrupted"),
+        (Stage::Dot, "reply lost"),
+    ];
+    let acts = [
+        Act::Drop,
+        Act::Stall,
+        Act::reply("HTTP/1.1 400 Bad Request\n\n<html>"),
+        Act::reply("250-one\n550 other"),
+        Act::reply("999 what"),
+        Act::Reply(b"\xff\xfe\x00\r\n".to_vec()),
+        Act::Reply(vec![b'2'; 300_000]),
+    ];
+    // Together, since the stalls take their time.
+    let mut cases = tokio::task::JoinSet::new();
+    for (stage, want) in table {
+        for act in acts.clone() {
+            cases.spawn(broken(stage, act, want));
+        }
+    }
+    while let Some(case) = cases.join_next().await {
+        case.unwrap();
+    }
+    // The wrong kind of good news.
+    for (stage, reply, want) in
+        [(Stage::Data, "250 ok", "interrupted"), (Stage::Dot, "354 go on", "reply lost")]
+    {
+        let server = SmtpServer::plain();
+        server.on(stage, Act::reply(reply));
+        assert_eq!(kind(&send(&plain(&server)).await.unwrap_err()), want, "{stage:?}");
+    }
+}
+
+async fn broken(stage: Stage, act: Act, want: &str) {
+    let server = SmtpServer::plain();
+    server.on(stage, act.clone());
+    let stalls = matches!(act, Act::Stall);
+    let limit = Duration::from_secs(if stalls { 1 } else { 30 });
+    let transport = Transport::with_timing(&settings(&server, Security::Plain), short(limit)).unwrap();
+    let error = send(&transport).await.unwrap_err();
+    assert_eq!(kind(&error), want, "{stage:?} {act:?}: {error}");
+    assert!(!error.permanent(), "{error}");
+    assert_eq!(error.maybe_accepted(), want == "reply lost");
+    assert!(error.to_string().chars().all(|c| !c.is_control()), "{error:?}");
+    assert!(error.to_string().len() < 1_000, "{error}");
+    assert_eq!(error.to_string().contains("nothing within 1s"), stalls, "{error}");
+}
+
+#[tokio::test]
+async fn a_drop_before_the_dot_and_one_after_it_differ() {
+    let server = SmtpServer::plain();
+    let transport = plain(&server);
+    server.once(Stage::Dot, Act::AcceptAndDrop);
+    let error = send(&transport).await.unwrap_err();
+    assert!(error.maybe_accepted(), "{error}");
+    let mail = server.seen().mails[0].clone();
+    assert!(mail.accepted && !mail.answered);
+
+    // So much that it cannot all be under way when the server goes.
+    server.once(Stage::Dot, Act::DropEarly);
+    let big = format!("Subject: x\r\n\r\n{}", "0123456789\r\n".repeat(2_000_000));
+    let error = transport.send(FROM, TO, big.as_bytes()).await.unwrap_err();
+    assert_eq!(kind(&error), "interrupted", "{error}");
+    assert_eq!(server.seen().mails.len(), 1);
+    send(&transport).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_never_speaks_is_left_in_time() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    // Takes connections into its backlog and never speaks.
+    let server = Server {
+        host: "127.0.0.1".to_owned(),
+        port,
+        security: Security::Plain,
+        username: None,
+        password: None,
+        ca_file: None,
+    };
+    let timing = Timing { total: Duration::from_millis(100), ..Timing::default() };
+    let began = Instant::now();
+    let error = send(&Transport::with_timing(&server, timing).unwrap()).await.unwrap_err();
+    assert!(
+        error.is_connection() && error.to_string().contains("the whole took longer than 100ms"),
+        "{error}"
+    );
+    assert!(began.elapsed() < Duration::from_secs(10));
+    drop(listener);
+    let error = send(&Transport::new(&server).unwrap()).await.unwrap_err();
+    assert!(error.is_connection(), "{error}");
+    assert!(error.to_string().contains("refused") && error.to_string().contains("email.smtp_url"), "{error}");
+}
+
+#[tokio::test]
+async fn the_end_of_the_conversation_changes_nothing_and_delays_nothing() {
+    for act in [Act::Drop, Act::Stall, Act::reply("500 what?"), Act::Reply(b"\0\0".to_vec())] {
+        let server = SmtpServer::plain();
+        server.on(Stage::Quit, act);
+        let began = Instant::now();
+        send(&plain(&server)).await.unwrap();
+        assert!(began.elapsed() < Timing::default().quit, "waited for the reply to QUIT");
+        assert_eq!(server.seen().accepted().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn replies_in_any_character_set_count() {
+    let server = SmtpServer::plain();
+    server.once(Stage::Rcpt, Act::Reply(b"550 \xcd\xe5\xf2 \xff\xf9\xe8\xea\xe0\r\n".to_vec()));
+    let error = send(&plain(&server)).await.unwrap_err();
+    assert!(matches!(&error, SendError::Recipient { permanent: true, .. }), "{error:?}");
+    server.once(Stage::Dot, Act::Reply(b"250 \xcf\xf0\xe8\xed\xff\xf2\xee\r\n".to_vec()));
+    send(&plain(&server)).await.unwrap();
+}
+
+/// Replies that are no RFC's and yet leave no doubt: each is taken for what it says, at its stage.
+#[tokio::test]
+async fn replies_in_odd_forms_count() {
+    let refusals = [
+        ("571 5.7.1 not from there\r\n", "571 5.7.1 not from there", true),
+        ("463\r\n", "463", false),
+        ("599-no\r\n599\r\n", "599 no", true),
+        ("550\r\n", "550", true),
+        ("550-5.7.1 no,\r\n because of that\r\n550 5.7.1 at all\n", "550 5.7.1 no,", true),
+        ("550-no\r\n554\r\n", "554 no", true),
+    ];
+    for (stage, want) in [
+        (Stage::Mail, "sender"),
+        (Stage::Rcpt, "recipient"),
+        (Stage::Data, "message"),
+        (Stage::Dot, "message"),
+    ] {
+        for (reply, said, permanent) in refusals {
+            let server = SmtpServer::plain();
+            server.on(stage, Act::Reply(reply.as_bytes().to_vec()));
+            let error = send(&plain(&server)).await.unwrap_err();
+            assert_eq!(kind(&error), want, "{stage:?} {reply:?}: {error}");
+            assert_eq!(error.permanent(), permanent, "{stage:?} {reply:?}: {error}");
+            assert!(error.to_string().contains(said), "{reply:?}: {error}");
+            assert!(!error.maybe_accepted());
+        }
+    }
+    let server = SmtpServer::plain();
+    for (stage, reply) in [
+        (Stage::Greeting, "220\r\n"),
+        (Stage::Ehlo, "250-scripted\n250-8BITMIME\n250\n"),
+        (Stage::Mail, "250\r\n"),
+        (Stage::Rcpt, "250-\r\n250\r\n"),
+        (Stage::Data, "354\n"),
+        (Stage::Dot, "250-taken\r\nas number 7\r\n250\r\n"),
+    ] {
+        server.on(stage, Act::Reply(reply.as_bytes().to_vec()));
+    }
+    send(&plain(&server)).await.unwrap();
+    assert_eq!(server.seen().accepted().len(), 1);
+}
+
+#[tokio::test]
+async fn each_recipient_has_a_mail_and_a_fate_of_its_own() {
+    let server = SmtpServer::plain();
+    server.on_times(Stage::Rcpt, "gone@", usize::MAX, Act::reply("550 5.1.1 no such user"));
+    let transport = plain(&server);
+    let (a, b, c) = tokio::join!(
+        transport.send(FROM, "a@example.com", MAIL),
+        transport.send(FROM, "gone@example.com", MAIL),
+        transport.send(FROM, "c@example.com", MAIL),
+    );
+    assert!(a.is_ok() && c.is_ok());
+    assert!(matches!(b, Err(SendError::Recipient { permanent: true, .. })), "{b:?}");
+    let mut to: Vec<_> = server.seen().mails.into_iter().flat_map(|mail| mail.to).collect();
+    to.sort();
+    assert_eq!(to, ["a@example.com", "c@example.com"]);
+}
+
+#[tokio::test]
+async fn addresses_cannot_carry_commands() {
+    let server = SmtpServer::plain();
+    let transport = plain(&server);
+    for bad in ["", "nobody", "a@b\r\nRCPT TO:<x@y>", "a@b> <c@d", "<a@b>"] {
+        let error = transport.send(FROM, bad, MAIL).await.unwrap_err();
+        assert!(matches!(&error, SendError::Recipient { permanent: true, .. }), "{bad:?}: {error}");
+        let error = transport.send(bad, TO, MAIL).await.unwrap_err();
+        assert!(matches!(&error, SendError::Sender { permanent: true, .. }), "{bad:?}: {error}");
+    }
+    let seen = server.seen();
+    assert!(seen.mails.is_empty() && !seen.has_command("MAIL") && !seen.has_command("RCPT"), "{seen:?}");
+}
+
+#[tokio::test]
+async fn extensions_are_used_where_offered() {
+    let body = "a: b\r\n\r\nё\r\n".as_bytes();
+    let extensions = vec!["8BITMIME".to_owned(), "SMTPUTF8".to_owned()];
+    let server = SmtpServer::start(Setup { extensions, ..Setup::default() });
+    plain(&server).send(FROM, TO, body).await.unwrap();
+    plain(&server).send(FROM, TO, MAIL).await.unwrap();
+    plain(&server).send(FROM, "иван@example.com", MAIL).await.unwrap();
+    let seen = server.seen();
+    let mails: Vec<_> =
+        seen.commands.iter().filter_map(|line| line.split_once(" MAIL ").map(|(_, rest)| rest)).collect();
+    let from = format!("FROM:<{FROM}>");
+    assert_eq!(mails, [format!("{from} BODY=8BITMIME"), from.clone(), format!("{from} SMTPUTF8")]);
+
+    let bare = SmtpServer::plain();
+    let error = plain(&bare).send(FROM, "иван@example.com", MAIL).await.unwrap_err();
+    assert!(matches!(&error, SendError::Recipient { permanent: true, .. }), "{error}");
+    assert!(error.to_string().contains("SMTPUTF8"), "{error}");
+}
+
+#[tokio::test]
+async fn probes_send_nothing() {
+    let server = SmtpServer::plain();
+    let transport = plain(&server);
+    let capabilities = transport.probe().await.unwrap();
+    assert_eq!((capabilities.tls_version, capabilities.login), (None, None));
+    transport.probe_sender(FROM).await.unwrap();
+    let seen = server.seen_when(|seen| seen.closed == 2).await;
+    let words: Vec<_> = seen.commands.iter().map(|line| line.split(' ').nth(1).unwrap()).collect();
+    assert_eq!(words, ["EHLO", "NOOP", "QUIT", "EHLO", "MAIL", "RSET", "QUIT"]);
+    assert!(seen.mails.is_empty());
+
+    server.once(Stage::Noop, Act::reply("421 closing"));
+    let error = transport.probe().await.unwrap_err();
+    assert_eq!(kind(&error), "connection");
+    assert!(error.to_string().contains("421 closing"), "{error}");
+    server.once(Stage::Mail, Act::reply("550 5.7.1 not you"));
+    let error = transport.probe_sender(FROM).await.unwrap_err();
+    assert!(matches!(&error, SendError::Sender { permanent: true, .. }), "{error}");
+    server.once(Stage::Mail, Act::Drop);
+    assert_eq!(kind(&transport.probe_sender(FROM).await.unwrap_err()), "connection");
+}
+
+/// The server itself, as tests of the whole program use it.
+#[test]
+fn the_scripted_server_serves_tests_that_block_and_comes_back_where_it_was() {
+    let server = SmtpServer::plain();
+    let address = server.address;
+    let mut client = TcpStream::connect(address).unwrap();
+    client.write_all(b"EHLO x\r\nMAIL FROM:<a@b>\r\nRCPT TO:<c@d>\r\nDATA\r\n..\r\n.\r\nQUIT\r\n").unwrap();
+    let seen = server.seen_when_blocking(|seen| seen.closed == 1);
+    assert_eq!(seen.mails[0].raw, b".\r\n");
+    drop(server);
+    assert!(TcpStream::connect(address).is_err());
+    let server = SmtpServer::start(Setup { port: address.port(), ..Setup::default() });
+    let _client = TcpStream::connect(address).unwrap();
+    server.seen_when_blocking(|seen| seen.connections == 1);
+}

@@ -1,0 +1,235 @@
+//! TLS and logins: what is checked, what goes over the wire in the open, and what errors say.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use crate::mail::smtp::{Capabilities, SendError, Transport, TransportError};
+use crate::mail::{Security, Server};
+use secrecy::SecretString;
+use tempfile::NamedTempFile;
+
+use super::certificates::Authority;
+use super::smtp::{Act, Protection, Seen, Setup, SmtpServer, Stage};
+use super::{kind, send, settings, short};
+
+const PASSWORD: &str = "hunter2-secret";
+
+fn file_of(text: &str) -> NamedTempFile {
+    let mut file = NamedTempFile::new().unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    file
+}
+
+/// A server with TLS and a login, and the settings for it.
+struct Guarded {
+    server: SmtpServer,
+    settings: Server,
+    _ca: NamedTempFile,
+}
+
+fn guarded(security: Security, names: &[&str], mechanisms: &str) -> Guarded {
+    let authority = Authority::new("a test's own");
+    let tls = authority.server(names);
+    let protection = match security {
+        Security::Tls => Protection::Implicit(tls),
+        Security::StartTls => Protection::StartTls(tls),
+        Security::Plain => Protection::Plain,
+    };
+    let server = SmtpServer::start(Setup {
+        protection,
+        login: Some(("u@example.com".to_owned(), PASSWORD.to_owned())),
+        mechanisms: mechanisms.to_owned(),
+        ..Setup::default()
+    });
+    let ca = file_of(&authority.pem());
+    let settings = Server {
+        username: Some("u@example.com".to_owned()),
+        password: Some(SecretString::from(PASSWORD)),
+        ca_file: Some(ca.path().to_owned()),
+        ..settings(&server, security)
+    };
+    Guarded { server, settings, _ca: ca }
+}
+
+fn in_the_open(seen: &Seen) -> Vec<&str> {
+    let open = seen.commands.iter().filter(|line| !line.ends_with(" (TLS)"));
+    open.map(|line| line.split(' ').nth(1).unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_login_goes_over_tls_only() {
+    for (security, open) in [(Security::Tls, &[][..]), (Security::StartTls, &["EHLO", "STARTTLS"])] {
+        for (mechanisms, used) in [("PLAIN LOGIN", "PLAIN"), ("LOGIN", "LOGIN"), ("XOAUTH2 PLAIN", "PLAIN")] {
+            let guarded = guarded(security, &["127.0.0.1"], mechanisms);
+            let transport = Transport::new(&guarded.settings).unwrap();
+            send(&transport).await.unwrap();
+            let seen = guarded.server.seen_when(|seen| seen.closed == 1).await;
+            assert_eq!(in_the_open(&seen), open);
+            assert!(seen.has_command(&format!("AUTH {used}")));
+            assert!(seen.mails[0].encrypted && seen.mails[0].user.as_deref() == Some("u@example.com"));
+            assert!(!format!("{transport:?}").contains("u@example.com"));
+
+            let capabilities = transport.probe().await.unwrap();
+            let want = Capabilities {
+                name: "scripted.test".to_owned(),
+                tls_version: Some("TLS 1.3"),
+                login: Some(used.to_owned()),
+                eight_bit_mime: false,
+                smtp_utf8: false,
+            };
+            assert_eq!(capabilities, want);
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_tls_no_login_no_mail() {
+    // Offered in the open, to be taken by a careless client.
+    let Guarded { server, settings, _ca } = guarded(Security::Plain, &[], "");
+    let wanting = Server { security: Security::StartTls, ..settings.clone() };
+    let error = send(&Transport::new(&wanting).unwrap()).await.unwrap_err();
+    assert!(error.is_connection(), "{error}");
+    assert!(error.to_string().contains("no STARTTLS") && error.to_string().contains("smtps://"), "{error}");
+    let seen = server.seen_when(|seen| seen.closed == 1).await;
+    assert!(!seen.has_command("AUTH") && !seen.has_command("MAIL"), "{seen:?}");
+
+    let error = Transport::new(&settings).unwrap_err();
+    assert_eq!(error, TransportError::LoginWithoutTls);
+    let nameless = Server { password: None, security: Security::Tls, ..settings.clone() };
+    assert_eq!(Transport::new(&nameless).unwrap_err(), TransportError::NoPassword);
+
+    // A server for STARTTLS asked for TLS from the first byte.
+    let error = send(&Transport::new(&Server { security: Security::Tls, ..settings }).unwrap()).await;
+    let error = error.unwrap_err();
+    assert!(error.is_connection() && error.to_string().contains("does not speak TLS there"), "{error}");
+}
+
+#[tokio::test]
+async fn starttls_refused_or_tampered_with_ends_there() {
+    for act in [
+        Act::reply("454 TLS not available"),
+        Act::reply("501 no"),
+        Act::Drop,
+        // A reply of an attacker's, slipped in ahead of the handshake.
+        Act::reply("220 go ahead\n250-evil\n250 AUTH PLAIN"),
+    ] {
+        let guarded = guarded(Security::StartTls, &["127.0.0.1"], "");
+        guarded.server.on(Stage::StartTls, act.clone());
+        let error = send(&Transport::new(&guarded.settings).unwrap()).await.unwrap_err();
+        assert!(error.is_connection(), "{act:?}: {error}");
+        let seen = guarded.server.seen_when(|seen| seen.closed == 1).await;
+        assert_eq!(in_the_open(&seen), ["EHLO", "STARTTLS"], "{act:?}");
+        assert_eq!(seen.commands.len(), 2, "{act:?}: {seen:?}");
+    }
+}
+
+#[tokio::test]
+async fn certificates_are_checked_and_the_remedy_named() {
+    let authority = Authority::new("right");
+    let (right, wrong) = (file_of(&authority.pem()), file_of(&Authority::new("wrong").pem()));
+    let good = authority.server(&["127.0.0.1"]);
+    let other = authority.server(&["mail.example.com"]);
+    let old = authority.server_with(&["127.0.0.1"], |params| {
+        params.not_before = rcgen::date_time_ymd(2001, 1, 1);
+        params.not_after = rcgen::date_time_ymd(2002, 1, 1);
+    });
+    let early = authority.server_with(&["127.0.0.1"], |params| {
+        params.not_before = rcgen::date_time_ymd(3001, 1, 1);
+        params.not_after = rcgen::date_time_ymd(3002, 1, 1);
+    });
+    let table = [
+        (&good, Some(&right), None),
+        (&good, Some(&wrong), Some("email.ca_file")),
+        (&good, None, Some("email.ca_file")),
+        (&other, Some(&right), Some("into email.smtp_url")),
+        (&old, Some(&right), Some("has expired")),
+        (&early, Some(&right), Some("not valid yet")),
+    ];
+    for (tls, ca, want) in table {
+        for security in [Security::Tls, Security::StartTls] {
+            let tls = tls.clone();
+            let protection = match security {
+                Security::Tls => Protection::Implicit(tls),
+                Security::StartTls | Security::Plain => Protection::StartTls(tls),
+            };
+            let server = SmtpServer::start(Setup { protection, ..Setup::default() });
+            let ca_file = ca.map(|file| file.path().to_owned());
+            let transport = match Transport::new(&Server { ca_file, ..settings(&server, security) }) {
+                Ok(transport) => transport,
+                // A machine with no roots of its own says so, and what to do.
+                Err(error @ TransportError::NoRoots { .. }) if ca.is_none() => {
+                    assert!(error.to_string().contains("email.ca_file"));
+                    continue;
+                }
+                Err(error) => panic!("{error}"),
+            };
+            let sent = send(&transport).await;
+            match want {
+                None => sent.unwrap(),
+                Some(remedy) => {
+                    let error = sent.unwrap_err();
+                    assert!(error.is_connection() && error.to_string().contains(remedy), "{error}");
+                    assert!(server.seen().mails.is_empty());
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_ca_file_that_is_none_is_named() {
+    let server = SmtpServer::plain();
+    let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+    let half = "-----BEGIN CERTIFICATE-----\nAAAA\n";
+    for (text, want) in [("", "no certificate"), (broken, "bad certificate"), (half, "not PEM")] {
+        let file = file_of(text);
+        let ca_file = Some(file.path().to_owned());
+        let error = Transport::new(&Server { ca_file, ..settings(&server, Security::Tls) }).unwrap_err();
+        let said = error.to_string();
+        assert!(said.contains(want) && said.contains(&file.path().display().to_string()), "{said}");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let ca_file = Some(directory.path().join("absent.pem"));
+    let error = Transport::new(&Server { ca_file, ..settings(&server, Security::Tls) }).unwrap_err();
+    assert!(error.to_string().contains("absent.pem: cannot be read"), "{error}");
+    let error = Transport::new(&Server { host: "a b".into(), ..settings(&server, Security::Tls) });
+    assert!(matches!(error, Err(TransportError::Host { .. })), "{error:?}");
+}
+
+#[tokio::test]
+async fn login_failures_are_told_apart_and_hold_no_password() {
+    use base64::Engine as _;
+    let encode = |text: String| base64::engine::general_purpose::STANDARD.encode(text);
+    let token = encode(format!("\0u@example.com\0{PASSWORD}"));
+    let echo = format!("535 5.7.8 bad: AUTH PLAIN {token} ({PASSWORD}, {})", encode(PASSWORD.to_owned()));
+    let table = [
+        (Act::reply(&echo), "login", true),
+        (Act::reply("535 5.7.8 no"), "login", true),
+        (Act::reply("454 4.7.0 later"), "login", false),
+        (Act::reply("421 4.7.0 too many"), "login", false),
+        (Act::reply("334 c29tZXRoaW5n"), "login", true),
+        (Act::Drop, "connection", false),
+        (Act::reply(&format!("what is {token}?")), "connection", false),
+        (Act::Stall, "connection", false),
+    ];
+    for (act, want, permanent) in table {
+        let guarded = guarded(Security::Tls, &["127.0.0.1"], "");
+        guarded.server.on(Stage::Auth, act.clone());
+        let limit = Duration::from_secs(if matches!(act, Act::Stall) { 1 } else { 30 });
+        let transport = Transport::with_timing(&guarded.settings, short(limit)).unwrap();
+        for error in [send(&transport).await.unwrap_err(), transport.probe().await.unwrap_err()] {
+            assert_eq!(kind(&error), want, "{act:?}: {error}");
+            assert_eq!(error.permanent(), permanent, "{act:?}: {error}");
+            assert!(error.is_connection(), "{error}");
+            for said in [error.to_string(), format!("{error:?}")] {
+                assert!(!said.contains(PASSWORD) && !said.contains(&token), "{said}");
+            }
+        }
+        assert!(guarded.server.seen().mails.is_empty());
+    }
+    let guarded = guarded(Security::Tls, &["127.0.0.1"], "CRAM-MD5 XOAUTH2");
+    let error = send(&Transport::new(&guarded.settings).unwrap()).await.unwrap_err();
+    assert!(matches!(&error, SendError::Login { permanent: true, .. }), "{error}");
+    assert!(error.to_string().contains("neither AUTH PLAIN nor AUTH LOGIN"), "{error}");
+    assert!(!guarded.server.seen().has_command("AUTH"));
+}

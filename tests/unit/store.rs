@@ -1,0 +1,439 @@
+//! The store: one commit for incidents and mails, claims that a crash voids, one mail an event.
+#![allow(clippy::unwrap_used)]
+
+use crate::alert::{Event, Incident, Key, Kind, Severity};
+use crate::store::{Batch, Held, Lane, Outgoing, Polls, SendResult, Store, StoreError, Which};
+use chrono::{DateTime, Duration, Utc};
+
+fn now() -> DateTime<Utc> {
+    DateTime::from_timestamp(1_800_000_000, 0).unwrap()
+}
+
+fn key() -> Key {
+    Key::new(&"main".parse().unwrap(), Kind::VmError, 7)
+}
+
+fn mail(id: &str, lane: Lane) -> Outgoing {
+    Outgoing {
+        message_id: id.into(),
+        sender: "hw@example.com".into(),
+        recipients: vec!["a@example.com".into(), "b@example.com".into()],
+        subject: "s".into(),
+        lane,
+        event_keys: vec![format!("{}#1#{id}", key())],
+        told: vec![(key(), Event::Opened)],
+        raw: b"raw\r\n".to_vec(),
+    }
+}
+
+fn batch(mails: Vec<Outgoing>) -> Batch {
+    let incident = Incident::new(key(), Severity::Critical, now());
+    let decisions = vec![(key(), "seen wrong".to_owned())];
+    Batch { incidents: vec![incident], decisions, mails, ..Batch::default() }
+}
+
+#[test]
+fn an_open_claim_is_void_after_a_crash_and_the_bytes_are_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hw.db");
+    let mut store = Store::open(&path, now()).unwrap().store;
+    store
+        .commit(&batch(vec![mail("normal", Lane::Normal), mail("urgent", Lane::Disconnect)]), now())
+        .unwrap();
+    let first = store.claim(now()).unwrap().unwrap();
+    assert_eq!((first.message_id.as_str(), first.recipient.as_str()), ("urgent", "a@example.com"));
+    assert!(matches!(Store::open(&path, now()), Err(StoreError::Locked(_))));
+    drop(store);
+    let mut store = Store::open(&path, now()).unwrap().store;
+    assert_eq!(store.load().unwrap().incidents.len(), 1);
+    let claims: Vec<_> = std::iter::from_fn(|| store.claim(now()).unwrap()).collect();
+    assert_eq!(claims.len(), 4, "the one that was being sent is among them");
+    assert!(claims.iter().any(|claim| claim.envelope == first.envelope && claim.raw == first.raw));
+}
+
+#[test]
+fn results_are_kept_and_a_retry_waits_for_its_time() {
+    let mut store = Store::in_memory().unwrap();
+    store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
+    let (a, b) = (store.claim(now()).unwrap().unwrap(), store.claim(now()).unwrap().unwrap());
+    store.finish(&a, &SendResult::Sent, now()).unwrap();
+    let due_at = now() + Duration::seconds(30);
+    store.finish(&b, &SendResult::Retry { due_at, error: "451".into() }, now()).unwrap();
+    assert_eq!(store.claim(now()).unwrap(), None);
+    assert_eq!(store.next_due().unwrap(), Some(due_at));
+    let again = store.claim(due_at).unwrap().unwrap();
+    assert_eq!((again.envelope, again.attempts), (b.envelope, 1));
+    store.finish(&again, &SendResult::Dead { error: "550".into() }, due_at).unwrap();
+    let summary = store.outbox_summary().unwrap();
+    assert_eq!((summary.by_state["sent"], summary.by_state["dead"]), (1, 1));
+    assert_eq!(store.unreported_dead().unwrap()[0].1, "b@example.com");
+}
+
+#[test]
+fn one_event_is_one_mail_a_recipient_for_ever() {
+    let mut store = Store::in_memory().unwrap();
+    store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
+    let mut twice = mail("two", Lane::Normal);
+    twice.event_keys = mail("one", Lane::Normal).event_keys;
+    store.commit(&batch(vec![twice]), now()).unwrap();
+    assert_eq!(store.outbox_summary().unwrap().by_state["queued"], 2);
+}
+
+#[test]
+fn a_mail_being_sent_cannot_be_withdrawn_and_nothing_of_that_batch_is_kept() {
+    let mut store = Store::in_memory().unwrap();
+    store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
+    assert!(store.unsent().unwrap().contains_key("one"));
+    let claim = store.claim(now()).unwrap().unwrap();
+    assert!(store.unsent().unwrap().is_empty());
+    let withdrawing = Batch { withdraw: vec!["one".into()], ..batch(vec![mail("two", Lane::Normal)]) };
+    assert!(matches!(store.commit(&withdrawing, now()), Err(StoreError::Conflict)));
+    assert_eq!(store.outbox_summary().unwrap().by_state["queued"], 1, "no new mail either");
+    store.finish(&claim, &SendResult::Untried { error: "refused".into() }, now()).unwrap();
+    store.commit(&withdrawing, now()).unwrap();
+    assert_eq!(store.outbox_summary().unwrap().by_state["withdrawn"], 2);
+}
+
+#[test]
+fn a_newer_store_is_refused_by_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let newer = directory.path().join("newer.db");
+    drop(Store::open(&newer, now()).unwrap());
+    rusqlite::Connection::open(&newer).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    let error = Store::open(&newer, now()).unwrap_err();
+    assert!(matches!(error, StoreError::Newer { found: 99, .. }), "{error}");
+    assert!(error.to_string().contains("newer.db"), "{error}");
+}
+
+#[test]
+fn a_damaged_store_is_set_aside_and_a_new_one_begun() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hw.db");
+    let garbage = b"this is no database, and long enough to be sure of it".repeat(100);
+    std::fs::write(&path, &garbage).unwrap();
+    let opened = Store::open(&path, now()).unwrap();
+    let aside = opened.aside.unwrap();
+    assert_eq!(aside.file_name().unwrap().to_str().unwrap(), "hw.db.damaged-20270115T080000Z");
+    assert_eq!(std::fs::read(&aside).unwrap(), garbage);
+    let loaded = opened.store.load().unwrap();
+    assert!(loaded.incidents.is_empty() && !loaded.started);
+
+    // An incident that cannot be read back is damage too.
+    let mut store = opened.store;
+    store.commit(&batch(Vec::new()), now()).unwrap();
+    drop(store);
+    let raw = rusqlite::Connection::open(&path).unwrap();
+    raw.execute("UPDATE incidents SET body = '{'", []).unwrap();
+    drop(raw);
+    let later = now() + Duration::seconds(1);
+    assert!(Store::open(&path, later).unwrap().aside.is_some());
+}
+
+#[test]
+fn a_store_of_the_first_release_is_brought_up_and_a_copy_of_it_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hw.db");
+    let raw = rusqlite::Connection::open(&path).unwrap();
+    raw.execute_batch(include_str!("../fixtures/store/v1.sql")).unwrap();
+    drop(raw);
+    let opened = Store::open(&path, now()).unwrap();
+    assert!(opened.aside.is_none() && opened.refuge.is_none());
+    let mut store = opened.store;
+    let loaded = store.load().unwrap();
+    assert!(loaded.started);
+    let keys: Vec<String> = loaded.incidents.iter().map(|incident| incident.key.to_string()).collect();
+    assert_eq!(keys, ["main/balance_drop/account", "main/disconnect/account", "main/vm_error/10001"]);
+    let claim = store.claim(now()).unwrap().unwrap();
+    assert!(String::from_utf8_lossy(&claim.raw).contains("X-Hostwatch-Event: rung:7"), "disconnect first");
+    assert!(store.overlays(now()).unwrap().silences.is_empty());
+    let copy = rusqlite::Connection::open(directory.path().join("hw.db.v1")).unwrap();
+    let version: i64 = copy.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+    let mails: i64 = copy.query_row("SELECT count(*) FROM messages", [], |row| row.get(0)).unwrap();
+    assert_eq!((version, mails), (1, 3));
+}
+
+#[test]
+fn an_older_store_without_room_for_its_copy_goes_on_in_memory_and_is_brought_up_later() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hw.db");
+    let raw = rusqlite::Connection::open(&path).unwrap();
+    raw.execute_batch(include_str!("../fixtures/store/v1.sql")).unwrap();
+    let version = || raw.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).unwrap();
+    // Where the copy is begun there is something that cannot be removed as a file.
+    let in_the_way = directory.path().join("hw.db.v1.begun");
+    std::fs::create_dir(&in_the_way).unwrap();
+    let opened = Store::open(&path, now()).unwrap();
+    assert!(matches!(opened.refuge, Some(StoreError::Copy { .. })), "{:?}", opened.refuge);
+    let mut store = opened.store;
+    assert_eq!(store.load().unwrap().incidents.len(), 3);
+    let claim = store.claim(now()).unwrap().unwrap();
+    store.finish(&claim, &SendResult::Sent, now()).unwrap();
+    store.silence("main/*/*", now() + Duration::hours(1), "", now()).unwrap();
+    assert!(store.return_home(now()).is_err());
+    assert_eq!(version(), 1, "nothing is brought up without a copy");
+    std::fs::remove_dir(in_the_way).unwrap();
+    store.return_home(now()).unwrap();
+    assert_eq!(version(), 2);
+    assert!(directory.path().join("hw.db.v1").exists());
+    let summary = Store::open_beside(&path).unwrap().outbox_summary().unwrap();
+    assert_eq!((summary.by_state["sent"], summary.by_state["queued"]), (1, 2));
+}
+
+#[test]
+fn without_its_file_the_store_goes_on_in_memory_and_comes_home() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hw.db");
+    let mut store = Store::open(&path, now()).unwrap().store;
+    store.commit(&batch(vec![mail("before", Lane::Normal)]), now()).unwrap();
+    let claimed = store.claim(now()).unwrap().unwrap();
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    store.take_refuge(&[], &Default::default(), true, now()).unwrap();
+    assert!(store.is_in_refuge());
+    store.finish(&claimed, &SendResult::Sent, now()).unwrap();
+    store.commit(&batch(vec![mail("meanwhile", Lane::Normal)]), now()).unwrap();
+    assert!(store.return_home(now()).is_err(), "it is still locked");
+    assert!(store.is_in_refuge());
+    other.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(store.return_home(now()).unwrap(), None);
+    assert!(!store.is_in_refuge());
+    drop(store);
+    let reader = Store::open_beside(&path).unwrap();
+    let summary = reader.outbox_summary().unwrap();
+    assert_eq!((summary.by_state["sent"], summary.by_state["queued"]), (1, 3));
+}
+
+#[test]
+fn a_file_damaged_while_running_is_set_aside_and_the_incidents_go_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hw.db");
+    let mut store = Store::open(&path, now()).unwrap().store;
+    store.commit(&batch(Vec::new()), now()).unwrap();
+    let known = store.load().unwrap().incidents;
+    for end in ["", "-wal"] {
+        let file = directory.path().join(format!("hw.db{end}"));
+        let size = std::fs::metadata(&file).unwrap().len() as usize;
+        std::fs::write(&file, vec![b'x'; size]).unwrap();
+    }
+    store.take_refuge(&known, &Default::default(), true, now()).unwrap();
+    assert_eq!(store.load().unwrap().incidents, known);
+    let aside = store.return_home(now()).unwrap().unwrap();
+    assert!(aside.exists());
+    drop(store);
+    let opened = Store::open(&path, now()).unwrap();
+    let loaded = opened.store.load().unwrap();
+    assert_eq!((opened.aside, loaded.incidents, loaded.started), (None, known, true));
+}
+
+#[test]
+fn mails_are_tried_again_or_dropped_by_hand() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hw.db");
+    let mut store = Store::open(&path, now()).unwrap().store;
+    store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
+    let (a, b) = (store.claim(now()).unwrap().unwrap(), store.claim(now()).unwrap().unwrap());
+    store.finish(&a, &SendResult::Dead { error: "550 no".into() }, now()).unwrap();
+    let due_at = now() + Duration::minutes(30);
+    store.finish(&b, &SendResult::Retry { due_at, error: "451 later".into() }, now()).unwrap();
+    let version = store.data_version().unwrap();
+
+    let mut beside = Store::open_beside(&path).unwrap();
+    let later = now() + Duration::days(6);
+    assert_eq!(store.retry_asked().unwrap(), None);
+    assert_eq!(beside.retry(Which::One(a.envelope), later).unwrap(), 1);
+    assert_eq!(beside.retry(Which::One(99), later).unwrap(), 0);
+    assert_ne!(store.data_version().unwrap(), version, "the daemon notices");
+    let asked = store.retry_asked().unwrap().unwrap();
+    assert_eq!(DateTime::parse_from_rfc3339(&asked).unwrap(), later);
+    assert_eq!(store.expire(later - crate::store::GIVE_UP_AFTER, later).unwrap(), 1, "but not the revived");
+    assert_eq!(store.claim(later).unwrap().unwrap().envelope, a.envelope);
+    assert_eq!(beside.drop_mails(Which::All, later).unwrap(), 1, "not the one that is being sent");
+    assert_eq!(store.outbox_summary().unwrap().by_state["withdrawn"], 1);
+}
+
+#[test]
+fn what_people_decide_is_read_back() {
+    let mut store = Store::in_memory().unwrap();
+    store.acknowledge(&key(), 3, "Ann", now()).unwrap();
+    let id = store.silence("main/*", now() + Duration::hours(2), "moving", now()).unwrap();
+    let overlays = store.overlays(now()).unwrap();
+    assert_eq!((overlays.acks[&key()].episode, overlays.acks[&key()].comment.as_str()), (3, "Ann"));
+    assert_eq!((overlays.silences[0].id, overlays.silences[0].pattern.as_str()), (id, "main/*"));
+    assert!(store.overlays(now() + Duration::hours(2)).unwrap().silences.is_empty());
+    assert!(store.end_silence(id, now()).unwrap() && !store.end_silence(id, now()).unwrap());
+    assert!(store.take_back_ack(&key()).unwrap() && !store.take_back_ack(&key()).unwrap());
+    assert_eq!(store.overlays(now()).unwrap(), Default::default());
+}
+
+#[test]
+fn a_week_counts_polls_and_mails() {
+    let mut store = Store::in_memory().unwrap();
+    let polls = |polls, failed| Polls { account: "main".parse().unwrap(), polls, failed };
+    store.still_watching(&[polls(100, 9)], now() - Duration::days(9)).unwrap();
+    store.still_watching(&[polls(10, 1)], now() - Duration::days(2)).unwrap();
+    store.still_watching(&[polls(5, 0)], now()).unwrap();
+    store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
+    let claim = store.claim(now()).unwrap().unwrap();
+    store.finish(&claim, &SendResult::Sent, now()).unwrap();
+    let week = store.week(now() - Duration::days(7)).unwrap();
+    assert_eq!(week.polls["main"], (15, 1));
+    assert_eq!((week.mails_sent, week.mails_dead), (1, 0));
+}
+
+#[test]
+fn what_a_refuge_did_not_know_is_still_there_when_it_comes_home() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hw.db");
+    let mut store = Store::open(&path, now()).unwrap().store;
+    let held = Held { at: now(), to: vec!["a@example.com".into()], items: Vec::new() };
+    let kept = Batch { held: vec![held], ..batch(vec![mail("before", Lane::Normal)]) };
+    store.commit(&kept, now()).unwrap();
+    let claimed = store.claim(now()).unwrap().unwrap();
+    // The file is away, as a network volume may be, and comes back as it was.
+    let away = directory.path().join("away");
+    std::fs::create_dir(&away).unwrap();
+    let files = ["hw.db", "hw.db-wal", "hw.db-shm"];
+    for file in files {
+        std::fs::rename(directory.path().join(file), away.join(file)).unwrap();
+    }
+    std::fs::create_dir(&path).unwrap();
+    store.take_refuge(&[], &Default::default(), true, now()).unwrap();
+    store.finish(&claimed, &SendResult::Dead { error: "550".into() }, now()).unwrap();
+    store.commit(&batch(vec![mail("meanwhile", Lane::Normal)]), now()).unwrap();
+    assert!(store.return_home(now()).is_err());
+    std::fs::remove_dir(&path).unwrap();
+    for file in files {
+        std::fs::rename(away.join(file), directory.path().join(file)).unwrap();
+    }
+    assert_eq!(store.return_home(now()).unwrap(), None);
+    assert!(store.held_since().unwrap().is_some());
+    let waiting: Vec<String> =
+        std::iter::from_fn(|| store.claim(now()).unwrap()).map(|claim| claim.message_id).collect();
+    assert_eq!(waiting, ["before", "before", "meanwhile", "meanwhile"]);
+}
+
+#[test]
+fn attempts_come_after_the_delays_of_the_contract_for_five_days() {
+    let minutes = [(0, 0), (1, 2), (2, 5), (3, 15), (4, 30), (5, 30), (100, 30)];
+    for (attempts, minutes) in minutes {
+        let wanted = if attempts == 0 { Duration::seconds(30) } else { Duration::minutes(minutes) };
+        assert_eq!(crate::store::retry_delay(attempts), wanted, "after {attempts} attempts before it");
+    }
+    assert_eq!(crate::store::GIVE_UP_AFTER, Duration::days(5));
+}
+
+#[test]
+fn a_mail_with_anything_new_goes_to_whom_it_is_new() {
+    let mut store = Store::in_memory().unwrap();
+    store.commit(&batch(vec![mail("old", Lane::Normal)]), now()).unwrap();
+    let old = mail("old", Lane::Normal).event_keys.remove(0);
+    for (id, keys) in [("after", [old.as_str(), "new one"]), ("before", ["new two", old.as_str()])] {
+        let event_keys = keys.map(str::to_owned).to_vec();
+        store.commit(&batch(vec![Outgoing { event_keys, ..mail(id, Lane::Normal) }]), now()).unwrap();
+    }
+    let recipients = vec!["b@example.com".to_owned(), "c@example.com".to_owned()];
+    let more = Outgoing { event_keys: vec![old], recipients, ..mail("more", Lane::Normal) };
+    let nothing_told = Outgoing { event_keys: Vec::new(), ..mail("test", Lane::Normal) };
+    store.commit(&batch(vec![more, nothing_told.clone()]), now()).unwrap();
+    let waiting: Vec<(String, String)> = std::iter::from_fn(|| store.claim(now()).unwrap())
+        .map(|claim| (claim.message_id, claim.recipient[..1].to_owned()))
+        .collect();
+    let want = [
+        ("old", "a"),
+        ("old", "b"),
+        ("after", "a"),
+        ("after", "b"),
+        ("before", "a"),
+        ("before", "b"),
+        ("more", "c"),
+        ("test", "a"),
+        ("test", "b"),
+    ];
+    assert_eq!(waiting, want.map(|(id, to)| (id.to_owned(), to.to_owned())));
+}
+
+#[test]
+fn a_mail_that_was_tried_is_no_longer_unsent() {
+    let mut store = Store::in_memory().unwrap();
+    store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
+    assert_eq!(store.unsent().unwrap()["one"], [(key(), Event::Opened)]);
+    let claim = store.claim(now()).unwrap().unwrap();
+    // The server could not be reached: it was not tried after all.
+    store.finish(&claim, &SendResult::Untried { error: "refused".into() }, now()).unwrap();
+    assert!(store.unsent().unwrap().contains_key("one"));
+    let claim = store.claim(now()).unwrap().unwrap();
+    let due_at = now() + Duration::seconds(30);
+    store.finish(&claim, &SendResult::Retry { due_at, error: "451".into() }, now()).unwrap();
+    assert!(store.unsent().unwrap().is_empty(), "one of its two envelopes was tried");
+}
+
+#[test]
+fn after_a_clock_that_was_set_back_nothing_waits_for_the_old_time() {
+    let mut store = Store::in_memory().unwrap();
+    store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
+    let earlier = now() - Duration::hours(10);
+    assert_eq!(store.claim(earlier).unwrap(), None);
+    store.pull_in(earlier).unwrap();
+    assert_eq!(store.next_due().unwrap(), Some(earlier));
+    assert!(store.claim(earlier).unwrap().is_some());
+}
+
+#[test]
+fn the_outbox_shows_its_envelopes_newest_first_and_counts_them() {
+    let mut store = Store::in_memory().unwrap();
+    let empty = store.outbox_summary().unwrap();
+    assert_eq!((empty.oldest, empty.last_sent, empty.last_dead), (None, None, None));
+    assert_eq!(empty.by_state.into_iter().collect::<Vec<_>>().len(), 5, "every state, at 0");
+    assert_eq!(store.next_due().unwrap(), None);
+    store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
+    store.commit(&batch(vec![mail("two", Lane::Normal)]), now() + Duration::hours(1)).unwrap();
+    let (a, b) = (store.claim(now()).unwrap().unwrap(), store.claim(now()).unwrap().unwrap());
+    assert_eq!((a.created_at, a.sender.as_str(), a.attempts), (now(), "hw@example.com", 0));
+    store.finish(&a, &SendResult::Sent, now() + Duration::minutes(1)).unwrap();
+    store.finish(&b, &SendResult::Dead { error: "550 no".into() }, now() + Duration::minutes(2)).unwrap();
+    let summary = store.outbox_summary().unwrap();
+    assert_eq!(summary.oldest, Some(now() + Duration::hours(1)));
+    assert_eq!(summary.last_sent, Some(now() + Duration::minutes(1)));
+    assert_eq!(summary.last_dead, Some(now() + Duration::minutes(2)));
+    let shown = store.envelopes(3).unwrap();
+    let of = |state: &str, to: &str, attempts, error: Option<&str>| {
+        (state.to_owned(), to.to_owned(), attempts, error.map(str::to_owned))
+    };
+    let list: Vec<_> = shown
+        .iter()
+        .map(|one| (one.state.clone(), one.recipient.clone(), one.attempts, one.error.clone()))
+        .collect();
+    let want = [
+        of("queued", "b@example.com", 0, None),
+        of("queued", "a@example.com", 0, None),
+        of("dead", "b@example.com", 1, Some("550 no")),
+    ];
+    assert_eq!(list, want);
+    assert_eq!((shown[2].id, shown[2].subject.as_str(), shown[2].created_at), (b.envelope, "s", now()));
+    // A dead one is named once.
+    let dead = store.unreported_dead().unwrap();
+    assert_eq!(dead, [(b.envelope, "b@example.com".to_owned(), "550 no".to_owned())]);
+    store.commit(&Batch { reported: vec![b.envelope], ..batch(Vec::new()) }, now()).unwrap();
+    assert!(store.unreported_dead().unwrap().is_empty());
+}
+
+#[test]
+fn only_what_was_tried_for_five_days_is_given_up() {
+    let mut store = Store::in_memory().unwrap();
+    store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
+    let claim = store.claim(now()).unwrap().unwrap();
+    let due_at = now() + Duration::seconds(30);
+    store.finish(&claim, &SendResult::Retry { due_at, error: "451".into() }, now()).unwrap();
+    let expire = |store: &mut Store, at| store.expire(at - crate::store::GIVE_UP_AFTER, at).unwrap();
+    assert_eq!(expire(&mut store, now() + Duration::days(5)), 0);
+    let late = now() + Duration::days(5) + Duration::seconds(1);
+    assert_eq!(expire(&mut store, late), 1, "the other was never tried");
+    assert_eq!(store.unreported_dead().unwrap()[0].2, "given up: 451");
+    assert_eq!(store.outbox_summary().unwrap().last_dead, Some(late));
+    // By hand everything is tried again, and at once.
+    assert_eq!(store.retry(Which::All, late).unwrap(), 2);
+    assert_eq!(store.next_due().unwrap(), Some(late));
+    assert_eq!(store.drop_mails(Which::One(claim.envelope), late).unwrap(), 1);
+    assert_eq!(store.drop_mails(Which::One(claim.envelope), late).unwrap(), 0);
+    assert_eq!(store.outbox_summary().unwrap().by_state["queued"], 1);
+}

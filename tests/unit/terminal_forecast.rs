@@ -1,0 +1,144 @@
+//! `hostwatch forecast` as text: reports of every sort at two widths.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use super::account;
+
+use std::sync::Arc;
+
+use crate::model::*;
+use crate::terminal::forecast::AccountForecast;
+use crate::terminal::{Answer, Forecasts, Style};
+use account::*;
+
+const HOSTILE: &str = "sh\u{1b}[2Jop\r\n\u{202e}\u{9b}31m and a name that goes on for longer than any line";
+
+fn forecast(name: &str, report: Report) -> AccountForecast {
+    AccountForecast::new(&profile(name), Ok(Arc::new(report)), 3, 14, read_at())
+}
+
+fn of(accounts: Vec<AccountForecast>) -> Forecasts {
+    Forecasts::new(accounts, read_at())
+}
+
+fn text(forecasts: &Forecasts, width: usize) -> String {
+    forecasts.text(Style { width, colour: false })
+}
+
+/// Runs dry in three weeks; one order has a hostile name.
+fn running_dry() -> Report {
+    let mut report = report("225.50", "10.00");
+    Arc::make_mut(&mut report.orders[0]).comment = Some(HOSTILE.into());
+    report
+}
+
+#[test]
+fn an_account_that_runs_dry() {
+    let forecasts = of(vec![forecast("main", running_dry())]);
+    assert_eq!(forecasts.answer, Answer::Fine, "further off than the first rung");
+    insta::assert_snapshot!("forecast_dry_80", text(&forecasts, 80));
+    insta::assert_snapshot!("forecast_dry_40", text(&forecasts, 40));
+    let coloured = forecasts.text(Style { width: 80, colour: true });
+    insta::assert_snapshot!("forecast_dry_colour", coloured.replace('\u{1b}', "␛"));
+}
+
+#[test]
+fn an_account_that_is_paid_for() {
+    let forecasts = of(vec![forecast("main", report("5000.50", "10.25"))]);
+    assert_eq!(forecasts.answer, Answer::Fine);
+    insta::assert_snapshot!("forecast_paid_80", text(&forecasts, 80));
+}
+
+#[test]
+fn what_needs_somebody() {
+    let edd = |text: &str| Edd::At(t(text));
+    let soon = |text: &str| Report { edd: edd(text), ..report("100", "10") };
+    let (mut broken, mut silent) = (report("100", "10"), report("5000", "10"));
+    let mut moments: Vec<_> = broken.moments.iter().collect();
+    moments[4].balance = money("7");
+    broken.moments = moments.into_iter().collect();
+    broken.moments_rejected = 2;
+    silent.edd = Edd::Unknown;
+    let table = [
+        // The date of the report, and what is shown of it.
+        (soon("2026-03-12T11:00:00"), Answer::NeedsYou, "Mon 9 March (a payment takes 3 days)\n"),
+        (
+            soon("2026-03-10T11:00:00"),
+            Answer::NeedsYou,
+            "Sat 7 March (a payment takes 3 days); a weekend: better by",
+        ),
+        (
+            soon("2026-03-04T11:00:00"),
+            Answer::NeedsYou,
+            "today (a payment takes 3 days); a weekend: banks may be slower",
+        ),
+        (soon("2026-03-03T11:00:00"), Answer::NeedsYou, "at once: Sat 28 February was the last safe day"),
+        (soon("2026-02-28T11:00:00"), Answer::NeedsYou, "overdue: pay now"),
+        (report("-5", "10"), Answer::NeedsYou, "-5.00 RUB"),
+        (soon("2026-03-18T11:00:00"), Answer::Fine, "by the charges in the report the balance is used up"),
+        (broken, Answer::NeedsYou, "does not add up from"),
+        (silent, Answer::Unknown, "not known: the report does not tell"),
+    ];
+    for (report, answer, words) in table {
+        let forecasts = of(vec![forecast("main", report)]);
+        let text = text(&forecasts, 120);
+        assert!(
+            forecasts.answer == answer && text.contains(words),
+            "{words}: {:?}\n{text}",
+            forecasts.answer
+        );
+    }
+}
+
+#[test]
+fn several_accounts_stand_by_urgency() {
+    let lost = AccountForecast::new(
+        &profile("lost"),
+        Err("reading the expected balance: the provider answered 401".into()),
+        3,
+        14,
+        read_at(),
+    );
+    let accounts = || {
+        vec![
+            forecast("fine", report("5000", "10")),
+            lost.clone(),
+            forecast("later", running_dry()),
+            forecast("soon", report("25.50", "10")),
+        ]
+    };
+    let forecasts = of(accounts());
+    assert_eq!(forecasts.answer, Answer::NeedsYou);
+    let order: Vec<&str> = forecasts.accounts.iter().map(|account| account.account.as_str()).collect();
+    assert_eq!(order, ["soon", "lost", "later", "fine"]);
+    insta::assert_snapshot!("forecast_accounts_80", text(&forecasts, 80));
+    assert_eq!(
+        of(accounts()[..2].to_vec()).answer,
+        Answer::Unknown,
+        "one that is not known leaves nothing fine"
+    );
+    insta::assert_snapshot!("forecast_unknown_40", text(&of(vec![lost.clone()]), 40));
+}
+
+#[test]
+fn json_says_the_same() {
+    let forecasts = of(vec![forecast("main", running_dry())]);
+    insta::assert_snapshot!("forecast_json", serde_json::to_string_pretty(&forecasts).unwrap());
+    let lost = AccountForecast::new(&profile("lost"), Err("no".into()), 3, 14, read_at());
+    let json = serde_json::to_value(of(vec![lost])).unwrap();
+    assert_eq!((&json["accounts"][0]["error"], &json["answer"]), (&"no".into(), &"unknown".into()));
+    assert!(json["accounts"][0]["billing"].is_null());
+}
+
+#[test]
+fn no_name_reaches_the_terminal_as_a_command_and_no_line_is_too_wide() {
+    let forecasts = of(vec![forecast("main", running_dry())]);
+    for width in [20, 33, 40, 80, 120, 5000] {
+        let text = text(&forecasts, width);
+        assert!(text.chars().all(|c| c == '\n' || !c.is_control() && c != '\u{202e}'), "{text:?}");
+        for line in text.lines() {
+            let columns = unicode_width::UnicodeWidthStr::width(line);
+            assert!(columns <= width, "{columns} columns of {width}: {line}");
+            assert_eq!(line.trim_end(), line);
+        }
+    }
+}

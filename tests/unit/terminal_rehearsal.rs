@@ -1,0 +1,76 @@
+//! `hostwatch rehearse` as text.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use super::account;
+
+use crate::model::PayBy;
+use crate::model::forecast::Disconnect;
+use crate::terminal::rehearsal::{Mail, Rehearsal, text};
+use crate::terminal::{Answer, Style};
+use account::*;
+
+fn rehearsal() -> Rehearsal {
+    let mail = |at: &str, severity: &str, pay, pay_by| Mail {
+        at: t(at),
+        severity: severity.into(),
+        subject: "[WARNING] main: Account main will be disconnected \u{1b}[2Jfor non-payment".into(),
+        to: vec!["ops@example.com".into(), "accounting@example.com".into()],
+        pay,
+        pay_by,
+    };
+    Rehearsal {
+        account: "main".into(),
+        currency: "RUB".into(),
+        zone: chrono_tz::Europe::Moscow,
+        now: read_at(),
+        supposed_days: None,
+        disconnect: Ok(Disconnect::At { at: t("2026-03-07T11:00:00"), computed: true }),
+        mails: vec![
+            mail(
+                "2026-03-01T12:00:00",
+                "warning",
+                Some((7, money("44.5"))),
+                Some(PayBy::On("2026-03-04".parse().unwrap())),
+            ),
+            mail(
+                "2026-03-04T11:00:00",
+                "critical",
+                Some((7, money("70"))),
+                Some(PayBy::Today("2026-03-04".parse().unwrap())),
+            ),
+            mail("2026-03-07T11:00:00", "critical", None, Some(PayBy::Now)),
+        ],
+        never: vec!["the rung of 14 days: passed already".into()],
+    }
+}
+
+fn quiet(disconnect: Result<Disconnect, String>) -> Rehearsal {
+    Rehearsal { disconnect, mails: Vec::new(), never: Vec::new(), ..rehearsal() }
+}
+
+#[test]
+fn the_mails_to_come() {
+    let at = |width| text(&[rehearsal()], Style { width, colour: false });
+    insta::assert_snapshot!("rehearsal_80", at(80));
+    insta::assert_snapshot!("rehearsal_40", at(40));
+    assert!(at(40).lines().all(|line| line.chars().count() <= 40));
+    let coloured = text(&[rehearsal()], Style { width: 80, colour: true });
+    insta::assert_snapshot!("rehearsal_colour", coloured.replace('\u{1b}', "␛"));
+}
+
+#[test]
+fn no_mails_to_come() {
+    let supposed = Rehearsal { supposed_days: Some(1), ..quiet(rehearsal().disconnect) };
+    let table = [
+        (supposed, Answer::NeedsYou),
+        (quiet(Ok(Disconnect::Now)), Answer::NeedsYou),
+        (quiet(Ok(Disconnect::NotExpected)), Answer::Fine),
+        (quiet(Ok(Disconnect::Unknown)), Answer::Unknown),
+        (quiet(Err("billing is off; set billing_username".into())), Answer::Unknown),
+    ];
+    for (rehearsal, answer) in &table {
+        assert_eq!(rehearsal.answer(), *answer, "{:?}", rehearsal.disconnect);
+    }
+    let all: Vec<Rehearsal> = table.into_iter().map(|(rehearsal, _)| rehearsal).collect();
+    insta::assert_snapshot!("rehearsal_quiet_80", text(&all, Style { width: 80, colour: false }));
+}

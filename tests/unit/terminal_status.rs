@@ -1,0 +1,151 @@
+//! `hostwatch status` as text: what the real server answers, laid out at two widths, with and without colours.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use super::account;
+
+use super::server::Server;
+use crate::model::*;
+use crate::terminal::{Answer, Status, Style};
+use crate::view::incidents::{IncidentRow, OutboxSummary, Watch};
+use account::*;
+
+/// Would clear a screen, turn a line, ring a bell.
+const HOSTILE: &str = "we\u{1b}[2Jb\u{7}\r\n\u{202e}1\u{9b}31m [CRITICAL] all gone";
+
+async fn status(books: &[&AccountBook], watch: Watch) -> Status {
+    let server = Server::start(books, false).await;
+    server.context.watch.set(watch);
+    Status::read(&server.get("/api/v1/status").await.body).unwrap()
+}
+
+fn incident(severity: &str, title: &str) -> IncidentRow {
+    IncidentRow {
+        key: "main/vm_error/17".into(),
+        account: "main".into(),
+        kind: "vm_error".into(),
+        severity: severity.into(),
+        state: "firing".into(),
+        title: title.into(),
+        resource_name: "web-1".into(),
+        since: read_at() - chrono::Duration::minutes(5),
+        last_change: read_at(),
+        resolved_at: None,
+        reason: "state error; seen wrong, and its container has not been seen right since the last reload"
+            .into(),
+        acknowledged: false,
+        silenced_until: None,
+    }
+}
+
+/// Something of everything that can be wrong.
+async fn troubled() -> Status {
+    let mut book = full("main");
+    let hostile = vm(18, "mi\u{1b}[31mgrating", HOSTILE);
+    let long = vm(19, "blocked", "名前の長い仮想マシンで、四十列には収まらない");
+    book.apply(Read::Vms(all(vec![vm(17, "error", "web-1"), hostile, long])), read_at());
+    let mut report = report("225.50", "10.00");
+    std::sync::Arc::make_mut(&mut report.orders[0]).comment = Some(HOSTILE.into());
+    book.apply(Read::ExpectedBalance(report), read_at());
+    book.end(Collector::Ips, ended(Some("reading the IP addresses: the provider answered 503")), read_at());
+    let mut known = incident("warning", "VM \"web-2\" stuck in Restoring");
+    known.acknowledged = true;
+    let mut quiet = incident("warning", "Site \"shop.example.com\" in error");
+    quiet.silenced_until = Some(read_at() + chrono::Duration::hours(3));
+    let incidents = vec![incident("critical", &format!("VM \"{HOSTILE}\" in error")), known, quiet];
+    let outbox = OutboxSummary { queued: 2, sending: 1, sent: 40, dead: 3, oldest: Some(read_at()) };
+    status(
+        &[&book],
+        Watch {
+            incidents,
+            outbox,
+            mails: true,
+            last_mail_at: Some(read_at()),
+            last_dead_at: None,
+            lives_on: Some("web-1".into()),
+        },
+    )
+    .await
+}
+
+fn text(status: &Status, width: usize) -> String {
+    status.text(Style { width, colour: false })
+}
+
+#[tokio::test]
+async fn all_is_well() {
+    let status = status(&[&full("main")], Watch::default()).await;
+    assert_eq!(status.answer(), Answer::Fine);
+    insta::assert_snapshot!("status_fine_80", text(&status, 80));
+}
+
+#[tokio::test]
+async fn much_is_not() {
+    let status = troubled().await;
+    assert_eq!(status.answer(), Answer::NeedsYou);
+    insta::assert_snapshot!("status_troubled_80", text(&status, 80));
+    insta::assert_snapshot!("status_troubled_40", text(&status, 40));
+}
+
+#[tokio::test]
+async fn several_accounts_stand_by_urgency() {
+    let (fine, mut soon, mut lost) = (full("a"), full("customer-with-a-long-name"), full("lost"));
+    soon.apply(Read::ExpectedBalance(report("25.50", "10")), read_at());
+    lost.end(Collector::Vms, ended(Some("the provider answered 401")), read_at());
+    let others: Vec<AccountBook> = (1..=2).map(|number| full(&format!("other-{number}"))).collect();
+    let mut books = vec![&fine, &soon, &lost];
+    books.extend(&others);
+    let status = status(&books, Watch::default()).await;
+    insta::assert_snapshot!("status_accounts_80", text(&status, 80));
+    insta::assert_snapshot!("status_accounts_40", text(&status, 40));
+}
+
+#[tokio::test]
+async fn colours_only_add_to_the_words() {
+    let status = troubled().await;
+    let coloured = status.text(Style { width: 80, colour: true });
+    insta::assert_snapshot!("status_troubled_colour", coloured.replace('\u{1b}', "␛"));
+    let mut bare = String::new();
+    let mut rest = coloured.as_str();
+    while let Some((before, after)) = rest.split_once('\u{1b}') {
+        bare.push_str(before);
+        rest = after.split_once('m').unwrap().1;
+    }
+    bare.push_str(rest);
+    assert_eq!(bare, text(&status, 80));
+}
+
+#[tokio::test]
+async fn no_name_reaches_the_terminal_as_a_command_and_no_line_is_too_wide() {
+    let status = troubled().await;
+    for width in [20, 33, 40, 80, 120, 5000] {
+        let text = text(&status, width);
+        let harmless = |c: char| {
+            c == '\n' || !(c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'))
+        };
+        assert!(text.chars().all(harmless), "{text:?}");
+        for line in text.lines() {
+            let columns = unicode_width::UnicodeWidthStr::width(line);
+            assert!(columns <= width, "{columns} columns of {width}: {line}");
+            assert_eq!(line.trim_end(), line);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_known_is_not_fine() {
+    let status = status(&[&book(profile("main"))], Watch::default()).await;
+    assert_eq!(status.answer(), Answer::Unknown);
+    insta::assert_snapshot!("status_unread_80", text(&status, 80));
+    let later = r#"{"level": "splendid", "sentence": "", "details": []}"#;
+    let answer = format!(
+        r#"{{"generated_at": "2026-03-01T12:00:00Z", "version": "9", "started_at": "2026-03-01T12:00:00Z",
+            "verdict": {later}, "accounts": [], "incidents": {{"open": []}},
+            "resources": {{"total": 0, "states": [], "rows": []}}, "mails": {{"outbox": null, "last_mail_at": null}}}}"#
+    );
+    assert_eq!(
+        Status::read(answer.as_bytes()).unwrap().answer(),
+        Answer::Unknown,
+        "a word of a later version"
+    );
+    assert!(Status::read(b"{\"hello\": 1}").is_err());
+}
