@@ -87,17 +87,38 @@ impl Target {
 
     /// Something of a sort of resources; characters outside `[A-Za-z0-9_.:-]` become `%XX`.
     pub fn of(sort: Sort, what: &str) -> Self {
-        let room = MOST_BYTES - ":".len() - <&str>::from(sort).len();
-        let mut safe = String::with_capacity(what.len());
-        for byte in what.bytes().take(room) {
-            if byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte) {
-                safe.push(char::from(byte));
-            } else {
-                safe.push_str(&format!("%{byte:02X}"));
-            }
-        }
-        Self::Of(sort, safe)
+        Self::Of(sort, safe(what, MOST_BYTES - ":".len() - <&str>::from(sort).len()))
     }
+
+    /// Reads the text form, and keeps what it does not know as it is: the key stays the same.
+    fn read(text: &str) -> Self {
+        if text == "account" {
+            return Self::Account;
+        }
+        if let Some(id) = text.parse::<u64>().ok().filter(|id| id.to_string() == text) {
+            return Self::Id(id);
+        }
+        if let Some(collector) = Collector::ALL.into_iter().find(|collector| collector.as_str() == text) {
+            return Self::Collector(collector);
+        }
+        if let Some(group) = Group::ALL.into_iter().find(|group| group.as_str() == text) {
+            return Self::Group(group);
+        }
+        let of = text.split_once(':').and_then(|(sort, what)| Some((sort.parse().ok()?, what)));
+        of.map_or_else(|| Self::Other(text.to_owned()), |(sort, what)| Self::Of(sort, what.to_owned()))
+    }
+}
+
+fn safe(text: &str, most: usize) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for byte in text.bytes().take(most) {
+        if byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte) {
+            safe.push(char::from(byte));
+        } else {
+            safe.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    safe
 }
 
 impl From<u64> for Target {
@@ -118,23 +139,10 @@ impl From<Group> for Target {
     }
 }
 
-/// Reads the text form, and keeps what it does not know as it is: the key stays the same.
+#[cfg(test)]
 impl From<&str> for Target {
     fn from(text: &str) -> Self {
-        if text == "account" {
-            return Self::Account;
-        }
-        if let Some(id) = text.parse::<u64>().ok().filter(|id| id.to_string() == text) {
-            return Self::Id(id);
-        }
-        if let Some(collector) = Collector::ALL.into_iter().find(|collector| collector.as_str() == text) {
-            return Self::Collector(collector);
-        }
-        if let Some(group) = Group::ALL.into_iter().find(|group| group.as_str() == text) {
-            return Self::Group(group);
-        }
-        let of = text.split_once(':').and_then(|(sort, what)| Some((sort.parse().ok()?, what)));
-        of.map_or_else(|| Self::Other(text.to_owned()), |(sort, what)| Self::Of(sort, what.to_owned()))
+        Self::read(&safe(text, MOST_BYTES))
     }
 }
 
@@ -166,7 +174,7 @@ impl FromStr for Key {
             return Err(bad());
         };
         let account = account.parse().map_err(|_| bad())?;
-        Ok(Self { account, kind: kind.parse()?, resource: resource.into() })
+        Ok(Self { account, kind: kind.parse()?, resource: Target::read(resource) })
     }
 }
 

@@ -24,7 +24,7 @@ mod silence;
 
 pub use engine::{Engine, Input, Outcome};
 pub use incident::{Incident, Phase};
-pub use key::{Key, Sort, Target};
+pub use key::{Key, Sort};
 pub use kind::{Event, Kind, Severity};
 pub use ladder::Ladder;
 pub use notice::{Digest, DigestAccount, Form, Item, Notice, Overflow, Started, Unsent};

@@ -19,7 +19,7 @@ fn every_mail_reads_as_it_did() {
 #[test]
 fn every_kind_is_there() {
     let names: Vec<String> = catalogue::all().into_iter().map(|(name, _)| name).collect();
-    for kind in Kind::ALL {
+    for &kind in Kind::ALL {
         #[allow(clippy::wildcard_enum_match_arm)] // the others are all alike
         let events: &[&str] = match kind {
             Kind::Disconnect => {
