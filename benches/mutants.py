@@ -47,13 +47,13 @@ AREAS = {
         "modules": ["model", "clock.rs", "failpoint.rs", "api"],
         "tests": ["api_fixtures.rs"],
         "filter": ["wire", "records", "billing", "api_fixtures"],
-        "mutated": ["src/api/wire/*.rs", "src/api/report.rs"],
+        "mutated": ["src/provider/wire/*.rs", "src/provider/report.rs"],
     },
     "outbox": {
-        "modules": ["model", "alert", "failpoint.rs", "store", "mail/settings.rs", "mail/smtp", "app/attempt.rs"],
+        "modules": ["model", "alert", "failpoint.rs", "store", "mail/settings.rs", "mail/smtp", "daemon/attempt.rs"],
         "tests": ["store.rs", "smtp_transport/main.rs"],
         "filter": ["store", "smtp", "attempt"],
-        "mutated": ["src/store/outbox.rs", "src/store/attention.rs", "src/app/attempt.rs",
+        "mutated": ["src/store/outbox.rs", "src/store/attention.rs", "src/daemon/attempt.rs",
                     "src/mail/smtp/reply.rs", "src/mail/smtp/error.rs"],
     },
 }

@@ -13,8 +13,6 @@
 mod account;
 #[path = "../src/alert/mod.rs"]
 mod alert;
-#[path = "../src/api/mod.rs"]
-mod api;
 #[path = "../src/clock.rs"]
 mod clock;
 #[path = "../src/failpoint.rs"]
@@ -23,6 +21,10 @@ mod failpoint;
 mod metrics;
 #[path = "../src/model/mod.rs"]
 mod model;
+#[path = "../src/provider/mod.rs"]
+mod provider;
+#[path = "../src/state.rs"]
+mod state;
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -30,9 +32,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::alert::{Incident, Key, Kind, Phase, Settings as Rules, Severity, rules};
-use crate::api::bench as decode;
 use crate::metrics::{Encoder, Own, Settings};
 use crate::model::{changes, forecast, *};
+use crate::provider::bench as decode;
 use account::{all, book, charge, container, money, profile, read_at, site, t, vm};
 use chrono::{DateTime, NaiveDateTime, Utc};
 use cpu_time::ThreadTime;
@@ -80,7 +82,7 @@ fn report() -> Report {
     Report { orders: (1..=VMS).map(order).collect(), expected_balance: Some(left), moments, ..like }
 }
 
-fn full() -> AccountBook {
+fn full() -> KnownAccount {
     let mut book = book(profile("main"));
     book.apply(vms(|_| false), read_at());
     book.apply(
@@ -376,7 +378,7 @@ fn judging(c: &mut Criterion<Cpu>) {
     let mut group = c.benchmark_group("rules");
     group.sample_size(20);
     let nothing = BTreeMap::new();
-    let seen = |book: &mut AccountBook, read: Read| book.apply(read, read_at());
+    let seen = |book: &mut KnownAccount, read: Read| book.apply(read, read_at());
     let observed = seen(&mut book, vms(|_| false));
     group.bench_function("10,000 VMs, all well", |b| {
         b.iter(|| rules::judge(book.state(), &observed[0], &nothing, &settings));

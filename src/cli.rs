@@ -1,4 +1,4 @@
-//! The command line: commands, flags, their defaults and help. Definitions only; `app` acts on them.
+//! The command line: commands, flags, their defaults and help. Definitions only; `commands` acts on them.
 
 use std::fmt;
 use std::path::PathBuf;

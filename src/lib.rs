@@ -3,23 +3,19 @@
 //! Public is what another crate needs: `main` for the program, `sim` for tests that drive it from outside. All else is
 //! private to this crate, so that the compiler sees what nobody uses.
 
-mod addresses;
 mod alert;
-mod api;
-mod app;
-mod ask;
 mod chart;
 mod cli;
 mod clock;
-mod collect;
+mod commands;
 mod config;
+mod daemon;
 mod failpoint;
-mod heartbeat;
 mod http;
 mod mail;
 mod metrics;
 mod model;
-mod schedule;
+mod provider;
 pub mod sim;
 mod state;
 mod store;
@@ -37,5 +33,5 @@ use clap::Parser as _;
 
 /// The program, from its arguments to its exit code.
 pub fn main() -> ExitCode {
-    app::main(cli::Cli::parse())
+    commands::main(cli::Cli::parse())
 }

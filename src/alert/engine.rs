@@ -1,7 +1,7 @@
 //! The incident engine: observations and time in, changed incidents and notices out. Pure: `step`
 //! changes nothing; what it returns is taken in by `commit` once the store holds it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
@@ -10,7 +10,7 @@ use super::incident::Incident;
 use super::key::Key;
 use super::kind::Kind;
 use super::notice::{self, Notice, Unsent};
-use super::reason::Reason;
+use super::reason::{Cause, Reason};
 use super::rules::{self, Finding};
 use super::settings::Watcher;
 use super::silence::Overlays;
@@ -89,6 +89,14 @@ impl Engine {
     /// Replaces what accounts are judged by; incidents stay.
     pub fn set_watchers(&mut self, watchers: BTreeMap<AccountName, Watcher>) {
         self.watchers = watchers;
+    }
+
+    /// Everybody who may hear of an incident.
+    pub fn everybody(&self) -> BTreeSet<&str> {
+        let named = self.watchers.values().flat_map(|watcher| {
+            watcher.to.iter().chain(watcher.settings.rules.values().flat_map(|rule| &rule.to))
+        });
+        named.map(String::as_str).collect()
     }
 
     /// Replaces what people decided about incidents.
@@ -174,6 +182,11 @@ impl Engine {
     }
 
     fn tick(&self, step: &mut Step<'_>, snapshot: &Snapshot) {
+        // Of accounts that were removed or renamed; one that is back begins anew.
+        let unwatched = self.incidents.values().filter(|one| !self.watchers.contains_key(&one.key.account));
+        for incident in unwatched.filter(|incident| !incident.is_forgotten()) {
+            step.retire(&incident.key, Cause::AccountGone);
+        }
         for (account, watcher) in &self.watchers {
             let Some(state) = snapshot.accounts.get(account) else { continue };
             // What is known from before this start may be long past: first look, then speak.
@@ -194,26 +207,26 @@ impl Engine {
                 step.held_long_enough(&key, state, &watcher.settings);
             }
         }
-        let open: Vec<Key> = self
-            .incidents
-            .values()
-            .filter(|i| i.phase.is_open() || i.flapping)
-            .map(|i| i.key.clone())
-            .collect();
-        for key in open {
+        self.tick_open(step, snapshot);
+    }
+
+    /// What time alone brings to incidents that are open.
+    fn tick_open(&self, step: &mut Step<'_>, snapshot: &Snapshot) {
+        for incident in self.incidents.values().filter(|one| one.phase.is_open() || one.flapping) {
+            let key = &incident.key;
             let (Some(watcher), Some(state)) =
                 (self.watchers.get(&key.account), snapshot.accounts.get(&key.account))
             else {
                 continue;
             };
             if !watcher.settings.enabled(key.kind) {
-                step.retire(&key);
+                step.retire(key, Cause::RuleOff);
                 continue;
             }
             // While its collector fails nobody knows whether it lasts; what there is to tell waits.
             let status = key.kind.seen_by().and_then(|collector| state.collectors.get(&collector));
             if attempted(state) && status.is_none_or(|status| status.success) {
-                step.time_passed(&key, state, &watcher.settings);
+                step.time_passed(key, state, &watcher.settings);
             }
         }
     }

@@ -148,6 +148,11 @@ impl Incident {
         self.threads.clear();
     }
 
+    /// Nothing of it goes on: it is over, and no date is watched.
+    pub fn is_forgotten(&self) -> bool {
+        matches!(self.phase, Phase::Watching | Phase::Resolved) && self.ladder.is_none() && !self.flapping
+    }
+
     /// Was anything noted of it that lies ahead of `now`? Then the clock was set back meanwhile.
     pub fn is_ahead(&self, now: DateTime<Utc>) -> bool {
         let times = [&self.since, &self.held_since, &self.last_change];

@@ -22,14 +22,16 @@ const FLAPPING_QUIET_MINUTES: i64 = 30;
 const REMINDERS: u32 = 3;
 
 impl Step<'_> {
-    /// Ends, without a mail, what its rule no longer watches.
-    pub(super) fn retire(&mut self, key: &Key) {
+    /// Ends, without a mail, what is no longer watched; `why` is its reason.
+    pub(super) fn retire(&mut self, key: &Key, why: Cause) {
         let Some(mut incident) = self.get(key).cloned() else { return };
-        incident.enter(Phase::Resolved, self.now);
+        if !matches!(incident.phase, Phase::Watching | Phase::Resolved) {
+            incident.enter(Phase::Resolved, self.now);
+        }
         incident.flapping = false;
         incident.folded_into = None;
         incident.ladder = None;
-        self.note(incident, Cause::RuleOff);
+        self.note(incident, why);
     }
 
     /// Takes in one finding.

@@ -73,6 +73,8 @@ pub enum Cause {
     NoLongerListed,
     #[strum(to_string = "its rule is switched off: no mail")]
     RuleOff,
+    #[strum(to_string = "its account is no longer watched: no mail")]
+    AccountGone,
     // The first start, the hourly limit.
     #[strum(to_string = "known at the first start: listed in the first-start mail")]
     KnownAtStart,

@@ -11,7 +11,7 @@ use super::engine::{Engine, Input};
 use super::notice::{Notice, Unsent};
 use super::settings::Watcher;
 use crate::model::forecast::{self, Disconnect};
-use crate::model::{AccountBook, Collector, Edd, Moments, Money, PollEnd, Profile, Read, Report, Snapshot};
+use crate::model::{Collector, Edd, KnownAccount, Moments, Money, PollEnd, Profile, Read, Report, Snapshot};
 
 /// What is told at one moment, and what is known then.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub fn rehearse(profile: &Profile, report: &Report, watcher: &Watcher, now: Date
     let name = profile.name.clone();
     // Nothing else is read, so nothing else is waited for.
     let profile = Profile { collectors: [Collector::ExpectedBalance].into(), ..profile.clone() };
-    let mut book = AccountBook::new(Arc::new(profile));
+    let mut book = KnownAccount::new(Arc::new(profile));
     let watchers = BTreeMap::from([(name.clone(), watcher.clone())]);
     let mut engine = Engine::new(watchers, Vec::new(), true, None, now);
     let mut told = Vec::new();

@@ -13,9 +13,9 @@ use super::problem::Findings;
 use super::secrets::{Secret, Secrets};
 use super::tree::{View, nearest};
 use super::values;
-use crate::api::{self, BillingCredentials, HostingCredentials, Limits};
 use crate::model::{AccountName, Collector, ContainerState, Group, Profile};
-use crate::schedule::Schedule;
+use crate::provider::cron::Schedule;
+use crate::provider::{self, BillingCredentials, HostingCredentials, Limits};
 
 /// Ticks closer than this are warned of: the provider recommends no more (interface 8).
 const MIN_TICK: Duration = Duration::from_secs(30);
@@ -55,7 +55,7 @@ fn endpoints(
     view: &View<'_>,
     secrets: &mut Secrets,
     findings: &mut Findings,
-) -> api::Settings {
+) -> provider::Settings {
     let mut secret = |key: &str| secrets.get(view, key, &format!("{account}.{key}"), findings);
     let (token, api_key, password) =
         (secret("hosting_token"), secret("vm_api_key"), secret("billing_password"));
@@ -77,7 +77,7 @@ fn endpoints(
         view.error("time_zone", findings, message);
     }
     let scheme = view.parsed("hosting_auth_scheme", findings, auth_scheme).unwrap_or_default();
-    api::Settings {
+    provider::Settings {
         base_url,
         panel_url,
         hosting: token.given().map(|token| HostingCredentials { scheme, token }),
@@ -160,7 +160,11 @@ fn limits(view: &View<'_>, findings: &mut Findings) -> Limits {
 }
 
 /// Schedules of the collectors that have credentials; those of the others are checked all the same.
-fn schedules(view: &View<'_>, api: &api::Settings, findings: &mut Findings) -> BTreeMap<Collector, Schedule> {
+fn schedules(
+    view: &View<'_>,
+    api: &provider::Settings,
+    findings: &mut Findings,
+) -> BTreeMap<Collector, Schedule> {
     let mut schedules = BTreeMap::new();
     for collector in Collector::ALL {
         let key = format!("schedule.{}", collector.as_str());

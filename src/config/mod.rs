@@ -28,8 +28,8 @@ pub use problem::{Errors, Problem};
 pub use values::duration;
 
 use crate::model::{AccountName, Collector, Profile};
-use crate::schedule::Schedule;
-use crate::{alert, api, mail, metrics};
+use crate::provider::cron::Schedule;
+use crate::{alert, mail, metrics, provider};
 use problem::Findings;
 use renamed::{RENAMED, Renames};
 use secrets::Secrets;
@@ -58,7 +58,7 @@ pub struct Settings {
 #[derive(Clone, Debug)]
 pub struct Account {
     pub profile: Arc<Profile>,
-    pub api: api::Settings,
+    pub api: provider::Settings,
     pub alert: alert::Settings,
     /// Who gets its mails: its own recipients, else those of `[email]`.
     pub to: Vec<Mailbox>,

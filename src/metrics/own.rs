@@ -244,7 +244,7 @@ impl Own {
         self.unknown_values.with_label_values(&[account.as_str(), field]).inc_by(count);
     }
 
-    /// A poll ended; `status` is what the account's book makes of it.
+    /// A poll ended; `status` is what the account makes of it.
     pub fn collector(&self, account: &AccountName, collector: Collector, status: &CollectorStatus) {
         let _whole = self.lock();
         let labels = [account.as_str(), collector.as_str()];

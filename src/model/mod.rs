@@ -1,10 +1,9 @@
 //! What the provider has, as immutable values. No I/O, no clock, no format of the wire.
 
+pub mod account;
 pub mod billing;
-pub mod book;
 pub mod changes;
 pub mod forecast;
-pub mod home;
 pub mod ids;
 pub mod moments;
 pub mod money;
@@ -12,13 +11,13 @@ pub mod pattern;
 pub mod pay_by;
 pub mod phrase;
 pub mod resources;
+pub mod self_hosted;
 pub mod snapshot;
 pub mod states;
 pub mod time;
 
+pub use account::{KnownAccount, Observed, Seen, Shown};
 pub use billing::{Charge, ChargeMoment, Edd, Order, Period, Report, Tariff};
-pub use book::{AccountBook, Observed, Seen, Shown};
-pub use home::{Home, lives_on};
 pub use ids::{
     AccountName, ContainerId, CronJobId, DatabaseId, IpId, OrderId, SiteId, SshKeyId, TariffId, VmId,
 };
@@ -26,6 +25,7 @@ pub use moments::Moments;
 pub use money::Money;
 pub use pay_by::PayBy;
 pub use resources::{Container, CronJob, Database, Ip, Resource, Site, SshKey, Vm, VmIp};
+pub use self_hosted::{OwnVm, lives_on};
 pub use snapshot::{
     AccountState, Billing, Charges, Collector, CollectorStatus, Failure, FailureKind, Group, Listing,
     PollEnd, Profile, Read, Rows, Snapshot, Tally,

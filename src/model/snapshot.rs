@@ -1,4 +1,4 @@
-//! What is known of every account at one moment. How a listing changes it is in `book`.
+//! What is known of every account at one moment. How a listing changes it is in `account`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -128,7 +128,7 @@ pub struct AccountState {
     pub billing: Billing,
     pub charges: Charges,
     pub collectors: BTreeMap<Collector, CollectorStatus>,
-    /// Where each site lives; kept by the book, so that nobody searches a thousand listings for one.
+    /// Where each site lives; kept by `account`, so that nobody searches a thousand listings for one.
     pub(super) homes: Arc<HashMap<SiteId, ContainerId>>,
 }
 

@@ -21,7 +21,7 @@ impl Store {
 
     /// Has mails that wait or were given up tried again at once, with five days more; how many.
     pub fn retry(&mut self, which: Which, now: DateTime<Utc>) -> Result<usize, StoreError> {
-        let transaction = self.connection.transaction()?;
+        let transaction = self.writable()?.transaction()?;
         let sql = "UPDATE envelopes SET state = 'queued', due_at = ?1, revived_at = ?1, ended_at = NULL
                    WHERE state IN ('queued', 'dead')";
         let at = stamp(now);
@@ -38,10 +38,10 @@ impl Store {
     pub fn drop_mails(&mut self, which: Which, now: DateTime<Utc>) -> Result<usize, StoreError> {
         let sql = "UPDATE envelopes SET state = 'withdrawn', error = 'dropped by hand', ended_at = ?1
                    WHERE state IN ('queued', 'dead')";
-        let at = stamp(now);
+        let (at, connection) = (stamp(now), self.writable()?);
         Ok(match which {
-            Which::All => self.connection.execute(sql, [&at])?,
-            Which::One(id) => self.connection.execute(&format!("{sql} AND id = ?2"), params![at, id])?,
+            Which::All => connection.execute(sql, [&at])?,
+            Which::One(id) => connection.execute(&format!("{sql} AND id = ?2"), params![at, id])?,
         })
     }
 

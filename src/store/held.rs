@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, params};
 
 use super::outbox::stamp;
-use super::{Store, StoreError, moment};
+use super::{Store, StoreError, json, moment};
 use crate::alert::Item;
 
 /// Items kept back, and who is to be told of them.
@@ -71,8 +71,4 @@ pub(super) fn write(
         )?;
     }
     Ok(())
-}
-
-fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, StoreError> {
-    serde_json::from_str(text).map_err(|error| StoreError::Content(error.to_string()))
 }

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, params};
 
-use super::{Store, StoreError, meta, moment};
+use super::{Store, StoreError, json, meta, moment};
 use crate::alert::{Incident, Key, Reason};
 
 /// What a start finds.
@@ -31,13 +31,7 @@ impl Store {
     pub fn load(&self) -> Result<Loaded, StoreError> {
         let mut statement = self.connection.prepare("SELECT body FROM incidents ORDER BY key")?;
         let bodies = statement.query_map([], |row| row.get::<_, String>(0))?;
-        let mut incidents = Vec::new();
-        for body in bodies {
-            let body = body?;
-            let incident =
-                serde_json::from_str(&body).map_err(|error| StoreError::Content(error.to_string()))?;
-            incidents.push(incident);
-        }
+        let incidents = bodies.map(|body| json(&body?)).collect::<Result<_, _>>()?;
         let watched_until = meta(&self.connection, "watched_until")?.map(|text| moment(&text)).transpose()?;
         let started = meta(&self.connection, "started")?.is_some();
         let digested = meta(&self.connection, "digested_until")?.map(|text| moment(&text)).transpose()?;

@@ -25,7 +25,8 @@ pub use attention::Which;
 pub use held::Held;
 pub use incidents::{Decision, Loaded};
 pub use outbox::{
-    Claim, Envelope, EnvelopeState, GIVE_UP_AFTER, Lane, Outgoing, Result as SendResult, Summary, retry_delay,
+    Claim, Envelope, EnvelopeState, Expired, GIVE_UP_AFTER, GivenUp, Lane, Outgoing, Result as SendResult,
+    Summary, Trouble, retry_delay,
 };
 pub use tally::{Polls, Week};
 
@@ -43,6 +44,10 @@ pub enum StoreError {
     Open { path: PathBuf, source: rusqlite::Error },
     #[error("the store {path} is of schema {found}, this hostwatch knows {known}; run the newer release")]
     Newer { path: PathBuf, found: i64, known: i64 },
+    #[error(
+        "the store {path} is of schema {found}, this hostwatch writes schema {known}: nothing was changed; restart the daemon, which brings the store up, and repeat this"
+    )]
+    Older { path: PathBuf, found: i64, known: i64 },
     #[error("the store {path} is damaged: {detail}")]
     Damaged { path: PathBuf, detail: String },
     #[error("cannot set the damaged store {path} aside: {source}; move it away by hand")]
@@ -96,6 +101,8 @@ pub struct Store {
     _lock: Option<File>,
     /// It runs in memory because its file cannot be used, and this is what it took along.
     refuge: Option<refuge::Taken>,
+    /// The version of an older release's file, of which this is a copy that is read only.
+    older: Option<i64>,
 }
 
 /// How a store was opened.
@@ -129,7 +136,7 @@ impl Store {
             {
                 let Ok((connection, taken)) = refuge::copy_into_memory(path) else { return Err(error) };
                 let path = Some(path.to_owned());
-                let mut store = Self { connection, path, _lock: None, refuge: Some(taken) };
+                let mut store = Self { path, refuge: Some(taken), ..Self::on(connection) };
                 store.void_claims(now)?;
                 (store, None, Some(error))
             }
@@ -161,19 +168,39 @@ impl Store {
         }
     }
 
-    /// Opens an existing store beside a running daemon.
+    /// Opens an existing store beside a running daemon. That one may be of an older release: its store is read as a
+    /// copy in memory, and refused to whoever would write it.
     pub fn open_beside(path: &Path) -> Result<Self, StoreError> {
         let flags = OpenFlags::default().difference(OpenFlags::SQLITE_OPEN_CREATE);
-        let mut store = Self::connect(path, flags)?;
-        schema::migrate(&mut store.connection, path)?;
-        Ok(store)
+        let store = Self::connect(path, flags)?;
+        let found = schema::version(&store.connection, path)?;
+        if found == schema::NEWEST {
+            return Ok(store);
+        }
+        let connection = refuge::copy_of_older(path, found)?;
+        Ok(Self { connection, older: Some(found), ..store })
+    }
+
+    /// The connection, for a command that writes.
+    fn writable(&mut self) -> Result<&mut Connection, StoreError> {
+        match self.older {
+            None => Ok(&mut self.connection),
+            Some(found) => {
+                let path = self.path.clone().unwrap_or_default();
+                Err(StoreError::Older { path, found, known: schema::NEWEST })
+            }
+        }
     }
 
     /// A store that ends with the process: for a daemon that mails nobody.
     pub fn in_memory() -> Result<Self, StoreError> {
         let mut connection = Connection::open_in_memory()?;
         schema::migrate(&mut connection, Path::new(":memory:"))?;
-        Ok(Self { connection, path: None, _lock: None, refuge: None })
+        Ok(Self::on(connection))
+    }
+
+    fn on(connection: Connection) -> Self {
+        Self { connection, path: None, _lock: None, refuge: None, older: None }
     }
 
     /// Commits a decision: incidents, reasons, rendered mails, in one transaction.
@@ -218,7 +245,7 @@ impl Store {
         let open = |source| StoreError::Open { path: path.to_owned(), source };
         let connection = Connection::open_with_flags(path, flags).map_err(open)?;
         connection.busy_timeout(BUSY).map_err(open)?;
-        Ok(Self { connection, path: Some(path.to_owned()), _lock: None, refuge: None })
+        Ok(Self { path: Some(path.to_owned()), ..Self::on(connection) })
     }
 
     fn check(&self) -> Result<(), StoreError> {
@@ -276,6 +303,10 @@ fn set_meta(connection: &Connection, key: &str, value: &str) -> rusqlite::Result
 
 fn meta(connection: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
     connection.query_row("SELECT value FROM meta WHERE key = ?1", [key], |row| row.get(0)).optional()
+}
+
+fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, StoreError> {
+    serde_json::from_str(text).map_err(|error| StoreError::Content(error.to_string()))
 }
 
 fn moment(text: &str) -> Result<DateTime<Utc>, StoreError> {

@@ -1,13 +1,14 @@
 //! The outbox: rendered mails and one envelope a recipient. Claim, send, result are three commits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Duration, Utc};
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 
-use super::{Store, StoreError, moment};
+use super::{Store, StoreError, json, moment};
 use crate::alert::{Event, Key, Unsent};
 use crate::failpoint;
+use crate::model::AccountName;
 
 /// A rendered mail, ready to be sent as it is, for ever.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,7 +107,38 @@ pub struct Summary {
     pub by_state: BTreeMap<&'static str, u64>,
     pub oldest: Option<DateTime<Utc>>,
     pub last_sent: Option<DateTime<Utc>>,
-    pub last_dead: Option<DateTime<Utc>>,
+    pub trouble: Trouble,
+}
+
+/// What speaks against delivery. Once a later mail got through to anybody, it is not the server, but one
+/// recipient of whom nothing arrives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Trouble {
+    /// Since when the oldest mail waits.
+    pub waits_since: Option<DateTime<Utc>>,
+    /// When a mail was last given up.
+    pub given_up_at: Option<DateTime<Utc>>,
+}
+
+/// A mail to one recipient that was given up and that no other mail has named yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenUp {
+    pub envelope: i64,
+    pub recipient: String,
+    pub error: String,
+    /// Everybody whom the mail was for.
+    pub recipients: BTreeSet<String>,
+    /// The accounts of its incidents; none where it told of none.
+    pub accounts: BTreeSet<AccountName>,
+}
+
+/// A mail to one recipient that waited for too long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expired {
+    pub message_id: String,
+    pub recipient: String,
+    pub subject: String,
+    pub error: String,
 }
 
 impl Store {
@@ -123,8 +155,7 @@ impl Store {
         let mut unsent = Unsent::new();
         for row in rows {
             let (id, told) = row?;
-            let told = serde_json::from_str(&told).map_err(|error| StoreError::Content(error.to_string()))?;
-            unsent.insert(id, told);
+            unsent.insert(id, json(&told)?);
         }
         Ok(unsent)
     }
@@ -202,18 +233,28 @@ impl Store {
         due.map(|text| moment(&text)).transpose()
     }
 
-    /// Queued mails created before `then` that were tried: given up.
+    /// Gives up queued mails created before `then` that were tried.
     pub fn expire(
         &mut self,
         then: DateTime<Utc>,
         now: DateTime<Utc>,
-    ) -> std::result::Result<usize, StoreError> {
-        Ok(self.connection.execute(
-            "UPDATE envelopes SET state = 'dead', ended_at = ?2, error = 'given up: ' || coalesce(error, 'never tried')
+    ) -> std::result::Result<Vec<Expired>, StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "UPDATE envelopes SET state = 'dead', ended_at = ?2, error = 'given up: ' || error
              WHERE state = 'queued' AND error IS NOT NULL AND coalesce(revived_at, '') < ?1
-               AND message_id IN (SELECT message_id FROM messages WHERE created_at < ?1)",
-            params![stamp(then), stamp(now)],
-        )?)
+               AND message_id IN (SELECT message_id FROM messages WHERE created_at < ?1)
+             RETURNING message_id, recipient, error,
+               (SELECT subject FROM messages m WHERE m.message_id = envelopes.message_id)",
+        )?;
+        let rows = statement.query_map(params![stamp(then), stamp(now)], |row| {
+            Ok(Expired {
+                message_id: row.get(0)?,
+                recipient: row.get(1)?,
+                error: row.get(2)?,
+                subject: row.get(3)?,
+            })
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
     /// No mail waits for longer than a minute because the clock was set back.
@@ -225,13 +266,26 @@ impl Store {
         Ok(())
     }
 
-    /// Mails that were given up and that no other mail has named yet: envelope, recipient, error.
-    pub fn unreported_dead(&self) -> std::result::Result<Vec<(i64, String, String)>, StoreError> {
+    /// Mails that were given up and that no other mail has named yet.
+    pub fn unreported(&self) -> std::result::Result<Vec<GivenUp>, StoreError> {
         let mut statement = self.connection.prepare_cached(
-            "SELECT id, recipient, coalesce(error, '') FROM envelopes WHERE state = 'dead' AND reported = 0",
+            "SELECT e.id, e.recipient, coalesce(e.error, ''), m.told,
+               (SELECT json_group_array(recipient) FROM envelopes o WHERE o.message_id = e.message_id)
+             FROM envelopes e JOIN messages m USING (message_id) WHERE e.state = 'dead' AND e.reported = 0",
         )?;
-        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        let mut rows = statement.query([])?;
+        let mut given_up = Vec::new();
+        while let Some(row) = rows.next()? {
+            let told: Vec<(Key, Event)> = json(&row.get::<_, String>(3)?)?;
+            given_up.push(GivenUp {
+                envelope: row.get(0)?,
+                recipient: row.get(1)?,
+                error: row.get(2)?,
+                recipients: json(&row.get::<_, String>(4)?)?,
+                accounts: told.into_iter().map(|(key, _)| key.account).collect(),
+            });
+        }
+        Ok(given_up)
     }
 
     /// Every envelope, newest first.
@@ -267,25 +321,29 @@ impl Store {
             )?;
             summary.by_state.insert(state.as_str(), count.unsigned_abs());
         }
-        let oldest: Option<String> = self.connection.query_row(
+        let time = |sql: &str, since: &[&str]| -> std::result::Result<_, StoreError> {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let found: Option<String> =
+                statement.query_row(rusqlite::params_from_iter(since), |row| row.get(0))?;
+            found.map(|text| moment(&text)).transpose()
+        };
+        summary.oldest = time(
             "SELECT min(m.created_at) FROM envelopes e JOIN messages m USING (message_id)
              WHERE e.state IN ('queued', 'sending')",
-            [],
-            |row| row.get(0),
+            &[],
         )?;
-        let last: Option<String> = self.connection.query_row(
-            "SELECT max(ended_at) FROM envelopes WHERE state = 'sent'",
-            [],
-            |row| row.get(0),
+        summary.last_sent = time("SELECT max(ended_at) FROM envelopes WHERE state = 'sent'", &[])?;
+        let since = summary.last_sent.map(stamp).unwrap_or_default();
+        summary.trouble.waits_since = time(
+            "SELECT min(m.created_at) FROM envelopes e JOIN messages m USING (message_id)
+             WHERE e.state IN ('queued', 'sending') AND (e.attempts = 0 OR m.created_at > ?1)",
+            &[&since],
         )?;
-        let dead: Option<String> = self.connection.query_row(
-            "SELECT max(ended_at) FROM envelopes WHERE state = 'dead'",
-            [],
-            |row| row.get(0),
+        summary.trouble.given_up_at = time(
+            "SELECT max(e.ended_at) FROM envelopes e JOIN messages m USING (message_id)
+             WHERE e.state = 'dead' AND m.created_at > ?1",
+            &[&since],
         )?;
-        summary.last_dead = dead.map(|text| moment(&text)).transpose()?;
-        summary.oldest = oldest.map(|text| moment(&text)).transpose()?;
-        summary.last_sent = last.map(|text| moment(&text)).transpose()?;
         Ok(summary)
     }
 

@@ -46,7 +46,7 @@ impl Store {
         comment: &str,
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
-        self.connection.execute(
+        self.writable()?.execute(
             "INSERT OR REPLACE INTO acks (key, episode, created_at, comment) VALUES (?1, ?2, ?3, ?4)",
             params![key.to_string(), episode, stamp(now), comment],
         )?;
@@ -55,7 +55,7 @@ impl Store {
 
     /// Takes an acknowledgement back; false where there was none.
     pub fn take_back_ack(&mut self, key: &Key) -> Result<bool, StoreError> {
-        Ok(self.connection.execute("DELETE FROM acks WHERE key = ?1", [key.to_string()])? > 0)
+        Ok(self.writable()?.execute("DELETE FROM acks WHERE key = ?1", [key.to_string()])? > 0)
     }
 
     /// Adds a silence and returns its number.
@@ -66,7 +66,7 @@ impl Store {
         comment: &str,
         now: DateTime<Utc>,
     ) -> Result<i64, StoreError> {
-        self.connection.execute(
+        self.writable()?.execute(
             "INSERT INTO silences (pattern, created_at, until, comment) VALUES (?1, ?2, ?3, ?4)",
             params![pattern, stamp(now), stamp(until), comment],
         )?;
@@ -75,7 +75,7 @@ impl Store {
 
     /// Ends a silence; false where none of this number is on.
     pub fn end_silence(&mut self, id: i64, now: DateTime<Utc>) -> Result<bool, StoreError> {
-        let ended = self.connection.execute(
+        let ended = self.writable()?.execute(
             "UPDATE silences SET until = ?2 WHERE id = ?1 AND until > ?2",
             params![id, stamp(now)],
         )?;

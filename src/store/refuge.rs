@@ -194,6 +194,7 @@ impl StoreError {
             Self::Locked(_)
             | Self::Lock { .. }
             | Self::Newer { .. }
+            | Self::Older { .. }
             | Self::Conflict
             | Self::Aside { .. }
             | Self::Copy { .. } => false,
@@ -250,6 +251,15 @@ pub(super) fn copy_into_memory(path: &Path) -> Result<(Connection, Taken), Store
     Err(failed.unwrap_or_else(|| StoreError::Content("the file gives nothing".to_owned())))
 }
 
+/// What a file of an older version holds, reasons too, in memory and as this release has it.
+pub(super) fn copy_of_older(path: &Path, version: i64) -> Result<Connection, StoreError> {
+    let mut memory = Connection::open_in_memory()?;
+    memory.execute("ATTACH ?1 AS home", [path.to_string_lossy()])?;
+    let reasons = (1, "INSERT INTO main.decisions SELECT * FROM home.decisions");
+    take(&mut memory, TAKE.iter().chain([&reasons]), version)?;
+    Ok(memory)
+}
+
 fn copy(source: &str) -> Result<Connection, StoreError> {
     let mut memory = Connection::open_in_memory()?;
     memory.busy_timeout(BUSY)?;
@@ -257,14 +267,22 @@ fn copy(source: &str) -> Result<Connection, StoreError> {
     // An update that found no room for its copy leaves the file as the older release wrote it. One without a
     // version has no tables either: it gives nothing, and that shows below.
     let found: i64 = memory.query_row("PRAGMA home.user_version", [], |row| row.get(0))?;
-    let version = if found == 0 { schema::NEWEST } else { found };
-    schema::bring_to(&mut memory, version)?;
+    take(&mut memory, TAKE.iter(), if found == 0 { schema::NEWEST } else { found })?;
+    Ok(memory)
+}
+
+/// Takes the rows of a store of this version over, and brings them up.
+fn take<'a>(
+    memory: &mut Connection,
+    rows: impl Iterator<Item = &'a (i64, &'static str)>,
+    version: i64,
+) -> Result<(), StoreError> {
+    schema::bring_to(memory, version)?;
     let transaction = memory.transaction()?;
-    for (_, sql) in TAKE.iter().filter(|(since, _)| *since <= version) {
+    for (_, sql) in rows.filter(|(since, _)| *since <= version) {
         transaction.execute_batch(sql)?;
     }
     transaction.commit()?;
     memory.execute_batch("DETACH home")?;
-    schema::bring_to(&mut memory, schema::NEWEST)?;
-    Ok(memory)
+    schema::bring_to(memory, schema::NEWEST)
 }

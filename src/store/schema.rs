@@ -59,15 +59,20 @@ pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;
 
 /// Brings the store to the newest version, in one transaction a version.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
-    let known = NEWEST;
-    let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let found = version(connection, path)?;
+    if found > 0 && found < NEWEST {
+        keep_copy(connection, path, found)?;
+    }
+    bring_to(connection, NEWEST)
+}
+
+/// The store's version; of a newer release's nothing else is known.
+pub(super) fn version(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
+    let (found, known) = (connection.query_row("PRAGMA user_version", [], |row| row.get(0))?, NEWEST);
     if found > known {
         return Err(StoreError::Newer { path: path.to_owned(), found, known });
     }
-    if found > 0 && found < known {
-        keep_copy(connection, path, found)?;
-    }
-    bring_to(connection, known)
+    Ok(found)
 }
 
 /// Brings an older or empty store to this version.

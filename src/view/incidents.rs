@@ -12,8 +12,6 @@ pub struct Watch {
     pub outbox: OutboxSummary,
     /// When a mail server last took a mail.
     pub last_mail_at: Option<DateTime<Utc>>,
-    /// When a mail was last given up.
-    pub last_dead_at: Option<DateTime<Utc>>,
     /// Mails are configured.
     pub mails: bool,
     /// The watched VM that this daemon runs on, in words: it goes dark with it.

@@ -6,6 +6,7 @@ use crate::common;
 
 use common::smtp::{Act, SmtpServer, Stage};
 use common::*;
+use rusqlite::Connection;
 
 fn healthy(smtp: &SmtpServer, provider: &Provider, extra: &str) -> Daemon {
     let daemon = Daemon::start_with(provider, smtp.address, extra);
@@ -160,4 +161,82 @@ fn a_digest_is_sent_once_a_date_also_when_nothing_is_wrong() {
     let dates: std::collections::BTreeSet<String> =
         digests().iter().map(|mail| mail.pairs[0].clone()).collect();
     assert_eq!(digests().len(), dates.len(), "each date once");
+}
+
+/// After an upgrade that left the older daemon running: only a daemon changes the form of a store.
+#[test]
+fn commands_read_the_store_of_an_older_release_and_refuse_to_write_it() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let daemon = Daemon::prepare(&provider, smtp.address, "");
+    let path = daemon.directory.path().join("hostwatch.db");
+    let older = Connection::open(&path).unwrap();
+    older.execute_batch(include_str!("../fixtures/store/v1.sql")).unwrap();
+    drop(older);
+    let before = std::fs::read(&path).unwrap();
+
+    assert!(ok(&daemon, &["incidents"]).contains("main/vm_error/10001"));
+    assert!(ok(&daemon, &["outbox"]).contains("queued"));
+    assert!(ok(&daemon, &["why", "main/vm_error/10001"]).contains("seen wrong"));
+    assert!(ok(&daemon, &["silence", "--list"]).contains("no silences"));
+    let writing: [&[&str]; 5] = [
+        &["ack", "main/vm_error/10001"],
+        &["ack", "main/vm_error/10001", "--remove"],
+        &["silence", "main/vm_*", "--for", "2h"],
+        &["outbox", "retry", "all"],
+        &["outbox", "drop", "all"],
+    ];
+    for args in writing {
+        let (status, _, error) = daemon.command(args);
+        assert_eq!(status, 1, "{args:?}: {error}");
+        let words = ["schema 1", "schema 2", "restart the daemon"];
+        assert!(words.iter().all(|word| error.contains(word)), "{args:?}: {error}");
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), before, "nothing was changed");
+    assert!(!daemon.directory.path().join("hostwatch.db.v1").exists());
+}
+
+#[test]
+fn what_the_configuration_no_longer_watches_is_open_nowhere() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let mut daemon = healthy(&smtp, &provider, "");
+    let opened = || {
+        let mails = received(&smtp).into_iter();
+        mails.filter(|mail| mail.pairs.contains(&"main/vm_error/10001 opened".to_owned())).count()
+    };
+    let shown = |daemon: &Daemon, key: &str| -> String {
+        let list = ok(daemon, &["incidents"]);
+        let lines: Vec<&str> = list.lines().collect();
+        let found = lines.windows(2).find(|two| two[1].trim_start().starts_with(&format!("{key}:")));
+        found.map(|two| two.join("\n")).unwrap_or_default()
+    };
+    let is_over = |daemon: &Daemon, key: &str| {
+        let shown = shown(daemon, key);
+        shown.starts_with("resolved") && shown.contains("no longer watched")
+    };
+    provider.set_vm(10001, "error");
+    wait_for(&smtp, "main/vm_error/10001 opened");
+    provider.lasts_days(5);
+    wait_for(&smtp, "main/disconnect/account rung:7");
+
+    // By a reload.
+    daemon.configure("[accounts.main]", "[accounts.other]");
+    daemon.signal("HUP");
+    wait_for(&smtp, "other/vm_error/10001 opened");
+    until("main is over", || {
+        is_over(&daemon, "main/vm_error/10001") && is_over(&daemon, "main/disconnect/account")
+    });
+    assert!(!daemon.page().contains("account=\"main\""));
+    // By a start; and what is back begins anew.
+    assert_eq!(daemon.stop(), 0);
+    daemon.configure("[accounts.other]", "[accounts.main]");
+    assert_eq!(opened(), 1);
+    daemon.run();
+    until("main begins anew", || opened() == 2);
+    wait_for(&smtp, "main/disconnect/account rung:7");
+    until("other is over", || is_over(&daemon, "other/vm_error/10001"));
+    let told =
+        |event: &str| received(&smtp).iter().flat_map(|mail| &mail.pairs).any(|pair| pair.ends_with(event));
+    assert!(!told("resolved") && !told("removed") && !told("was-down"));
 }

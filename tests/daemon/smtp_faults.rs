@@ -389,3 +389,68 @@ fn one_recipient_who_has_to_wait_holds_nobody_up() {
     let order: Vec<String> = smtp.seen().accepted().iter().map(|mail| mail.to[0].clone()).collect();
     assert_eq!(order, [OPS, "good@example.com", "bad@example.com"]);
 }
+
+/// A second account of its own provider, whose mails go to somebody else.
+fn second_account(provider: &Provider) -> String {
+    format!(
+        r#"
+[accounts.second]
+base_url = "http://{0}"
+panel_url = "http://{0}"
+hosting_token = "hosting-token"
+vm_api_key = "vm-api-key"
+billing_username = "billing-user"
+billing_password = "billing-password"
+time_zone = "UTC"
+to = ["ann@example.com"]
+"#,
+        provider.address
+    )
+}
+
+#[test]
+fn what_was_given_up_is_named_to_those_whom_it_concerns() {
+    let (provider, other) = (Provider::start(SCENARIO), Provider::start(SCENARIO));
+    let smtp = SmtpServer::plain();
+    let mut daemon = Daemon::prepare(&provider, smtp.address, &second_account(&other));
+    daemon.run();
+    daemon.has_sent(2);
+    smtp.on_times(Stage::Rcpt, "ops@", 1, Act::reply("550 5.1.1 no such user"));
+    provider.set_vm(10001, "error");
+    daemon.log.wait("mail given up");
+    other.set_vm(10001, "error");
+    let mail = wait_for(&smtp, "second/vm_error/10001 opened");
+    assert!(!mail.text.contains("given up") && !mail.text.contains("ops@example.com"), "{}", mail.text);
+    provider.set_vm(10002, "error");
+    let mail = wait_for(&smtp, &opened(10002));
+    assert!(mail.text.contains(&format!("A mail to {OPS} had to be given up")), "{}", mail.text);
+    other.set_vm(10001, "active");
+    let mail = wait_for(&smtp, "second/vm_error/10001 resolved");
+    assert!(!mail.text.contains("given up"), "{}", mail.text);
+    provider.set_vm(10003, "error");
+    let mail = wait_for(&smtp, &opened(10003));
+    assert!(!mail.text.contains("given up"), "{}", mail.text);
+}
+
+#[test]
+fn a_mail_given_up_after_five_days_is_a_line_in_the_log() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let mut daemon = healthy(&provider, &smtp, 1, "");
+    smtp.on(Stage::Rcpt, Act::reply("451 4.2.0 greylisted"));
+    provider.set_vm(10001, "error");
+    daemon.log.wait("mail will be tried again");
+    until("it waits", || outbox(&daemon).contains("greylisted"));
+    assert_eq!(daemon.stop(), 0);
+    let store = rusqlite::Connection::open(daemon.directory.path().join("hostwatch.db")).unwrap();
+    let week_ago =
+        (chrono::Utc::now() - chrono::Duration::days(7)).format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string();
+    store.execute("UPDATE messages SET created_at = ?1", [&week_ago]).unwrap();
+    store.execute("UPDATE envelopes SET due_at = ?1", [&week_ago]).unwrap();
+    drop(store);
+    daemon.run();
+    daemon.shows("hostwatch_outbox_messages{state=\"dead\"} 1");
+    let line = daemon.log.wait("tried for five days");
+    let words = ["level=warn", "recipient=ops@example.com", "subject=", "in error", "greylisted"];
+    assert!(words.iter().all(|word| line.contains(word)), "{line}");
+}

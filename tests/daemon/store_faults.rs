@@ -205,7 +205,7 @@ fn an_update_on_a_full_disk_holds_back_no_mail() {
         return;
     }
     until_within(A_WHILE, "the store works again", || daemon.log.count(HOME) == 1);
-    assert_eq!(version(&daemon), 2);
+    assert_eq!(version(&daemon), 3);
     assert!(daemon.directory.path().join("hostwatch.db.v1").exists(), "the older release's is kept");
     daemon.stop();
     daemon.run();
@@ -295,6 +295,25 @@ fn a_store_damaged_at_the_start_is_kept_and_a_new_one_begun() {
     provider.all_polled(2);
     assert_eq!(received(&smtp).len(), 3);
     assert_eq!(daemon.log.count(ASIDE), 0);
+}
+
+#[test]
+fn that_the_store_was_damaged_is_told_once_to_each_recipient() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let rule = "[alerts.rules.vm_error]\nto = [\"ann@example.com\"]\n";
+    let mut daemon = Daemon::prepare(&provider, smtp.address, rule);
+    std::fs::write(store(&daemon), b"this was a store once ".repeat(4000)).unwrap();
+    daemon.run();
+    daemon.log.wait(ASIDE);
+    let says = |mail: &Received| mail.text.replace("\n    ", " ").contains("was damaged");
+    assert!(says(&wait_for(&smtp, STARTED)));
+    provider.set_vm(10001, "error");
+    assert!(says(&wait_for(&smtp, &opened(10001))), "ann did not hear of it yet");
+    provider.set_vm(10002, "error");
+    assert!(!says(&wait_for(&smtp, &opened(10002))));
+    provider.set_site("shop.example.com", "Error");
+    assert!(!says(&wait_for(&smtp, "main/site_error/2001 opened")));
 }
 
 #[test]

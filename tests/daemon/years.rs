@@ -10,7 +10,7 @@ use std::os::unix::net::UnixDatagram;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use common::smtp::SmtpServer;
+use common::smtp::{Act, SmtpServer, Stage};
 use common::*;
 use hostwatch::sim::FaultKind;
 
@@ -68,6 +68,30 @@ fn the_heartbeat_beats_while_polls_and_mails_go_through_and_not_otherwise() {
     provider.clear_faults();
     pings.recv_timeout(Duration::from_secs(20)).unwrap();
     daemon.log.wait("the heartbeat goes on");
+}
+
+#[test]
+fn a_recipient_that_is_dead_for_ever_does_not_stop_the_heartbeat() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let (url, pings) = listener();
+    let to = "[alerts.rules.vm_error]\nto = [\"ann@example.com\", \"gone@example.com\"]\n";
+    let mut daemon = hasty(&provider, &smtp, &format!("[heartbeat]\nurl = \"{url}\"\n{to}"));
+    daemon.run();
+    wait_for(&smtp, "main/started/account started");
+    smtp.on_times(Stage::Rcpt, "gone@", usize::MAX, Act::reply("550 5.1.1 no such user"));
+    for (vm, dead) in [(10001, 1), (10002, 2)] {
+        provider.set_vm(vm, "error");
+        wait_for(&smtp, &format!("main/vm_error/{vm} opened"));
+        daemon.shows(&format!("hostwatch_outbox_messages{{state=\"dead\"}} {dead}"));
+        while pings.try_recv().is_ok() {}
+        // The first may have been on its way.
+        for _ in 0..3 {
+            let ping = pings.recv_timeout(Duration::from_secs(10));
+            assert!(ping.is_ok(), "{:#?}", daemon.log.lines());
+        }
+    }
+    assert_eq!(daemon.log.count("had to be given up"), 0, "{:#?}", daemon.log.lines());
 }
 
 #[test]

@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::api::{BillingCredentials, Client, Code, HostingCredentials, Limits, Observer, Settings};
 use crate::model::{
     ContainerId, ContainerState, CronJobId, Edd, Group, IpId, Money, OrderState, SiteId, SiteState, SshKeyId,
     VmId, VmState,
 };
+use crate::provider::{BillingCredentials, Client, Code, HostingCredentials, Limits, Observer, Settings};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;

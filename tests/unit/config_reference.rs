@@ -122,6 +122,6 @@ fn defaults_of_the_table_are_those_of_the_layers() {
     let account = &settings.accounts[0];
     let layer = crate::alert::Settings::defaults();
     assert_eq!(format!("{:?}", account.alert), format!("{layer:?}"));
-    assert_eq!(account.api.limits, crate::api::Limits::default());
+    assert_eq!(account.api.limits, crate::provider::Limits::default());
     assert_eq!(settings.metrics.state_series, crate::metrics::StateSeries::default());
 }

@@ -149,7 +149,7 @@ async fn beyond_the_limit_of_connections_one_waits_until_another_ends() {
 }
 
 /// Many sites: the page is larger than what a Unix socket takes in without a reader.
-fn large() -> AccountBook {
+fn large() -> KnownAccount {
     let mut book = full("main");
     let sites = (0..1000).map(|id| site(1000 + id, 31, "Active")).collect();
     book.apply(Read::Sites(ContainerId::new(31), all(sites)), read_at());

@@ -9,7 +9,7 @@ use crate::view::incidents::{IncidentRow, OutboxSummary, Watch};
 use account::*;
 use serde_json::Value;
 
-async fn status(books: &[&AccountBook], incidents: Vec<IncidentRow>, query: &str) -> Value {
+async fn status(books: &[&KnownAccount], incidents: Vec<IncidentRow>, query: &str) -> Value {
     let server = Server::start(books, false).await;
     server.context.watch.set(Watch { incidents, ..Watch::default() });
     serde_json::from_slice(&server.get(&format!("/api/v1/status?{query}")).await.body).unwrap()
@@ -35,9 +35,9 @@ fn incident(account: &str, kind: &str, severity: &str, state: &str) -> IncidentR
 
 #[tokio::test]
 async fn the_sentence_never_says_fine_of_what_is_not_known() {
-    type Change = fn(&mut AccountBook);
-    let bare = |_: &mut AccountBook| {};
-    let fail: fn(&mut AccountBook, Collector) =
+    type Change = fn(&mut KnownAccount);
+    let bare = |_: &mut KnownAccount| {};
+    let fail: fn(&mut KnownAccount, Collector) =
         |book, collector| book.end(collector, ended(Some("status 500")), read_at());
     let table: [(&str, Change, &str, &str); 14] = [
         ("fine", bare, "fine", "All 5 resources fine · paid until 31 May at least"),

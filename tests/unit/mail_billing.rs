@@ -13,7 +13,7 @@ use account::*;
 use mail_support::catalogue::billing::{ladder, running_dry};
 use mail_support::*;
 
-fn rendered(item: Item, book: &AccountBook) -> crate::mail::Rendered {
+fn rendered(item: Item, book: &KnownAccount) -> crate::mail::Rendered {
     mail(&notice(Form::Disconnect, vec![item]), &snapshot([book]))
 }
 

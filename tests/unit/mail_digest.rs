@@ -11,7 +11,7 @@ use chrono::Duration;
 use mail_support::catalogue::overview::{digest, of_the_week, overflow, write};
 use mail_support::*;
 
-fn subject_of(books: &[AccountBook], items: Vec<Item>) -> String {
+fn subject_of(books: &[KnownAccount], items: Vec<Item>) -> String {
     write(&digest(books, items), books).subject
 }
 
@@ -54,7 +54,7 @@ fn the_subject_says_what_counts() {
 
 #[test]
 fn accounts_without_number_make_a_mail_of_bounded_size_and_totals_over_all() {
-    let books: Vec<AccountBook> = (0..500)
+    let books: Vec<KnownAccount> = (0..500)
         .map(|n| {
             let currency = if n % 5 == 0 { "EUR" } else { "RUB" };
             let mut book = book(Profile { currency: currency.into(), ..profile(&format!("acc{n:03}")) });

@@ -8,7 +8,7 @@ use crate::model::*;
 use account::*;
 
 /// The page after one refresh, without its HELP lines and account families that no test is about.
-fn text(book: &AccountBook, settings: Settings) -> String {
+fn text(book: &KnownAccount, settings: Settings) -> String {
     let mut encoder = Encoder::new(settings);
     encoder.refresh(book.state(), &Collector::ALL, read_at());
     let page: Vec<u8> = encoder.page().identity("").flatten().collect();
@@ -18,7 +18,7 @@ fn text(book: &AccountBook, settings: Settings) -> String {
     lines.map(|line| format!("{line}\n")).collect()
 }
 
-fn of(read: impl IntoIterator<Item = Read>) -> AccountBook {
+fn of(read: impl IntoIterator<Item = Read>) -> KnownAccount {
     let mut book = book(profile("main"));
     for read in read {
         book.apply(read, read_at());

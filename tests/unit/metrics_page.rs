@@ -18,7 +18,7 @@ fn body(encoder: &Encoder, own: &[u8]) -> String {
     String::from_utf8(text).unwrap()
 }
 
-fn encoded(books: &[&AccountBook]) -> Encoder {
+fn encoded(books: &[&KnownAccount]) -> Encoder {
     let mut encoder = Encoder::new(Settings::default());
     for book in books {
         assert!(encoder.refresh(book.state(), &Collector::ALL, read_at()));
@@ -200,7 +200,7 @@ fn families_vanish_when_stale_and_the_disconnect_does_not() {
 fn counts_wait_for_a_complete_listing() {
     let mut book = book(profile("main"));
     let mut encoder = Encoder::new(Settings::default());
-    let mut counts = |book: &AccountBook| {
+    let mut counts = |book: &KnownAccount| {
         encoder.refresh(book.state(), &Collector::ALL, read_at());
         let counts = ["hosting_vms", "hosting_containers", "hosting_sites"];
         let have = families(&body(&encoder, b""));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::http::{BuildInfo, Context, Limits, Listener, Reload, serve};
 use crate::metrics::{Encoder, Own, Settings};
-use crate::model::{AccountBook, Collector};
+use crate::model::{Collector, KnownAccount};
 use crate::state::Shared;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -47,13 +47,13 @@ impl Answer {
 }
 
 impl Server {
-    pub async fn start(books: &[&AccountBook], lifecycle: bool) -> Self {
+    pub async fn start(books: &[&KnownAccount], lifecycle: bool) -> Self {
         Self::start_with(books, lifecycle, Limits::default(), |listener| listener).await
     }
 
     /// The same with limits, and a change to its listener.
     pub async fn start_with(
-        books: &[&AccountBook],
+        books: &[&KnownAccount],
         lifecycle: bool,
         limits: Limits,
         change: impl FnOnce(Listener) -> Listener,

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::alert::{Cause, Event, Incident, Key, Kind, Severity};
-use crate::store::{Batch, Held, Lane, Outgoing, Polls, SendResult, Store, StoreError, Which};
+use crate::store::{Batch, Held, Lane, Outgoing, Polls, SendResult, Store, StoreError, Trouble, Which};
 use chrono::{DateTime, Duration, Utc};
 
 fn now() -> DateTime<Utc> {
@@ -66,7 +66,7 @@ fn results_are_kept_and_a_retry_waits_for_its_time() {
     store.finish(&again, &SendResult::Dead { error: "550".into() }, due_at).unwrap();
     let summary = store.outbox_summary().unwrap();
     assert_eq!((summary.by_state["sent"], summary.by_state["dead"]), (1, 1));
-    assert_eq!(store.unreported_dead().unwrap()[0].1, "b@example.com");
+    assert_eq!(store.unreported().unwrap()[0].recipient, "b@example.com");
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn an_older_store_without_room_for_its_copy_goes_on_in_memory_and_is_brought_up_
     assert_eq!(version(), 1, "nothing is brought up without a copy");
     std::fs::remove_dir(in_the_way).unwrap();
     store.return_home(now()).unwrap();
-    assert_eq!(version(), 2);
+    assert_eq!(version(), 3);
     assert!(directory.path().join("hw.db.v1").exists());
     let summary = Store::open_beside(&path).unwrap().outbox_summary().unwrap();
     assert_eq!((summary.by_state["sent"], summary.by_state["queued"]), (1, 2));
@@ -274,7 +274,9 @@ fn mails_are_tried_again_or_dropped_by_hand() {
     assert_ne!(store.data_version().unwrap(), version, "the daemon notices");
     let asked = store.retry_asked().unwrap().unwrap();
     assert_eq!(DateTime::parse_from_rfc3339(&asked).unwrap(), later);
-    assert_eq!(store.expire(later - crate::store::GIVE_UP_AFTER, later).unwrap(), 1, "but not the revived");
+    let expired = store.expire(later - crate::store::GIVE_UP_AFTER, later).unwrap().remove(0);
+    let told = [expired.recipient, expired.subject, expired.error, expired.message_id];
+    assert_eq!(told, ["b@example.com", "s", "given up: 451 later", "one"], "but not the revived");
     assert_eq!(store.claim(later).unwrap().unwrap().envelope, a.envelope);
     assert_eq!(beside.drop_mails(Which::All, later).unwrap(), 1, "not the one that is being sent");
     assert_eq!(store.outbox_summary().unwrap().by_state["withdrawn"], 1);
@@ -411,7 +413,7 @@ fn after_a_clock_that_was_set_back_nothing_waits_for_the_old_time() {
 fn the_outbox_shows_its_envelopes_newest_first_and_counts_them() {
     let mut store = Store::in_memory().unwrap();
     let empty = store.outbox_summary().unwrap();
-    assert_eq!((empty.oldest, empty.last_sent, empty.last_dead), (None, None, None));
+    assert_eq!((empty.oldest, empty.last_sent, empty.trouble), (None, None, Trouble::default()));
     assert_eq!(empty.by_state.into_iter().collect::<Vec<_>>().len(), 5, "every state, at 0");
     assert_eq!(store.next_due().unwrap(), None);
     store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
@@ -423,7 +425,8 @@ fn the_outbox_shows_its_envelopes_newest_first_and_counts_them() {
     let summary = store.outbox_summary().unwrap();
     assert_eq!(summary.oldest, Some(now() + Duration::hours(1)));
     assert_eq!(summary.last_sent, Some(now() + Duration::minutes(1)));
-    assert_eq!(summary.last_dead, Some(now() + Duration::minutes(2)));
+    let untold = Trouble { waits_since: Some(now() + Duration::hours(1)), given_up_at: None };
+    assert_eq!(summary.trouble, untold, "the other recipient was reached");
     let shown = store.envelopes(3).unwrap();
     let of = |state: &str, to: &str, attempts, error: Option<&str>| {
         (state.to_owned(), to.to_owned(), attempts, error.map(str::to_owned))
@@ -440,10 +443,15 @@ fn the_outbox_shows_its_envelopes_newest_first_and_counts_them() {
     assert_eq!(list, want);
     assert_eq!((shown[2].id, shown[2].subject.as_str(), shown[2].created_at), (b.envelope, "s", now()));
     // A dead one is named once.
-    let dead = store.unreported_dead().unwrap();
-    assert_eq!(dead, [(b.envelope, "b@example.com".to_owned(), "550 no".to_owned())]);
+    let dead = store.unreported().unwrap().remove(0);
+    assert_eq!(
+        (dead.envelope, dead.recipient.as_str(), dead.error.as_str()),
+        (b.envelope, "b@example.com", "550 no")
+    );
+    let everybody = ["a@example.com", "b@example.com"].map(str::to_owned);
+    assert_eq!((dead.recipients, dead.accounts), (everybody.into(), [key().account].into()));
     store.commit(&Batch { reported: vec![b.envelope], ..batch(Vec::new()) }, now()).unwrap();
-    assert!(store.unreported_dead().unwrap().is_empty());
+    assert!(store.unreported().unwrap().is_empty());
 }
 
 #[test]
@@ -453,16 +461,56 @@ fn only_what_was_tried_for_five_days_is_given_up() {
     let claim = store.claim(now()).unwrap().unwrap();
     let due_at = now() + Duration::seconds(30);
     store.finish(&claim, &SendResult::Retry { due_at, error: "451".into() }, now()).unwrap();
-    let expire = |store: &mut Store, at| store.expire(at - crate::store::GIVE_UP_AFTER, at).unwrap();
+    let expire = |store: &mut Store, at| store.expire(at - crate::store::GIVE_UP_AFTER, at).unwrap().len();
     assert_eq!(expire(&mut store, now() + Duration::days(5)), 0);
     let late = now() + Duration::days(5) + Duration::seconds(1);
     assert_eq!(expire(&mut store, late), 1, "the other was never tried");
-    assert_eq!(store.unreported_dead().unwrap()[0].2, "given up: 451");
-    assert_eq!(store.outbox_summary().unwrap().last_dead, Some(late));
+    assert_eq!(store.unreported().unwrap()[0].error, "given up: 451");
+    assert_eq!(store.outbox_summary().unwrap().trouble.given_up_at, Some(late));
     // By hand everything is tried again, and at once.
     assert_eq!(store.retry(Which::All, late).unwrap(), 2);
     assert_eq!(store.next_due().unwrap(), Some(late));
     assert_eq!(store.drop_mails(Which::One(claim.envelope), late).unwrap(), 1);
     assert_eq!(store.drop_mails(Which::One(claim.envelope), late).unwrap(), 0);
     assert_eq!(store.outbox_summary().unwrap().by_state["queued"], 1);
+}
+
+#[test]
+fn one_recipient_of_whom_nothing_arrives_is_no_trouble_once_another_was_reached() {
+    let mut store = Store::in_memory().unwrap();
+    let trouble = |store: &Store| store.outbox_summary().unwrap().trouble;
+    let minutes = |minutes| now() + Duration::minutes(minutes);
+    let (later, dead) =
+        (|error: &str| error.to_owned(), |error: &str| SendResult::Dead { error: error.to_owned() });
+    let retry = |at| SendResult::Retry { due_at: at, error: later("451") };
+    let waits = |at| Trouble { waits_since: Some(at), given_up_at: None };
+
+    // To two: nothing left yet.
+    store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
+    assert_eq!(trouble(&store), waits(now()));
+    let (a, b) = (store.claim(now()).unwrap().unwrap(), store.claim(now()).unwrap().unwrap());
+    // One of them has to wait: so far nobody was reached.
+    store.finish(&a, &retry(minutes(30)), minutes(1)).unwrap();
+    assert_eq!(trouble(&store), waits(now()));
+    store.finish(&b, &SendResult::Sent, minutes(2)).unwrap();
+    assert_eq!(trouble(&store), Trouble::default());
+    let a = store.claim(minutes(30)).unwrap().unwrap();
+    store.finish(&a, &dead("550"), minutes(30)).unwrap();
+    assert_eq!(trouble(&store), Trouble::default());
+
+    // A mail made since then waits, whoever was reached before it.
+    store.commit(&batch(vec![mail("two", Lane::Normal)]), minutes(40)).unwrap();
+    assert_eq!(trouble(&store), waits(minutes(40)));
+    let (a, b) = (store.claim(minutes(40)).unwrap().unwrap(), store.claim(minutes(40)).unwrap().unwrap());
+    store.finish(&a, &dead("550"), minutes(41)).unwrap();
+    store.finish(&b, &dead("550"), minutes(42)).unwrap();
+    assert_eq!(trouble(&store), Trouble { waits_since: None, given_up_at: Some(minutes(42)) });
+    // The next one that arrives ends it.
+    store.commit(&batch(vec![mail("three", Lane::Normal)]), minutes(50)).unwrap();
+    let (a, b) = (store.claim(minutes(50)).unwrap().unwrap(), store.claim(minutes(50)).unwrap().unwrap());
+    store.finish(&a, &SendResult::Sent, minutes(51)).unwrap();
+    // A server that goes away meanwhile is trouble.
+    assert_eq!(trouble(&store), waits(minutes(50)));
+    store.finish(&b, &SendResult::Untried { error: later("refused") }, minutes(52)).unwrap();
+    assert_eq!(trouble(&store), waits(minutes(50)));
 }

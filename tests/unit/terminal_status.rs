@@ -12,7 +12,7 @@ use account::*;
 /// Would clear a screen, turn a line, ring a bell.
 const HOSTILE: &str = "we\u{1b}[2Jb\u{7}\r\n\u{202e}1\u{9b}31m [CRITICAL] all gone";
 
-async fn status(books: &[&AccountBook], watch: Watch) -> Status {
+async fn status(books: &[&KnownAccount], watch: Watch) -> Status {
     let server = Server::start(books, false).await;
     server.context.watch.set(watch);
     Status::read(&server.get("/api/v1/status").await.body).unwrap()
@@ -60,7 +60,6 @@ async fn troubled() -> Status {
             outbox,
             mails: true,
             last_mail_at: Some(read_at()),
-            last_dead_at: None,
             lives_on: Some("web-1".into()),
         },
     )
@@ -91,7 +90,7 @@ async fn several_accounts_stand_by_urgency() {
     let (fine, mut soon, mut lost) = (full("a"), full("customer-with-a-long-name"), full("lost"));
     soon.apply(Read::ExpectedBalance(report("25.50", "10")), read_at());
     lost.end(Collector::Vms, ended(Some("the provider answered 401")), read_at());
-    let others: Vec<AccountBook> = (1..=2).map(|number| full(&format!("other-{number}"))).collect();
+    let others: Vec<KnownAccount> = (1..=2).map(|number| full(&format!("other-{number}"))).collect();
     let mut books = vec![&fine, &soon, &lost];
     books.extend(&others);
     let status = status(&books, Watch::default()).await;

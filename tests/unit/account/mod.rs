@@ -32,8 +32,8 @@ pub fn profile(name: &str) -> Profile {
     }
 }
 
-pub fn book(profile: Profile) -> AccountBook {
-    AccountBook::new(Arc::new(profile))
+pub fn book(profile: Profile) -> KnownAccount {
+    KnownAccount::new(Arc::new(profile))
 }
 
 pub fn all<T>(rows: Vec<T>) -> Rows<T> {
@@ -159,13 +159,13 @@ pub fn charge(date: &str, total: &str) -> Charge {
 }
 
 /// An account of which everything was read at [`read_at`].
-pub fn full(name: &str) -> AccountBook {
+pub fn full(name: &str) -> KnownAccount {
     let mut book = book(profile(name));
     fill(&mut book, read_at());
     book
 }
 
-pub fn fill(book: &mut AccountBook, at: DateTime<Utc>) {
+pub fn fill(book: &mut KnownAccount, at: DateTime<Utc>) {
     let ip = |id, vm| Ip { id: IpId::new(id), address: Some("192.0.2.5".into()), vm };
     let reads = [
         Read::Vms(all(vec![vm(17, "active", "web-1"), vm(18, "active", "web-2")])),
@@ -191,7 +191,7 @@ pub fn ended(failure: Option<&str>) -> PollEnd {
     PollEnd { duration: Duration::from_millis(1250), failure, complete: true }
 }
 
-pub fn snapshot<'a>(books: impl IntoIterator<Item = &'a AccountBook>) -> Snapshot {
+pub fn snapshot<'a>(books: impl IntoIterator<Item = &'a KnownAccount>) -> Snapshot {
     let accounts = books.into_iter().map(|book| (book.state().profile.name.clone(), book.publish()));
     Snapshot { accounts: accounts.collect::<BTreeMap<_, _>>() }
 }

@@ -8,7 +8,7 @@ use crate::alert::{
 };
 use crate::model::snapshot::PollEnd;
 use crate::model::{
-    AccountBook, AccountName, Collector, Failure, FailureKind, Profile, Read, Rows, Snapshot,
+    AccountName, Collector, Failure, FailureKind, KnownAccount, Profile, Read, Rows, Snapshot,
 };
 use chrono::Duration;
 
@@ -94,7 +94,7 @@ fn first_mails(accounts: &[Account]) -> Vec<Notice> {
             collectors: [Collector::Vms, Collector::ExpectedBalance].into(),
             stale_after: BTreeMap::new(),
         };
-        books.push(AccountBook::new(Arc::new(profile)));
+        books.push(KnownAccount::new(Arc::new(profile)));
     }
     let mut engine = Engine::new(watchers, Vec::new(), false, None, start());
     let mut told = Vec::new();

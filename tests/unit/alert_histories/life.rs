@@ -21,7 +21,7 @@ pub struct Life {
     pub engine: Engine,
     pub now: DateTime<Utc>,
     pub settings: Settings,
-    book: AccountBook,
+    book: KnownAccount,
     witness: Witness,
     overlays: Overlays,
     unsent: Unsent,
@@ -38,7 +38,7 @@ impl Life {
             engine,
             now: start(),
             settings,
-            book: AccountBook::new(Arc::new(profile())),
+            book: KnownAccount::new(Arc::new(profile())),
             witness: Witness::default(),
             overlays: Overlays::default(),
             unsent: Unsent::new(),
@@ -153,7 +153,7 @@ impl Life {
         self.engine =
             Engine::new(watchers(&self.settings), kept, started, Some(self.watched_until), self.now);
         self.engine.set_overlays(self.overlays.clone());
-        self.book = AccountBook::new(Arc::new(profile()));
+        self.book = KnownAccount::new(Arc::new(profile()));
         self.witness.forget_polls();
         self.deliver();
     }

@@ -11,7 +11,7 @@ use crate::model::*;
 use chrono::{DateTime, Duration, Utc};
 
 pub struct World {
-    pub book: AccountBook,
+    pub book: KnownAccount,
     pub engine: Engine,
     pub settings: Settings,
     pub now: DateTime<Utc>,
@@ -46,7 +46,7 @@ impl World {
         };
         let engine = Engine::new(watchers(&name, &settings), Vec::new(), false, None, start());
         Self {
-            book: AccountBook::new(Arc::new(profile)),
+            book: KnownAccount::new(Arc::new(profile)),
             engine,
             settings,
             now: start(),
@@ -156,7 +156,7 @@ impl World {
         self.later(down);
         self.engine = Engine::new(watchers(&self.name, &self.settings), kept, true, Some(until), self.now);
         let profile = self.book.state().profile.clone();
-        self.book = AccountBook::new(profile);
+        self.book = KnownAccount::new(profile);
     }
 
     /// `key/event` of everything told, in order; a mail without items is its form.

@@ -19,8 +19,8 @@ pub enum Root {
     Named,
 }
 
-/// Every path of more than one segment in `source`, the text of the module `module` (`["api", "wire"]` for
-/// `src/api/wire/mod.rs`).
+/// Every path of more than one segment in `source`, the text of the module `module` (`["provider", "wire"]` for
+/// `src/provider/wire/mod.rs`).
 pub fn paths(source: &str, module: &[&str]) -> Vec<Path> {
     let tokens = tokens(source);
     let mut module: Vec<String> = module.iter().map(|&name| name.to_owned()).collect();

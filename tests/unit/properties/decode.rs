@@ -1,8 +1,8 @@
 //! Decoding of records (interface 2): an encoded record comes back as it was, only id and state are required, what is
 //! odd is absent and counted, what is unknown is ignored.
 
-use crate::api::bench::{Account, Decoded, Paged};
 use crate::model::*;
+use crate::provider::bench::{Account, Decoded, Paged};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};

@@ -1,8 +1,8 @@
 //! Decoding of reports (interface 2.8), and of anything at all: nothing that a provider sends makes a decoder panic.
 
-use crate::api::FIELDS;
-use crate::api::bench::{Paged, whole_report};
 use crate::model::*;
+use crate::provider::FIELDS;
+use crate::provider::bench::{Paged, whole_report};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};

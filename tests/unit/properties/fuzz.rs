@@ -11,14 +11,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::alert::{Event, Form, Ladder, Severity};
-use crate::api::bench::{Account, Paged, whole_report};
 use crate::chart::Chart;
 use crate::metrics::{Encoder, Settings};
 use crate::model::changes::changes;
 use crate::model::forecast::{self, Disconnect};
 use crate::model::time::parse_moment;
 use crate::model::*;
-use crate::schedule::Schedule;
+use crate::provider::bench::{Account, Paged, whole_report};
+use crate::provider::cron::Schedule;
 use crate::terminal::forecast::AccountForecast;
 use crate::terminal::{Forecasts, Status, Style, harmless_json};
 use chrono_tz::Tz;
@@ -193,7 +193,7 @@ fn api(bytes: &[u8]) {
 }
 
 /// Everything that is made of a report.
-fn billing(report: &Report, book: &AccountBook) {
+fn billing(report: &Report, book: &KnownAccount) {
     for days in [0, 1, 7, 30, 90, 730, u32::MAX] {
         let _ = (
             forecast::balance_in(report, read_at(), days),

@@ -57,7 +57,7 @@ pub fn is_obeyed(c: char) -> bool {
 }
 
 /// An account all of whose things are called by these names in turn.
-pub fn called(names: &[String]) -> AccountBook {
+pub fn called(names: &[String]) -> KnownAccount {
     let mut turn = (0..).map(|index: usize| names[index % names.len()].as_str());
     let mut next = || -> Box<str> { turn.next().unwrap_or_default().into() };
     let mut book = account::book(Profile { currency: next().into(), ..account::profile("main") });

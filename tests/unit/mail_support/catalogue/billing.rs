@@ -10,12 +10,12 @@ use crate::unit::account::*;
 use crate::unit::mail_support::*;
 
 /// The account of the contract's example: 25.50 left, 10 a day.
-pub fn running_dry() -> AccountBook {
+pub fn running_dry() -> KnownAccount {
     left("25.50", Edd::Null)
 }
 
 /// So much left after a report that foresaw 100 more; 10 a day.
-fn left(balance: &str, edd: Edd) -> AccountBook {
+fn left(balance: &str, edd: Edd) -> KnownAccount {
     let mut book = full("main");
     let before = money(balance) + money("100");
     book.apply(Read::ExpectedBalance(report(&before.to_string(), "10.00")), read_at());
@@ -28,7 +28,7 @@ pub fn ladder(edd: &str) -> Ladder {
     Ladder { edd: Some(t(edd)), read_at: Some(read_at()), told: Some(t(edd)), ..Ladder::default() }
 }
 
-fn write(item: Item, book: &AccountBook) -> crate::mail::Rendered {
+fn write(item: Item, book: &KnownAccount) -> crate::mail::Rendered {
     mail(&notice(Form::Disconnect, vec![item]), &snapshot([book]))
 }
 
@@ -117,6 +117,6 @@ fn crossed_3() -> &'static str {
     "the 3-day rung is crossed"
 }
 
-fn book_without_report() -> AccountBook {
+fn book_without_report() -> KnownAccount {
     book(profile("main"))
 }

@@ -80,7 +80,7 @@ fn overflow_all_over() -> Rendered {
 }
 
 /// A digest of these accounts, polled well all week.
-pub fn digest(books: &[AccountBook], items: Vec<Item>) -> Notice {
+pub fn digest(books: &[KnownAccount], items: Vec<Item>) -> Notice {
     let accounts = books.iter().map(|book| DigestAccount {
         name: book.state().profile.name.clone(),
         polls: 21_312,
@@ -104,7 +104,7 @@ pub fn of_the_week(kind: Kind, resource: u64, subject: &str) -> Item {
     item(kind, resource, subject, Event::Digest("2026-03-01".parse().unwrap()))
 }
 
-pub fn write(notice: &Notice, books: &[AccountBook]) -> Rendered {
+pub fn write(notice: &Notice, books: &[KnownAccount]) -> Rendered {
     mail(notice, &snapshot(books))
 }
 
@@ -158,7 +158,7 @@ fn digests() -> Vec<Entry> {
 }
 
 /// Paid for long, paid in another currency and soon due, read last week, without billing, never read.
-fn several() -> Vec<AccountBook> {
+fn several() -> Vec<KnownAccount> {
     let mut berlin = book(Profile {
         currency: "EUR".into(),
         time_zone: Some(chrono_tz::Europe::Berlin),

@@ -1,0 +1,156 @@
+//! `hostwatch demo`: the daemon against a simulated provider and a mail catcher, on loopback, in one
+//! process, with nothing to configure and nothing left behind.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::{self, Demo};
+use crate::config::{self, Environment};
+use crate::daemon::listen::Front;
+use crate::daemon::{self, Start};
+use crate::sim::mailbox::Mailbox;
+use crate::sim::{Args, Simulator};
+use crate::store::Store;
+use crate::{clock, config::Settings};
+
+/// What happens, and when.
+const SCENARIO: &str = include_str!("demo.toml");
+const TIMETABLE: &[(&str, &str)] = &[
+    ("within 2 s", "everything is watched: metrics, status page -> the first mail"),
+    ("after 8 s", "VM web-1 goes into error                    -> mail"),
+    ("after 14 s", "a charge leaves money for two days only     -> disconnect mail"),
+    ("after 20 s", "site shop.example.com is over its quota     -> mail"),
+    ("after 30 s", "VM and site work again                      -> recovery mails"),
+    ("after 38 s", "the account is topped up                    -> all-clear mail"),
+];
+
+pub(super) async fn run(demo: Demo) -> Result<()> {
+    let stop = CancellationToken::new();
+    daemon::stop_at_signal(&stop)?;
+    let front = open(&demo.web).await?;
+    let provider = TcpListener::bind("127.0.0.1:0").await.context("listening for the simulated provider")?;
+    let smtp = TcpListener::bind("127.0.0.1:0").await.context("listening for mail")?;
+    let inbox = TcpListener::bind("127.0.0.1:0").await.context("listening for the caught mails")?;
+    let (provider_at, smtp_at, inbox_at) = (provider.local_addr()?, smtp.local_addr()?, inbox.local_addr()?);
+
+    let args = Args::default();
+    let simulator = Arc::new(Simulator::from_scenario(&args, SCENARIO, Arc::new(clock::now))?);
+    let mailbox = Mailbox::new();
+    let settings = settings(&args, provider_at, smtp_at)?;
+    introduce(&front.urls().collect::<Vec<_>>(), &demo.web.telemetry_path, inbox_at)?;
+
+    // What the daemon talks to must outlive it, or its last words would be errors.
+    let backstage = CancellationToken::new();
+    let simulated = tokio::spawn(simulator.serve(provider, backstage.clone()));
+    let caught = tokio::spawn(Arc::clone(&mailbox).serve_smtp(smtp, backstage.clone()));
+    let shown = tokio::spawn(Arc::clone(&mailbox).serve_web(inbox, backstage.clone()));
+    let announcing = tokio::spawn(announce(Arc::clone(&mailbox), inbox_at));
+    let start = Start {
+        settings,
+        listeners: front.into_listeners(),
+        store: Store::in_memory()?.into(),
+        telemetry_path: demo.web.telemetry_path,
+        lifecycle: false,
+        read_settings: Arc::new(|| Err("the demo has no configuration to reload".to_owned())),
+    };
+    let result = daemon::run(start, stop).await;
+    backstage.cancel();
+    announcing.abort();
+    for task in [simulated, caught, shown] {
+        task.await.context("ending the demo")?;
+    }
+    say(&format!("stopped; {} mails were caught, nothing is left on disk\n", mailbox.count()))?;
+    result
+}
+
+/// The wanted addresses; the default one may be taken, then any port will do.
+async fn open(web: &cli::Web) -> Result<Front> {
+    let wanted = web.listen_addresses.iter().map(ToString::to_string);
+    let by_default = !web.systemd_socket && wanted.eq([cli::LISTEN_ADDRESS.to_owned()]);
+    match Front::open(web).await {
+        Err(_) if by_default => Front::open_anywhere(web).await,
+        result => result,
+    }
+}
+
+fn settings(args: &Args, provider: SocketAddr, smtp: SocketAddr) -> Result<Settings> {
+    let account = |key: &str| format!("HOSTWATCH_ACCOUNTS__DEMO__{key}");
+    let every = "*/2 * * * * *".to_owned();
+    let pairs = [
+        (account("BASE_URL"), format!("http://{provider}")),
+        (account("PANEL_URL"), format!("http://{provider}")),
+        (account("HOSTING_TOKEN"), args.hosting_token.clone()),
+        (account("VM_API_KEY"), args.vm_api_key.clone()),
+        (account("BILLING_USERNAME"), args.billing_username.clone()),
+        (account("BILLING_PASSWORD"), args.billing_password.clone()),
+        (account("TIME_ZONE"), "Europe/Moscow".to_owned()),
+        (account("CURRENCY"), "RUB".to_owned()),
+        (account("VM_MEMORY_UNIT"), "MB".to_owned()),
+        (account("CONTAINER_STATES__0"), "ENABLED".to_owned()),
+        (account("CONTAINER_STATES__1"), "DISABLED_BY_SERVICE".to_owned()),
+        (account("CONTAINER_STATES__2"), "DISABLED_BY_ADMIN".to_owned()),
+        (account("CONTAINER_STATES__3"), "DISABLED_BY_QUOTA".to_owned()),
+        ("HOSTWATCH_SCHEDULE__VMS".to_owned(), every.clone()),
+        ("HOSTWATCH_SCHEDULE__CONTAINERS".to_owned(), every.clone()),
+        ("HOSTWATCH_SCHEDULE__EXPECTED_BALANCE".to_owned(), every),
+        ("HOSTWATCH_LIMITS__BILLING_PER_MINUTE".to_owned(), "60".to_owned()),
+        ("HOSTWATCH_EMAIL__SMTP_URL".to_owned(), format!("smtp://{smtp}")),
+        ("HOSTWATCH_EMAIL__FROM".to_owned(), "hostwatch <hostwatch@demo.example>".to_owned()),
+        ("HOSTWATCH_EMAIL__TO".to_owned(), "[\"you@demo.example\"]".to_owned()),
+    ];
+    Ok(config::load(None, &pairs.into_iter().collect::<Environment>())?)
+}
+
+fn introduce(urls: &[(&str, SocketAddr)], metrics: &str, inbox: SocketAddr) -> Result<()> {
+    let mut text = String::from("hostwatch demo: a simulated provider, the daemon, and a mail catcher\n\n");
+    for (scheme, address) in urls {
+        text.push_str(&format!(
+            "  status page  {scheme}://{address}/\n  metrics      {scheme}://{address}{metrics}\n"
+        ));
+    }
+    text.push_str(&format!("  mails        http://{inbox}/\n\n"));
+    let ports = urls
+        .iter()
+        .map(|(_, address)| address)
+        .chain([&inbox])
+        .map(|at| format!(" -L {0}:{1}", at.port(), loopback(*at)));
+    let ports: String = ports.collect();
+    text.push_str(&format!("over ssh, forward the ports first:  ssh{ports} THIS_HOST\n\nwhat happens:\n"));
+    for (when, what) in TIMETABLE {
+        text.push_str(&format!("  {when:<12}{what}\n"));
+    }
+    text.push_str("\nCtrl-C stops it.\n\n");
+    say(&text)
+}
+
+fn loopback(address: SocketAddr) -> String {
+    if address.ip().is_unspecified() { format!("127.0.0.1:{}", address.port()) } else { address.to_string() }
+}
+
+async fn announce(mailbox: Arc<Mailbox>, inbox: SocketAddr) {
+    let mut latest = mailbox.subscribe();
+    let mut told = 0;
+    while latest.changed().await.is_ok() {
+        for mail in mailbox.caught().into_iter().filter(|mail| mail.number > told).collect::<Vec<_>>() {
+            told = mail.number;
+            // Nobody may be reading; the mail is in the browser all the same.
+            let _ = say(&format!(
+                "mail {}: {}  http://{inbox}/mail/{}\n",
+                mail.number, mail.subject, mail.number
+            ));
+        }
+    }
+}
+
+fn say(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.context("printing"),
+    }
+}

@@ -1,0 +1,155 @@
+//! `hostwatch rehearse`: the real report, or a supposed one, walked through the real engine and renderer.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+
+use super::basic::print;
+use super::{forecast, screen};
+use crate::alert::rehearsal::{self, Told};
+use crate::alert::{Kind, Severity};
+use crate::cli;
+use crate::clock;
+use crate::config::{Account, Settings};
+use crate::daemon::pipeline::Accounts;
+use crate::daemon::{self, provider};
+use crate::model::forecast::{Disconnect, SPANS_DAYS, disconnect, top_up_required};
+use crate::model::{Collector, Group, Money, PayBy, Report};
+use crate::terminal::Answer;
+use crate::terminal::rehearsal::{Mail, Rehearsal, text};
+
+/// A supposed cut-off is looked past by as much: what mails say to pay is for days after it.
+const BEYOND_DAYS: u32 = 91;
+
+/// Prints the mails to come.
+pub(super) async fn run(args: cli::Rehearse) -> Result<Answer> {
+    let settings = super::load(&args.config.file)?;
+    let rehearsals = all(&settings, args.days).await?;
+    print(&text(&rehearsals, screen::style(args.screen)))?;
+    Ok(Answer::of_all(rehearsals.iter().map(Rehearsal::answer)))
+}
+
+/// Every account whose billing is on, with its report as it is now: one call each.
+pub(super) async fn all(settings: &Settings, days: Option<u32>) -> Result<Vec<Rehearsal>> {
+    let accounts = forecast::chosen(&settings.accounts, None)?;
+    let horizon = |account: &Account| account.horizon_days.max(days.map_or(0, |days| days + BEYOND_DAYS));
+    let reports = provider::reports(&accounts, horizon).await;
+    let now = clock::now();
+    let watch = daemon::accounts(settings);
+    let both = accounts.into_iter().zip(reports);
+    Ok(both.map(|(account, report)| rehearse(account, &watch, report, days, now)).collect())
+}
+
+/// One account.
+pub(super) fn rehearse(
+    account: &Account,
+    watch: &Accounts,
+    report: Result<Arc<Report>, String>,
+    days: Option<u32>,
+    now: DateTime<Utc>,
+) -> Rehearsal {
+    let mut never = Vec::new();
+    let report = match (report, days) {
+        (Ok(report), None) => Ok(report),
+        (Ok(report), Some(days)) => Ok(Arc::new(rehearsal::lasting(&report, days, now))),
+        (Err(error), Some(days)) if account.has(Group::Billing) => {
+            never.push(format!("amounts, as things are: {error}"));
+            Ok(Arc::new(rehearsal::bare(days, now)))
+        }
+        (Err(error), _) => Err(error),
+    };
+    let mut mails = Vec::new();
+    if let (Ok(report), Some(watcher)) = (&report, watch.watchers.get(account.name())) {
+        for told in rehearsal::rehearse(&account.profile, report, watcher, now) {
+            mails.extend(mail(&told, account, watch, &mut never));
+        }
+        never.extend(left_out(account, watch, report, now));
+    }
+    never.dedup();
+    Rehearsal {
+        account: account.name().to_string(),
+        currency: account.profile.currency.clone(),
+        zone: account.profile.zone(),
+        now,
+        supposed_days: days,
+        disconnect: report.map(|report| disconnect(&report)),
+        mails,
+        never,
+    }
+}
+
+fn mail(told: &Told, account: &Account, watch: &Accounts, never: &mut Vec<String>) -> Option<Mail> {
+    let mailroom = watch.mailroom.as_ref()?;
+    let mail = match mailroom.write(&told.notice, &told.snapshot, &[], None, told.at) {
+        Ok(mail) => mail,
+        Err(error) => {
+            never.push(format!("what cannot be written: {error}"));
+            return None;
+        }
+    };
+    let severity = told.notice.items.iter().map(|item| item.severity).max().unwrap_or(Severity::Info);
+    let about = told.notice.items.iter().find(|item| item.key.kind == Kind::Disconnect);
+    let state = told.snapshot.accounts.get(account.name());
+    let report = state.and_then(|state| state.billing.report.as_deref()).filter(|_| about.is_some());
+    let pay_by = report.and_then(|report| {
+        PayBy::of(disconnect(report), account.alert.lead_days, account.profile.zone(), told.at)
+    });
+    Some(Mail {
+        at: told.at,
+        severity: severity.to_string(),
+        subject: mail.subject,
+        to: mail.recipients,
+        pay: report.and_then(|report| to_pay(report, told.at)),
+        pay_by,
+    })
+}
+
+/// The first span for which something is to be paid, as the mail's first line names it.
+fn to_pay(report: &Report, at: DateTime<Utc>) -> Option<(u32, Money)> {
+    let amount = |days| top_up_required(report, at, days).filter(|amount| amount.is_positive());
+    SPANS_DAYS.into_iter().find_map(|days| Some((days, amount(days)?)))
+}
+
+/// What these settings never mail of the disconnect.
+fn left_out(account: &Account, watch: &Accounts, report: &Report, now: DateTime<Utc>) -> Vec<String> {
+    let alert = &account.alert;
+    let mut left = Vec::new();
+    if watch.mailroom.is_none() {
+        left.push("anything: there is no [email] table".to_owned());
+    }
+    if !account.schedules.contains_key(&Collector::ExpectedBalance) {
+        left.push("a cut-off: schedule.expected_balance is off, so the daemon reads no report".to_owned());
+    }
+    if !alert.enabled(Kind::Disconnect) {
+        left.push("a cut-off: alerts.rules.disconnect is not enabled".to_owned());
+    }
+    let to = alert.rules.get(&Kind::Disconnect).map_or(&[][..], |rule| &rule.to);
+    if watch.mailroom.is_some() && to.is_empty() && account.to.is_empty() {
+        left.push(
+            "a cut-off: nobody is named in email.to, the account's to, or alerts.rules.disconnect.to"
+                .to_owned(),
+        );
+    }
+    if let Disconnect::At { at, .. } = disconnect(report) {
+        let left_days = (at - now).num_seconds().max(0) as f64 / 86_400.0;
+        let over = alert.disconnect_days.iter().filter(|&&rung| f64::from(rung) > left_days);
+        let mut over: Vec<u32> = over.copied().collect();
+        over.sort_unstable();
+        // The tightest of them is the one that is mailed now.
+        let over: Vec<String> = over.iter().skip(usize::from(left_days > 0.0)).map(u32::to_string).collect();
+        if !over.is_empty() {
+            let plural = if over.len() == 1 { "rung" } else { "rungs" };
+            left.push(format!("the {plural} of {} days: passed already", over.join(", ")));
+        }
+    }
+    let reach = report.date.map(|date| (date - now).num_days());
+    let top = i64::from(provider::top_rung_days(account));
+    if reach.is_some_and(|days| days < top) {
+        left.push(format!(
+            "a cut-off further off than the report reaches, which is {} days; the first rung is at {top}",
+            reach.unwrap_or(0)
+        ));
+    }
+    left
+}

@@ -1,0 +1,175 @@
+//! What is shown of incidents and mails: on the page, and as metrics. Both the pipeline and the sender
+//! write to it.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use chrono::{DateTime, Duration, Utc};
+
+use crate::alert::{Engine, Incident, Overlays, Phase};
+use crate::metrics::own::{IncidentLabels, Own};
+use crate::model::OwnVm;
+use crate::state::Shared;
+use crate::store::{Store, StoreError, Trouble};
+use crate::view::incidents::{IncidentRow, OutboxSummary, Watch};
+
+/// The store, shared by the pipeline and the sender; each call on it is short.
+pub(super) type SharedStore = Arc<Mutex<Store>>;
+
+/// Locks the store. A panic elsewhere while it was held leaves a rolled-back transaction, nothing worse.
+pub(super) fn lock(store: &SharedStore) -> MutexGuard<'_, Store> {
+    store.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How long an incident is shown after it ended.
+const SHOWN_AFTER_END_DAYS: i64 = 7;
+
+/// The published view and what it is made from.
+#[derive(Clone)]
+pub(super) struct Board {
+    pub(super) watch: Shared<Watch>,
+    pub(super) own: Arc<Own>,
+    pub(super) store: SharedStore,
+    /// What speaks against delivery.
+    pub(super) trouble: Shared<Trouble>,
+    /// Held from reading the view to writing it back.
+    writing: Arc<Mutex<()>>,
+    /// The sender could not write to the store.
+    store_fails: Arc<AtomicBool>,
+    /// The store's file takes what is decided.
+    keeps: Arc<AtomicBool>,
+}
+
+impl Board {
+    pub(super) fn new(own: Arc<Own>, store: SharedStore, mails: bool) -> Self {
+        let watch = Shared::new(Watch { mails, ..Watch::default() });
+        Self {
+            watch,
+            own,
+            store,
+            trouble: Shared::new(Trouble::default()),
+            writing: Arc::default(),
+            store_fails: Arc::default(),
+            keeps: Arc::new(AtomicBool::new(true)),
+        }
+    }
+
+    /// Shows incidents as they stand.
+    pub(super) fn show_incidents(&self, engine: &Engine, now: DateTime<Utc>) {
+        let mut counts: BTreeMap<IncidentLabels, u64> = BTreeMap::new();
+        let mut rows = Vec::new();
+        let since = now - Duration::days(SHOWN_AFTER_END_DAYS);
+        for incident in engine.watched() {
+            let over = matches!(incident.phase, Phase::Resolved | Phase::Watching);
+            if !over {
+                let labels = IncidentLabels {
+                    account: incident.key.account.clone(),
+                    kind: incident.key.kind.as_str(),
+                    severity: incident.severity.as_str(),
+                    state: incident.phase.as_str(),
+                };
+                *counts.entry(labels).or_default() += 1;
+            }
+            let recent = incident.resolved_at.is_some_and(|at| at > since) && incident.announced;
+            if incident.phase != Phase::Watching && (!over || recent) {
+                rows.push(row(incident, engine.overlays(), now));
+            }
+        }
+        self.own.incidents(&counts);
+        self.write(|watch| watch.incidents = rows);
+    }
+
+    /// Shows the outbox as it stands.
+    ///
+    /// # Errors
+    /// When the store cannot be read; the view then stays as it is.
+    pub(super) fn show_outbox(&self) -> Result<(), StoreError> {
+        // Else whoever read first might write last, and show for a minute what is over.
+        let _writing = self.writing();
+        let summary = lock(&self.store).outbox_summary()?;
+        self.own.outbox(&summary.by_state, summary.oldest);
+        self.trouble.set(summary.trouble);
+        let count = |state: &str| summary.by_state.get(state).copied().unwrap_or(0);
+        self.change(|watch| {
+            watch.outbox = OutboxSummary {
+                queued: count("queued"),
+                sending: count("sending"),
+                sent: count("sent"),
+                dead: count("dead"),
+                oldest: summary.oldest,
+            };
+            watch.last_mail_at = summary.last_sent;
+        });
+        Ok(())
+    }
+
+    /// Shows on which watched VM this daemon runs.
+    pub(super) fn show_home(&self, home: Option<&OwnVm>) {
+        let words = home.map(|home| {
+            let name = home.vm_name.as_deref().unwrap_or_default();
+            format!("VM {} \"{name}\" of account {}", home.vm, home.account)
+        });
+        self.write(|watch| watch.lives_on = words);
+    }
+
+    /// The sender cannot write to the store; the pipeline sees to it.
+    pub(super) fn complain_of_store(&self) {
+        self.store_fails.store(true, Ordering::Release);
+    }
+
+    /// Did the sender complain since the store last changed?
+    pub(super) fn store_fails(&self) -> bool {
+        self.store_fails.load(Ordering::Acquire)
+    }
+
+    /// Does the store's file take what is decided?
+    pub(super) fn keeps(&self) -> bool {
+        self.keeps.load(Ordering::Acquire)
+    }
+
+    /// Notes whether the store's file takes what is decided.
+    pub(super) fn set_keeps(&self, keeps: bool) {
+        self.keeps.store(keeps, Ordering::Release);
+        self.own.store_usable(keeps);
+    }
+
+    /// The store is another one now.
+    pub(super) fn store_changed(&self) {
+        self.store_fails.store(false, Ordering::Release);
+    }
+
+    fn write(&self, change: impl FnOnce(&mut Watch)) {
+        let _writing = self.writing();
+        self.change(change);
+    }
+
+    fn writing(&self) -> MutexGuard<'_, ()> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Watch)) {
+        let mut watch = (*self.watch.get()).clone();
+        change(&mut watch);
+        self.watch.set(watch);
+    }
+}
+
+fn row(incident: &Incident, overlays: &Overlays, now: DateTime<Utc>) -> IncidentRow {
+    let root = incident.folded_into.as_ref().map(|root| format!(" (part of {root})")).unwrap_or_default();
+    IncidentRow {
+        key: incident.key.to_string(),
+        account: incident.key.account.to_string(),
+        kind: incident.key.kind.to_string(),
+        severity: incident.severity.to_string(),
+        state: incident.phase.as_str().to_owned(),
+        title: incident.words(),
+        resource_name: incident.subject.clone(),
+        since: incident.since,
+        last_change: incident.last_change,
+        resolved_at: incident.resolved_at,
+        reason: format!("{}; {}{root}", incident.detail, incident.reason),
+        acknowledged: overlays.is_acknowledged(incident),
+        silenced_until: overlays.silence(incident, now).map(|silence| silence.until),
+    }
+}

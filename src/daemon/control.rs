@@ -1,0 +1,144 @@
+//! The control socket: beside the store, for commands beside the daemon. It serves what the web side serves, without
+//! TLS and passwords: only the daemon's own user and root can open it.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use socket2::{Domain, SockAddr, Type};
+use tokio::net::UnixListener;
+
+use crate::http::Listener;
+
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 16;
+
+/// The socket's file; removed when this is dropped, unless another has taken its place.
+pub(crate) struct ControlSocket {
+    path: PathBuf,
+    /// Device and inode.
+    place: (u64, u64),
+}
+
+/// Where the socket of a store is: `hostwatch.db.sock` beside `hostwatch.db`.
+pub(crate) fn path(store: &Path) -> PathBuf {
+    let mut path = store.as_os_str().to_owned();
+    path.push(".sock");
+    path.into()
+}
+
+/// Opens the socket. The daemon does its work without, so a failure is only told.
+pub(crate) fn open(store: &Path) -> Option<(ControlSocket, Listener)> {
+    let path = path(store);
+    let opened = bind(&path);
+    opened.map_err(|error| tracing::warn!("no control socket: {}: {error:#}", path.display())).ok()
+}
+
+fn bind(path: &Path) -> Result<(ControlSocket, Listener)> {
+    let address = SockAddr::unix(path).context("the path is too long for a socket; shorten store.path")?;
+    remove_stale(path)?;
+    let socket = socket2::Socket::new(Domain::UNIX, Type::STREAM, None).context("making it")?;
+    // The mode before the name: at no moment can others open it.
+    let socket = File::from(OwnedFd::from(socket));
+    socket.set_permissions(Permissions::from_mode(0o600)).context("setting its mode")?;
+    let socket = socket2::Socket::from(OwnedFd::from(socket));
+    socket.bind(&address).context("binding it")?;
+    let file = fs::symlink_metadata(path).context("looking at it")?;
+    let control = ControlSocket { path: path.to_owned(), place: (file.dev(), file.ino()) };
+    // Not every system takes the mode from the socket.
+    fs::set_permissions(path, Permissions::from_mode(0o600)).context("setting its mode")?;
+    socket.listen(BACKLOG).context("listening on it")?;
+    socket.set_nonblocking(true).context("listening on it")?;
+    let listener = UnixListener::from_std(socket.into()).context("listening on it")?;
+    Ok((control, listener.into()))
+}
+
+/// Removes a socket that nobody answers on: its daemon was killed.
+fn remove_stale(path: &Path) -> Result<()> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error).context("looking for an old one"),
+        Ok(file) if !file.file_type().is_socket() => bail!("something else has that name; move it away"),
+        Ok(_) => {}
+    }
+    match UnixStream::connect(path) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            fs::remove_file(path).context("removing an old one")
+        }
+        Err(error) => Err(error).context("trying whether another daemon answers there"),
+        Ok(_) => bail!("another daemon answers there"),
+    }
+}
+
+impl Drop for ControlSocket {
+    fn drop(&mut self) {
+        let same = fs::symlink_metadata(&self.path).is_ok_and(|file| (file.dev(), file.ino()) == self.place);
+        if same {
+            // It is stale from now on anyway: the next daemon clears it away.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[tokio::test]
+    async fn it_is_the_owners_alone_and_goes_with_the_daemon() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = directory.path().join("hostwatch.db");
+        let (control, listener) = open(&store).unwrap();
+        let path = directory.path().join("hostwatch.db.sock");
+        assert_eq!(mode(&path), 0o600);
+        assert!(bind(&path).err().unwrap().to_string().contains("another daemon answers"));
+        assert!(path.exists(), "it was not touched");
+        drop((control, listener));
+        assert!(!path.exists());
+    }
+
+    #[tokio::test]
+    async fn a_stale_one_is_replaced_and_another_file_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.sock");
+        let (control, listener) = bind(&path).unwrap();
+        // As a daemon that was killed leaves it.
+        std::mem::forget(control);
+        drop(listener);
+        let (control, _listener) = bind(&path).unwrap();
+        drop(control);
+
+        fs::write(&path, "precious").unwrap();
+        assert!(bind(&path).err().unwrap().to_string().contains("something else has that name"));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
+    }
+
+    #[tokio::test]
+    async fn one_that_another_daemon_made_meanwhile_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.sock");
+        let (control, _listener) = bind(&path).unwrap();
+        // Held, so that its inode is not given out again.
+        fs::rename(&path, directory.path().join("old")).unwrap();
+        let (_other, _other_listener) = bind(&path).unwrap();
+        drop(control);
+        assert!(path.exists());
+    }
+
+    #[tokio::test]
+    async fn a_path_that_is_too_long_says_so() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x".repeat(120));
+        let error = format!("{:#}", bind(&path).err().unwrap());
+        assert!(error.contains("too long for a socket; shorten store.path"), "{error}");
+        assert!(open(&path).is_none());
+    }
+}

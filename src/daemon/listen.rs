@@ -1,0 +1,174 @@
+//! The sockets that the daemon serves on: addresses, or what systemd passes; and what guards them.
+
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use listenfd::ListenFd;
+use tokio::net::{TcpListener, UnixListener};
+
+use crate::cli;
+use crate::config::{Errors, Problem};
+use crate::http::{Guard, Listener, WebConfig};
+
+/// Sockets, bound and not served yet.
+pub(crate) struct Front {
+    sockets: Vec<Socket>,
+    guard: Arc<Guard>,
+    tls: bool,
+    passwords: bool,
+}
+
+enum Socket {
+    Tcp(TcpListener, SocketAddr),
+    Unix(UnixListener, String),
+}
+
+impl Front {
+    /// Binds what the flags say.
+    ///
+    /// # Errors
+    /// With everything that is wrong with the web configuration, or the address and the remedy.
+    pub(crate) async fn open(web: &cli::Web) -> Result<Self> {
+        // First what is wrong for good, then what may be in the way just now.
+        let config = config(web)?;
+        let sockets = if web.systemd_socket { passed()? } else { bind(&web.listen_addresses).await? };
+        Ok(Self::new(config, web.max_requests, sockets))
+    }
+
+    /// The same on any free port of loopback.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub(crate) async fn open_anywhere(web: &cli::Web) -> Result<Self> {
+        let anywhere = cli::ListenAddress { host: "127.0.0.1".to_owned(), port: 0 };
+        Ok(Self::new(config(web)?, web.max_requests, bind(&[anywhere]).await?))
+    }
+
+    fn new(config: Option<(&Path, WebConfig)>, max_requests: usize, sockets: Vec<Socket>) -> Self {
+        let has = |what: fn(&WebConfig) -> bool| config.as_ref().is_some_and(|(_, config)| what(config));
+        let (tls, passwords) = (has(WebConfig::has_tls), has(WebConfig::has_users));
+        if let Some((path, config)) = &config {
+            for note in config.notes() {
+                tracing::warn!("{}: {note}", path.display());
+            }
+        }
+        Self { sockets, guard: Arc::new(Guard::new(config, max_requests)), tls, passwords }
+    }
+
+    /// Says where it listens, and how that is guarded.
+    pub(crate) fn announce(&self, path: &str) {
+        let (tls, passwords) = (self.tls, self.passwords);
+        for socket in &self.sockets {
+            let address = match socket {
+                Socket::Tcp(_, address) => address.to_string(),
+                Socket::Unix(_, name) => name.clone(),
+            };
+            tracing::info!(address, tls, passwords, path, "serving metrics and the status page");
+            let Socket::Tcp(_, bound) = socket else { continue };
+            if bound.ip().is_loopback() {
+                let port = bound.port();
+                tracing::info!("only this machine can open it; --web.listen-address=:{port} opens it wider");
+            } else if passwords && !tls {
+                tracing::warn!(address, "passwords pass the network readable; add tls_server_config");
+            }
+        }
+    }
+
+    /// Where a browser finds it.
+    pub(crate) fn urls(&self) -> impl Iterator<Item = (&'static str, SocketAddr)> {
+        let scheme = if self.tls { "https" } else { "http" };
+        self.sockets.iter().filter_map(move |socket| match socket {
+            Socket::Tcp(_, address) => Some((scheme, *address)),
+            Socket::Unix(..) => None,
+        })
+    }
+
+    /// To be served.
+    pub(crate) fn into_listeners(self) -> Vec<Listener> {
+        let listener = |socket| match socket {
+            Socket::Tcp(listener, _) => Listener::from(listener),
+            Socket::Unix(listener, _) => Listener::from(listener),
+        };
+        let guarded = |socket| listener(socket).guarded(Arc::clone(&self.guard));
+        self.sockets.into_iter().map(guarded).collect()
+    }
+}
+
+/// The web configuration that the flags name, and its file.
+fn config(web: &cli::Web) -> Result<Option<(&Path, WebConfig)>, Errors> {
+    web.config_file.as_deref().map(|path| Ok((path, web_config(path)?))).transpose()
+}
+
+/// Reads a web configuration; its errors are told as those of the configuration are.
+pub(crate) fn web_config(path: &Path) -> Result<WebConfig, Errors> {
+    let ours = |problem: crate::http::web_config::Problem| Problem {
+        source: problem.file,
+        key: problem.key,
+        message: problem.message,
+    };
+    WebConfig::read(path).map_err(|problems| Errors(problems.0.into_iter().map(ours).collect()))
+}
+
+/// Binds every address.
+async fn bind(addresses: &[cli::ListenAddress]) -> Result<Vec<Socket>> {
+    let mut sockets = Vec::new();
+    for address in addresses {
+        let host = if address.host.is_empty() { "::" } else { address.host.as_str() };
+        let bound = TcpListener::bind((host, address.port)).await;
+        let bound = match bound {
+            // A machine without IPv6 still has every IPv4 address.
+            Err(_) if address.host.is_empty() => TcpListener::bind(("0.0.0.0", address.port)).await,
+            other => other,
+        };
+        let bound = bound.with_context(|| {
+            format!("cannot listen on {address}; another may hold it: choose one with --web.listen-address")
+        })?;
+        sockets.push(tcp(bound)?);
+    }
+    Ok(sockets)
+}
+
+fn tcp(listener: TcpListener) -> Result<Socket> {
+    let address = listener.local_addr().context("asking for the address listened on")?;
+    Ok(Socket::Tcp(listener, address))
+}
+
+/// The sockets that systemd passed, in its order.
+fn passed() -> Result<Vec<Socket>> {
+    let mut passed = ListenFd::from_env();
+    if passed.len() == 0 {
+        bail!(
+            "--web.systemd-socket: systemd passed no socket; start hostwatch by its socket unit \
+             (docs/operations.md), or give --web.listen-address instead"
+        );
+    }
+    (0..passed.len()).map(|index| take(&mut passed, index)).collect()
+}
+
+fn take(passed: &mut ListenFd, index: usize) -> Result<Socket> {
+    let number = index + 1;
+    if let Ok(Some(listener)) = passed.take_tcp_listener(index) {
+        check(&listener, number)?;
+        listener.set_nonblocking(true)?;
+        return tcp(TcpListener::from_std(listener)?);
+    }
+    if let Ok(Some(listener)) = passed.take_unix_listener(index) {
+        check(&listener, number)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let name = address.as_pathname().map_or("unnamed".into(), |path| path.display().to_string());
+        return Ok(Socket::Unix(UnixListener::from_std(listener)?, format!("unix:{name}")));
+    }
+    Err(anyhow!("socket {number} from systemd is no stream socket; pass sockets by ListenStream="))
+}
+
+fn check(socket: &impl AsFd, number: usize) -> Result<()> {
+    let listening = socket2::SockRef::from(socket).is_listener();
+    if !listening.with_context(|| format!("asking what socket {number} from systemd is"))? {
+        bail!("socket {number} from systemd is a connection, not a listener; write Accept=no in its unit");
+    }
+    Ok(())
+}

@@ -1,0 +1,21 @@
+//! The daemon: what runs until it is told to stop. Only it and the commands know every other layer.
+
+pub(crate) mod addresses;
+mod attempt;
+mod board;
+pub(crate) mod control;
+mod heartbeat;
+pub(crate) mod listen;
+pub(crate) mod mailroom;
+mod notes;
+mod observer;
+pub(crate) mod pipeline;
+pub(crate) mod provider;
+mod pulse;
+pub(crate) mod reload;
+mod run;
+mod sender;
+mod vigil;
+mod wake;
+
+pub(crate) use run::{Start, accounts, open_store, run, stop_at_signal};

@@ -1,0 +1,330 @@
+//! What the pipeline does by the clock: what others wrote into the store, the hourly cap's summary, the
+//! digest, the tally of polls, and a store whose file fails.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use chrono::{DateTime, Duration, NaiveDate, Utc};
+use chrono_tz::Tz;
+
+use super::super::board::lock;
+use super::super::notes::StoreNotes;
+use super::Pipeline;
+use crate::alert::{Digest, DigestAccount, Incident, Input, Notice, Overflow, digest, engine, rate_limit};
+use crate::failpoint;
+use crate::model::{AccountName, OwnVm, lives_on};
+use crate::store::{Batch, Polls, Store, StoreError};
+
+/// A digest that is later than this is not sent any more: the next one says it all.
+const DIGEST_AT_MOST_LATE: Duration = Duration::hours(24);
+
+/// A store that runs in memory looks at its file this often.
+const HOME_EVERY: Duration = Duration::seconds(10);
+
+const PRUNE_EVERY: Duration = Duration::days(1);
+
+/// What upkeep remembers.
+#[derive(Debug, Default)]
+pub(in crate::daemon) struct Upkeep {
+    /// Since when the hourly cap keeps something back.
+    pub(super) held_since: Option<DateTime<Utc>>,
+    last_summary: Option<DateTime<Utc>>,
+    /// Until when digests were decided on.
+    digested_until: DateTime<Utc>,
+    /// Polls that are not in the store yet: all, failed.
+    polls: BTreeMap<AccountName, (u64, u64)>,
+    /// The store as others last left it.
+    data_version: Option<i64>,
+    retry_asked: Option<String>,
+    pub(super) store_notes: StoreNotes,
+    /// The store refused the last commit; said once.
+    failing: bool,
+    /// The watched VM that this machine is.
+    home: Option<OwnVm>,
+    home_tried: Option<DateTime<Utc>>,
+    pruned: Option<DateTime<Utc>>,
+}
+
+impl Upkeep {
+    /// Goes on from what the store holds.
+    pub(in crate::daemon) fn new(
+        store: &Store,
+        digested_until: Option<DateTime<Utc>>,
+        store_notes: StoreNotes,
+        now: DateTime<Utc>,
+    ) -> Result<Self, StoreError> {
+        Ok(Self {
+            held_since: store.held_since()?,
+            digested_until: digested_until.unwrap_or(now),
+            retry_asked: store.retry_asked()?,
+            store_notes,
+            ..Self::default()
+        })
+    }
+
+    /// Counts a poll.
+    pub(super) fn polled(&mut self, account: &AccountName, success: bool) {
+        let counts = self.polls.entry(account.clone()).or_default();
+        counts.0 += 1;
+        counts.1 += u64::from(!success);
+    }
+
+    /// Takes in what a commit changed.
+    pub(super) fn took(&mut self, batch: &Batch, now: DateTime<Utc>) {
+        if batch.released.is_some() {
+            self.held_since = None;
+            self.last_summary = Some(now);
+        }
+        if let Some(first) = batch.held.first() {
+            self.held_since.get_or_insert(first.at);
+        }
+        if let Some(until) = batch.digested_until {
+            self.digested_until = until;
+        }
+        self.store_notes.told(&batch.mails);
+    }
+}
+
+impl Pipeline {
+    /// Looks at what somebody else may have written, and whether the summary is due.
+    pub(super) fn look(&mut self) {
+        self.pulse.pipeline.now();
+        let now = (self.clock)();
+        if self.upkeep.home_tried.is_none_or(|tried| now - tried >= HOME_EVERY || now < tried) {
+            self.upkeep.home_tried = Some(now);
+            self.come_home(now);
+        }
+        let mut result = self.look_at_store();
+        result = result.and_then(|()| self.release_held());
+        result = result.and_then(|()| self.send_digests(now));
+        self.store_said(result);
+        if self.board.store_fails() {
+            // The sender could not note what it did.
+            let fails = StoreError::Content("the sender cannot write".to_owned());
+            self.leave_file(&fails);
+        }
+    }
+
+    /// Once a minute.
+    pub(super) fn keep_up(&mut self, now: DateTime<Utc>) {
+        self.look_where_we_live();
+        let polls: Vec<Polls> = std::mem::take(&mut self.upkeep.polls)
+            .into_iter()
+            .map(|(account, (polls, failed))| Polls { account, polls, failed })
+            .collect();
+        let noted = lock(&self.board.store).still_watching(&polls, now);
+        if let Err(error) = &noted {
+            for one in polls {
+                let counts = self.upkeep.polls.entry(one.account).or_default();
+                counts.0 += one.polls;
+                counts.1 += one.failed;
+            }
+            self.leave_file(error);
+        }
+        let pruned = self.prune(now);
+        self.store_said(noted.and(pruned).and_then(|()| self.board.show_outbox()));
+    }
+
+    /// A daemon on one of the VMs that it watches goes dark with them, and then mails nobody.
+    fn look_where_we_live(&mut self) {
+        let home = lives_on(&self.snapshot.get(), &self.addresses);
+        if home == self.upkeep.home {
+            return;
+        }
+        if let Some(home) = &home {
+            tracing::warn!(
+                account = %home.account,
+                vm = %home.vm,
+                address = %home.address,
+                "this machine is one of the watched VMs: when it goes dark nobody is mailed; set heartbeat.url so that somebody notices"
+            );
+        }
+        self.board.show_home(home.as_ref());
+        self.upkeep.home = home;
+    }
+
+    /// Once a day.
+    fn prune(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
+        if self.upkeep.pruned.is_some_and(|last| now - last < PRUNE_EVERY && now >= last) {
+            return Ok(());
+        }
+        self.upkeep.pruned = Some(now);
+        let gone = lock(&self.board.store).prune(now)?;
+        if gone > 0 {
+            tracing::info!(rows = gone, "the store forgot what is past keeping");
+        }
+        Ok(())
+    }
+
+    /// Takes in what commands wrote, where they wrote.
+    pub(super) fn look_at_store(&mut self) -> Result<(), StoreError> {
+        let version = lock(&self.board.store).data_version()?;
+        if self.upkeep.data_version == Some(version) {
+            return Ok(());
+        }
+        let now = (self.clock)();
+        let (overlays, asked) = {
+            let store = lock(&self.board.store);
+            (store.overlays(now)?, store.retry_asked()?)
+        };
+        self.upkeep.data_version = Some(version);
+        if overlays != *self.engine.overlays() {
+            self.engine.set_overlays(overlays);
+            // The end of a silence may be the beginning of a mail.
+            self.decide(&Input::Tick);
+            self.board.show_incidents(&self.engine, now);
+        }
+        if asked != self.upkeep.retry_asked {
+            self.upkeep.retry_asked = asked;
+            self.wake.by_hand();
+        }
+        self.board.show_outbox()
+    }
+
+    /// The summary of what the hourly cap kept back, once it is due.
+    fn release_held(&mut self) -> Result<(), StoreError> {
+        let (Some(since), Some(mailroom)) = (self.upkeep.held_since, &self.mailroom) else { return Ok(()) };
+        let (max_per_hour, now) = (mailroom.max_per_hour, (self.clock)());
+        let (held, last) = {
+            let store = lock(&self.board.store);
+            let mails = store.mails_since(now - rate_limit::WINDOW)?;
+            if !rate_limit::is_due(since, self.upkeep.last_summary, mails, max_per_hour, now) {
+                return Ok(());
+            }
+            store.held()?
+        };
+        let told = held.iter().map(|one| (one.to.as_slice(), one.items.as_slice()));
+        let notices = rate_limit::summaries(told, &Overflow { max_per_hour, since });
+        let batch = Batch { released: last, ..Batch::default() };
+        self.send(&notices, batch, now)
+    }
+
+    fn send_digests(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
+        if self.mailroom.is_none() || !self.engine.is_started() {
+            return Ok(());
+        }
+        let due = self.digests_due(now);
+        if due.is_empty() {
+            return Ok(());
+        }
+        let (week, queued) = {
+            let store = lock(&self.board.store);
+            let waiting = |states: &BTreeMap<&'static str, u64>| {
+                ["queued", "sending"].iter().filter_map(|state| states.get(state)).sum()
+            };
+            (store.week(now - digest::SPAN)?, waiting(&store.outbox_summary()?.by_state))
+        };
+        let facts = |date: NaiveDate, accounts: &BTreeSet<AccountName>| Digest {
+            date,
+            from: now - digest::SPAN,
+            to: now,
+            accounts: accounts
+                .iter()
+                .map(|name| {
+                    let (polls, polls_failed) = week.polls.get(name.as_str()).copied().unwrap_or_default();
+                    DigestAccount { name: name.clone(), polls, polls_failed }
+                })
+                .collect(),
+            mails_sent: week.mails_sent,
+            mails_dead: week.mails_dead,
+            mails_queued: queued,
+        };
+        let notices = self.engine.digests(&due, facts, now);
+        let batch = Batch { digested_until: Some(now), ..Batch::default() };
+        self.send(&notices, batch, now)
+    }
+
+    /// Accounts whose digest fell due since the last look, and the date it has there.
+    fn digests_due(&self, now: DateTime<Utc>) -> BTreeMap<AccountName, NaiveDate> {
+        let Some(schedule) = &self.digest else { return BTreeMap::new() };
+        // Never from what lies ahead: the clock may have been set back.
+        let since = self.upkeep.digested_until.min(now).max(now - DIGEST_AT_MOST_LATE);
+        let snapshot = self.snapshot.get();
+        if !snapshot.accounts.values().all(|state| engine::attempted(state)) {
+            return BTreeMap::new();
+        }
+        let mut by_zone: HashMap<Tz, Option<NaiveDate>> = HashMap::new();
+        let due = snapshot.accounts.iter().filter_map(|(name, state)| {
+            let zone = state.profile.zone();
+            let date = by_zone.entry(zone).or_insert_with(|| {
+                let tick = schedule.next_after(since, zone).filter(|&tick| tick <= now)?;
+                Some(tick.with_timezone(&zone).date_naive())
+            });
+            Some((name.clone(), (*date)?))
+        });
+        due.collect()
+    }
+
+    /// Commits mails that no step of the engine decided on.
+    fn send(&mut self, notices: &[Notice], mut batch: Batch, now: DateTime<Utc>) -> Result<(), StoreError> {
+        let snapshot = self.snapshot.get();
+        let threads = self.write_mails(&notices.iter().collect::<Vec<_>>(), &mut batch, &snapshot, now)?;
+        lock(&self.board.store).commit(&batch, now)?;
+        failpoint::reach("committed");
+        self.engine.add_threads(threads);
+        self.committed(&batch, now);
+        Ok(())
+    }
+
+    /// Leaves a store file that fails and goes on in memory; false where that would change nothing.
+    pub(super) fn leave_file(&mut self, error: &StoreError) -> bool {
+        if matches!(error, StoreError::Conflict) {
+            return false;
+        }
+        let known: Vec<Incident> = self.engine.incidents().values().cloned().collect();
+        let now = (self.clock)();
+        let mut store = lock(&self.board.store);
+        if store.is_in_refuge()
+            || store.take_refuge(&known, self.engine.overlays(), self.engine.is_started(), now).is_err()
+        {
+            return false;
+        }
+        drop(store);
+        tracing::error!(
+            %error,
+            "the store cannot be used; incidents and mails go on in memory until it can: free its disk, or end what locks it"
+        );
+        self.upkeep.data_version = None;
+        self.board.store_changed();
+        self.wake.new_mail();
+        true
+    }
+
+    fn come_home(&mut self, now: DateTime<Utc>) {
+        let mut store = lock(&self.board.store);
+        if !store.is_in_refuge() {
+            return;
+        }
+        match store.return_home(now) {
+            Ok(None) => tracing::info!("the store works again; what was kept in memory is in it"),
+            Ok(Some(aside)) => {
+                self.upkeep.store_notes.damaged(&aside, self.engine.everybody());
+                let aside = aside.display();
+                tracing::error!(%aside, "the store was damaged; it was set aside and a new one begun");
+            }
+            Err(error) => {
+                tracing::debug!(%error, "the store still cannot be used");
+                return;
+            }
+        }
+        drop(store);
+        self.board.store_changed();
+        self.upkeep.data_version = None;
+    }
+
+    /// Says once that the store fails, and once that it works again.
+    pub(super) fn store_said(&mut self, result: Result<(), StoreError>) {
+        self.board.set_keeps(result.is_ok() && !lock(&self.board.store).is_in_refuge());
+        match result {
+            Ok(()) if self.upkeep.failing => {
+                self.upkeep.failing = false;
+                tracing::info!("the store takes incidents and mails again");
+            }
+            Ok(()) => {}
+            Err(error) if !self.upkeep.failing => {
+                self.upkeep.failing = true;
+                tracing::error!(%error, "the store cannot keep incidents and mails; the next poll tries again");
+            }
+            Err(_) => {}
+        }
+    }
+}

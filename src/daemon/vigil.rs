@@ -1,0 +1,224 @@
+//! Watches the watchdog: feeds systemd's while all loops turn, pings the heartbeat while polls, commits
+//! and mails go through, and shows both as metrics.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, Utc};
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
+
+use super::board::Board;
+use super::heartbeat::Heartbeat;
+use super::pulse::Pulse;
+use crate::alert::engine::state_collectors;
+use crate::failpoint;
+use crate::metrics::Own;
+use crate::model::Snapshot;
+use crate::model::phrase::count;
+use crate::state::Shared;
+use crate::store::Trouble;
+use crate::view::incidents::Watch;
+
+/// Loops are looked at this often at least.
+const LOOK_EVERY: Duration = Duration::from_secs(15);
+/// The heartbeat is pinged this often while all is well.
+const PING_EVERY: Duration = Duration::from_secs(60);
+/// A mail that waits for longer than this is not being delivered.
+const MAIL_WAITS_AT_MOST: chrono::Duration = chrono::Duration::minutes(10);
+/// A mail that was given up counts for so long where no later one shows that mails go out.
+const DEAD_MAIL_COUNTS: chrono::Duration = chrono::Duration::days(1);
+
+/// What the vigil looks at.
+pub(super) struct Vigil {
+    pub(super) pulse: Arc<Pulse>,
+    pub(super) board: Board,
+    pub(super) own: Arc<Own>,
+    pub(super) snapshot: Shared<Snapshot>,
+    /// Replaced at a reload.
+    pub(super) heartbeat: Shared<Option<Heartbeat>>,
+    pub(super) clock: fn() -> DateTime<Utc>,
+}
+
+impl Vigil {
+    /// Looks until stopped.
+    pub(super) async fn run(self, stop: CancellationToken) {
+        let watchdog = sd_notify::watchdog_enabled();
+        // Twice in the time that systemd allows, as it advises.
+        let every = watchdog.map_or(LOOK_EVERY, |allowed| (allowed / 2).min(LOOK_EVERY)) / failpoint::haste();
+        let mut look = interval(every.max(Duration::from_millis(10)));
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut pinged: Option<Instant> = None;
+        let mut stuck_said = Vec::new();
+        let mut trouble_said = None;
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                _ = look.tick() => self.look(watchdog.is_some(), &mut stuck_said),
+            }
+            if pinged.is_none_or(|at| at.elapsed() >= PING_EVERY / failpoint::haste()) {
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    () = self.ping(&mut trouble_said) => {}
+                }
+                pinged = trouble_said.is_none().then(Instant::now);
+            }
+        }
+    }
+
+    fn look(&self, watchdog: bool, said: &mut Vec<&'static str>) {
+        let now = (self.clock)();
+        for (name, age) in self.pulse.ages() {
+            let age = chrono::Duration::from_std(age).unwrap_or_default();
+            self.own.loop_ran(name, now - age);
+        }
+        let stuck = self.pulse.stuck();
+        if stuck.is_empty() {
+            if watchdog {
+                notify(&[sd_notify::NotifyState::Watchdog]);
+            }
+        } else if stuck != *said {
+            tracing::error!(loops = stuck.join(", "), "a loop of the daemon does not turn any more");
+        }
+        *said = stuck;
+        let status = status_line(&self.snapshot.get(), &self.board.watch.get());
+        notify(&[sd_notify::NotifyState::Status(&status)]);
+    }
+
+    async fn ping(&self, said: &mut Option<String>) {
+        let heartbeat = self.heartbeat.get();
+        let Some(heartbeat) = heartbeat.as_ref() else { return };
+        let now = (self.clock)();
+        let trouble = if self.pulse.stuck().is_empty() {
+            trouble(&self.snapshot.get(), *self.board.trouble.get(), self.board.keeps(), now)
+        } else {
+            Some("a loop does not turn".to_owned())
+        };
+        let trouble = match trouble {
+            Some(trouble) => Some(trouble),
+            None => match heartbeat.ping().await {
+                Ok(()) => {
+                    self.own.heartbeat((self.clock)());
+                    None
+                }
+                Err(error) => Some(error.to_string()),
+            },
+        };
+        match (&*said, &trouble) {
+            (old, Some(trouble)) if old.as_ref() != Some(trouble) => {
+                tracing::warn!(why = trouble, "no heartbeat");
+            }
+            (Some(_), None) => tracing::info!("the heartbeat goes on"),
+            (_, _) => {}
+        }
+        *said = trouble;
+    }
+}
+
+/// Why no heartbeat is due: something is not polled, not kept, or not delivered.
+fn trouble(snapshot: &Snapshot, delivery: Trouble, keeps: bool, now: DateTime<Utc>) -> Option<String> {
+    for (name, state) in &snapshot.accounts {
+        for collector in state_collectors(state) {
+            let status = state.collectors.get(&collector).cloned().unwrap_or_default();
+            let stale_after = state.profile.stale_after.get(&collector).copied().unwrap_or(LOOK_EVERY);
+            // A reading from the future tells nothing: the clock was set back.
+            let ahead = chrono::Duration::minutes(1);
+            let fresh = |at: DateTime<Utc>| {
+                at <= now + ahead && (now - at).to_std().unwrap_or_default() <= stale_after
+            };
+            if !status.last_success.is_some_and(fresh) {
+                return Some(format!("{name}: {} is not read", collector.as_str()));
+            }
+        }
+    }
+    if !keeps {
+        return Some("the store cannot be written".to_owned());
+    }
+    if delivery.given_up_at.is_some_and(|at| now - at < DEAD_MAIL_COUNTS) {
+        return Some("the last mail had to be given up".to_owned());
+    }
+    let waits = delivery.waits_since.is_some_and(|since| now - since > MAIL_WAITS_AT_MOST);
+    waits.then(|| "mails are not delivered".to_owned())
+}
+
+/// What `systemctl status` shows.
+fn status_line(snapshot: &Snapshot, watch: &Watch) -> String {
+    let resources: usize = snapshot.accounts.values().map(|state| state.resource_count()).sum();
+    let open = watch.incidents.iter().filter(|row| row.is_open()).count();
+    let mails = if watch.mails {
+        format!("{} waiting", count(watch.outbox.queued as usize, "mail", "mails"))
+    } else {
+        "mail off".into()
+    };
+    format!(
+        "{}, {}, {}, {mails}",
+        count(snapshot.accounts.len(), "account", "accounts"),
+        count(resources, "resource", "resources"),
+        count(open, "open incident", "open incidents")
+    )
+}
+
+fn notify(state: &[sd_notify::NotifyState<'_>]) {
+    // Without systemd there is nobody to tell.
+    let _ = sd_notify::notify(state);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::model::snapshot::PollEnd;
+    use crate::model::{Collector, KnownAccount, Profile};
+    use crate::view::incidents::OutboxSummary;
+
+    fn at(minutes: i64) -> DateTime<Utc> {
+        DateTime::UNIX_EPOCH + chrono::Duration::minutes(minutes)
+    }
+
+    fn snapshot(polled: Option<i64>) -> Snapshot {
+        let profile = Profile {
+            name: "main".parse().unwrap(),
+            currency: String::new(),
+            time_zone: None,
+            vm_memory_unit_bytes: None,
+            collectors: [Collector::Vms].into(),
+            stale_after: BTreeMap::from([(Collector::Vms, Duration::from_secs(900))]),
+        };
+        let mut book = KnownAccount::new(Arc::new(profile));
+        if let Some(minutes) = polled {
+            let end = PollEnd { duration: Duration::ZERO, failure: None, complete: true };
+            book.end(Collector::Vms, end, at(minutes));
+        }
+        Snapshot { accounts: [("main".parse().unwrap(), book.publish())].into() }
+    }
+
+    #[test]
+    fn the_heartbeat_wants_polls_commits_and_deliveries() {
+        let waiting = |since: i64| {
+            let outbox = OutboxSummary { queued: 1, oldest: Some(at(since)), ..OutboxSummary::default() };
+            Watch { outbox, mails: true, ..Watch::default() }
+        };
+        let now = at(2000);
+        let none = Trouble::default();
+        let waits = |since| Trouble { waits_since: Some(at(since)), ..none };
+        let dead = |minutes| Trouble { given_up_at: Some(at(minutes)), ..none };
+        let table = [
+            (None, waits(1999), true, Some("main: vms is not read")),
+            (Some(1984), waits(1999), true, Some("main: vms is not read")),
+            (Some(1985), waits(1999), true, None),
+            (Some(1985), waits(1999), false, Some("the store cannot be written")),
+            (Some(1985), waits(1989), true, Some("mails are not delivered")),
+            (Some(1985), dead(2000 - 24 * 60 + 1), true, Some("the last mail had to be given up")),
+            (Some(1985), dead(2000 - 24 * 60), true, None),
+            (Some(1985), none, true, None),
+        ];
+        for (polled, delivery, keeps, want) in table {
+            assert_eq!(trouble(&snapshot(polled), delivery, keeps, now).as_deref(), want);
+        }
+        assert_eq!(
+            status_line(&snapshot(None), &waiting(1)),
+            "1 account, 0 resources, 0 open incidents, 1 mail waiting"
+        );
+    }
+}

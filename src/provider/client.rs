@@ -1,0 +1,323 @@
+//! The client of one account: takes each request through the breaker, the limits and the retries.
+//! The typed reads are in `reads`.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use reqwest::{Response, Url};
+use tokio::time::{Instant, sleep};
+
+use crate::clock;
+use crate::model::Group;
+
+use super::breaker::{Breaker, PollCount};
+use super::endpoints::{Endpoint, Operation};
+use super::error::{ApiError, ErrorKind};
+use super::limits::{Hosts, Permit, Throttle, lock};
+use super::observe::{Code, Observer};
+use super::redact::Redactor;
+use super::retry::{self, Decision, Outcome, Stop};
+use super::settings::Settings;
+use super::transport::{Account, Body, Timing, Transport, code_of, location, retry_after};
+use super::wire::{Context, Diagnostics};
+
+/// Reads one account. Clones share connections, limits and standing with the provider.
+#[derive(Clone)]
+pub struct Client {
+    shared: Arc<Shared>,
+    poll: Option<Arc<Poll>>,
+}
+
+struct Shared {
+    redactor: Arc<Redactor>,
+    settings: Settings,
+    context: Arc<Context>,
+    observer: Arc<dyn Observer>,
+    transport: Arc<Transport>,
+    timing: Timing,
+    throttle: Arc<Throttle>,
+    hosts: Hosts,
+    breakers: [Arc<Mutex<Breaker>>; 3],
+}
+
+impl Client {
+    /// A client with places in flight of its own. Fails where TLS can't be set up or a credential
+    /// holds a character that no header can.
+    pub fn new(settings: Settings, observer: Arc<dyn Observer>) -> Result<Self, ApiError> {
+        Self::with_hosts(settings, observer, Hosts::default())
+    }
+
+    /// A client that shares its places in flight with the other accounts'.
+    pub fn with_hosts(
+        settings: Settings,
+        observer: Arc<dyn Observer>,
+        hosts: Hosts,
+    ) -> Result<Self, ApiError> {
+        Self::build(settings, observer, hosts, Timing::default())
+    }
+
+    pub(super) fn build(
+        settings: Settings,
+        observer: Arc<dyn Observer>,
+        hosts: Hosts,
+        timing: Timing,
+    ) -> Result<Self, ApiError> {
+        let throttle = Arc::new(Throttle::new(&settings.limits));
+        Self::assemble(settings, observer, hosts, timing, throttle, Default::default())
+    }
+
+    /// The client for changed settings of the same account: calls made still count against the
+    /// limits, and a group's standing is forgotten where its address or credentials changed.
+    pub fn renewed(&self, settings: Settings) -> Result<Self, ApiError> {
+        let old = &self.shared;
+        let breakers = Group::ALL.map(|group| {
+            if old.settings.has_same_access(&settings, group) {
+                Arc::clone(&old.breakers[group as usize])
+            } else {
+                Arc::default()
+            }
+        });
+        old.throttle.set_limits(&settings.limits);
+        Self::assemble(
+            settings,
+            Arc::clone(&old.observer),
+            old.hosts.clone(),
+            old.timing.clone(),
+            Arc::clone(&old.throttle),
+            breakers,
+        )
+    }
+
+    fn assemble(
+        settings: Settings,
+        observer: Arc<dyn Observer>,
+        hosts: Hosts,
+        timing: Timing,
+        throttle: Arc<Throttle>,
+        breakers: [Arc<Mutex<Breaker>>; 3],
+    ) -> Result<Self, ApiError> {
+        let transport = Transport::new(&settings, &timing, &hosts).map_err(|(group, kind)| {
+            let operation = match group {
+                Group::Hosting => Operation::Containers,
+                Group::Vm => Operation::Vms,
+                Group::Billing => Operation::ExpectedBalance,
+            };
+            ApiError::new(operation, operation.path(), kind)
+        })?;
+        let context =
+            Context { zone: settings.time_zone, container_states: settings.container_states.clone() };
+        let shared = Shared {
+            redactor: Arc::new(Redactor::new(&settings)),
+            settings,
+            context: Arc::new(context),
+            observer,
+            transport: Arc::new(transport),
+            timing,
+            throttle,
+            hosts,
+            breakers,
+        };
+        Ok(Self { shared: Arc::new(shared), poll: None })
+    }
+
+    /// Begins a poll, one run of a collector: the client it returns reads as this one does, and the
+    /// poll ends when the last clone of it is dropped. `Err` ([`ErrorKind::Held`]) while the group is
+    /// left alone because five polls in a row were answered 401 or 403; one poll in 5 min is let
+    /// through. Within a poll that was only ever refused, later requests are not sent either.
+    pub fn begin_poll(&self, group: Group) -> Result<Self, ApiError> {
+        let breaker = &self.shared.breakers[group as usize];
+        let count = lock(breaker).begin(Instant::now()).map_err(|retry_in| {
+            let operation = match group {
+                Group::Hosting => Operation::Containers,
+                Group::Vm => Operation::Vms,
+                Group::Billing => Operation::ExpectedBalance,
+            };
+            let kind = ErrorKind::Held { retry_in };
+            match self.endpoint(operation, "1") {
+                Ok(endpoint) => endpoint.error(kind),
+                Err(_) => ApiError::new(operation, operation.path(), kind),
+            }
+        })?;
+        let poll =
+            Poll { group, count: Mutex::new(count), breaker: Arc::clone(breaker), kept: Arc::default() };
+        Ok(Self { shared: Arc::clone(&self.shared), poll: Some(Arc::new(poll)) })
+    }
+
+    /// What the client was told of the account.
+    pub fn settings(&self) -> &Settings {
+        &self.shared.settings
+    }
+
+    pub(super) fn endpoint(&self, operation: Operation, id: &str) -> Result<Endpoint, ApiError> {
+        Endpoint::new(&self.shared.settings, &self.shared.redactor, operation, id)
+    }
+
+    /// A text of the provider's without the credentials.
+    pub(super) fn hide(&self, text: Box<str>) -> Box<str> {
+        self.shared.redactor.hide(text.into()).into()
+    }
+
+    pub(super) fn context(&self) -> &Arc<Context> {
+        &self.shared.context
+    }
+
+    pub(super) fn timing(&self) -> &Timing {
+        &self.shared.timing
+    }
+
+    /// How much memory the records of this poll take, or of this listing outside of any poll.
+    pub(super) fn kept(&self) -> Arc<AtomicU64> {
+        self.poll.as_ref().map_or_else(Arc::default, |poll| Arc::clone(&poll.kept))
+    }
+
+    /// Waits for the turn to decode a large page.
+    pub(super) async fn turn(&self) -> Permit {
+        self.shared.hosts.turn().await
+    }
+
+    /// Passes counts of odd fields on.
+    pub(super) fn tell(&self, notes: &Diagnostics) {
+        for (&field, &count) in &notes.fields {
+            self.shared.observer.field_problem(field, count);
+        }
+    }
+
+    /// One page or record, whole.
+    pub(super) async fn fetch(&self, endpoint: &Endpoint, url: Url) -> Result<Vec<u8>, ApiError> {
+        let body = self.open(endpoint, url, self.shared.timing.page_bytes).await?;
+        body.whole().await.map_err(|kind| endpoint.error(kind))
+    }
+
+    /// Asks until there is a successful answer or no reason to ask again; the body is still to come.
+    pub(super) async fn open(&self, endpoint: &Endpoint, url: Url, limit: u64) -> Result<Body, ApiError> {
+        let operation = endpoint.operation;
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            self.may_ask(endpoint)?;
+            let (call, place) = self.admitted(endpoint, &url).await;
+            // Others may have been refused while this one waited.
+            self.may_ask(endpoint)?;
+            let mut account = Account::open(&self.shared.observer, operation.group());
+            let answer = self.shared.transport.get(operation.group(), url.clone()).await;
+            drop(call);
+            account.code = match &answer {
+                Ok(response) => Code::Status(response.status().as_u16()),
+                Err(kind) => code_of(kind),
+            };
+            tracing::debug!(
+                account = %self.shared.settings.account,
+                path = endpoint.url.path(),
+                attempt,
+                code = %account.code,
+                "asked the provider"
+            );
+            let outcome = match &answer {
+                Ok(response) => {
+                    self.answered(operation.group(), response.status().as_u16());
+                    Outcome::Status(response.status().as_u16(), retry_after(response))
+                }
+                Err(ErrorKind::Timeout(_)) => Outcome::Timeout,
+                Err(_) => Outcome::NoAnswer,
+            };
+            let decision = self.decide(attempt, outcome);
+            let answer = match answer {
+                Ok(response) if response.status().is_success() => {
+                    let transport = Arc::clone(&self.shared.transport);
+                    return Ok(Body::new(response, transport, limit, place, account));
+                }
+                answer => answer,
+            };
+            drop((account, place));
+            match decision {
+                Decision::Again { after, asked } => {
+                    if asked && matches!(&answer, Ok(response) if response.status() == 429) {
+                        self.shared.throttle.hold(operation, Instant::now() + after);
+                    }
+                    drop(answer);
+                    sleep(after).await;
+                }
+                Decision::Stop(stop) => return Err(endpoint.error(failed(answer, stop))),
+            }
+        }
+    }
+
+    /// Waits for a call within the limits and a place in flight, and tells how long that took.
+    async fn admitted(&self, endpoint: &Endpoint, url: &Url) -> (Permit, Permit) {
+        let started = Instant::now();
+        let operation = endpoint.operation;
+        let call = self.shared.throttle.call(operation).await;
+        let place = self.shared.hosts.place(url, operation.urgency()).await;
+        let waited = started.elapsed();
+        if waited >= Duration::from_millis(1) {
+            self.shared.observer.throttled(operation.group(), waited);
+        }
+        (call, place)
+    }
+
+    fn may_ask(&self, endpoint: &Endpoint) -> Result<(), ApiError> {
+        match self.poll_of(endpoint.operation.group()) {
+            Some(poll) if lock(&poll.count).is_given_up() => Err(endpoint.error(ErrorKind::GivenUp)),
+            _ => Ok(()),
+        }
+    }
+
+    fn answered(&self, group: Group, status: u16) {
+        let success = match self.poll_of(group) {
+            Some(poll) => lock(&poll.count).answered(status),
+            None => (200..300).contains(&status),
+        };
+        if success {
+            lock(&self.shared.breakers[group as usize]).accepted();
+        }
+    }
+
+    fn poll_of(&self, group: Group) -> Option<&Poll> {
+        self.poll.as_deref().filter(|poll| poll.group == group)
+    }
+
+    fn decide(&self, attempt: u32, outcome: Outcome<'_>) -> Decision {
+        // Randomly keyed by the standard library: random enough to spread pauses.
+        let jitter = RandomState::new().hash_one(attempt) as f64 / u64::MAX as f64;
+        retry::decide(attempt, outcome, &self.shared.timing.backoff, jitter, clock::now())
+    }
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client").field("account", &self.shared.settings.account).finish_non_exhaustive()
+    }
+}
+
+fn failed(answer: Result<Response, ErrorKind>, stop: Stop) -> ErrorKind {
+    match (answer, stop) {
+        (Ok(_), Stop::AskedToWait(wait)) => ErrorKind::AskedToWait(wait),
+        (Ok(response), _) => {
+            let status = response.status();
+            if status.is_redirection() {
+                ErrorKind::Redirect { status: status.as_u16(), to: location(&response) }
+            } else {
+                ErrorKind::Status(status.as_u16())
+            }
+        }
+        (Err(kind), _) => kind,
+    }
+}
+
+/// A poll under way; judged when it is dropped.
+struct Poll {
+    group: Group,
+    count: Mutex<PollCount>,
+    breaker: Arc<Mutex<Breaker>>,
+    /// Bytes.
+    kept: Arc<AtomicU64>,
+}
+
+impl Drop for Poll {
+    fn drop(&mut self) {
+        lock(&self.breaker).end(&lock(&self.count));
+    }
+}

@@ -1,0 +1,410 @@
+//! How many requests go out: calls in any 60 s for each limit of an account, and requests in flight
+//! for each host. Who waits is admitted in the order of urgency, then of arrival. Waiting is never a
+//! failure, and a waiter that is dropped leaves no trace.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use reqwest::Url;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+use super::endpoints::{Limit, Operation, Urgency};
+use super::settings::Limits;
+
+/// Requests in flight to one host.
+const IN_FLIGHT: u32 = 8;
+/// The span of the limits.
+const SPAN: Duration = Duration::from_secs(60);
+
+/// The budgets of one account.
+#[derive(Debug)]
+pub(super) struct Throttle {
+    vm_list: Arc<Gate>,
+    vm_other: Arc<Gate>,
+    hosting: Arc<Gate>,
+    billing: Arc<Gate>,
+    /// Operations that the provider asked to leave alone, and until when.
+    held: Mutex<HashMap<Operation, Instant>>,
+}
+
+impl Throttle {
+    pub fn new(limits: &Limits) -> Self {
+        let gate = |limit| Arc::new(Gate::new(limit, SPAN));
+        Self {
+            vm_list: gate(limits.vm_list_per_minute),
+            vm_other: gate(limits.vm_other_per_minute),
+            hosting: gate(limits.hosting_per_minute),
+            billing: gate(limits.billing_per_minute),
+            held: Mutex::default(),
+        }
+    }
+
+    /// Takes over other limits; calls already made still count.
+    pub fn set_limits(&self, limits: &Limits) {
+        self.vm_list.set_limit(limits.vm_list_per_minute);
+        self.vm_other.set_limit(limits.vm_other_per_minute);
+        self.hosting.set_limit(limits.hosting_per_minute);
+        self.billing.set_limit(limits.billing_per_minute);
+    }
+
+    /// Waits for a call of this operation. The call counts until 60 s after the permit is dropped, so
+    /// drop it when the answer begins: whenever the provider counted it, it counted it before that.
+    pub async fn call(&self, operation: Operation) -> Permit {
+        while let Some(until) = self.held_until(operation) {
+            sleep_until(until).await;
+        }
+        let gate = match operation.limit() {
+            Limit::VmList => &self.vm_list,
+            Limit::VmOther => &self.vm_other,
+            Limit::Hosting => &self.hosting,
+            Limit::Billing => &self.billing,
+        };
+        gate.enter(operation.urgency()).await
+    }
+
+    /// Leaves an operation alone: the provider said 429 and named a pause.
+    pub fn hold(&self, operation: Operation, until: Instant) {
+        let mut held = lock(&self.held);
+        let end = held.entry(operation).or_insert(until);
+        *end = until.max(*end);
+    }
+
+    fn held_until(&self, operation: Operation) -> Option<Instant> {
+        let mut held = lock(&self.held);
+        let until = *held.get(&operation)?;
+        if until <= Instant::now() {
+            held.remove(&operation);
+            return None;
+        }
+        Some(until)
+    }
+}
+
+/// Places in flight, by host, and the connections to them. Clones share both: give all accounts the same
+/// one. A client of its own would cost each account the authorities of TLS once more, half a megabyte.
+#[derive(Clone, Debug, Default)]
+pub struct Hosts {
+    gates: Arc<Mutex<HashMap<String, Arc<Gate>>>>,
+    http: Arc<Mutex<Option<Shared>>>,
+    decoding: Arc<Gate>,
+}
+
+/// A client, and the connect and whole time-outs that it was made with.
+type Shared = ((Duration, Duration), reqwest::Client);
+
+impl Hosts {
+    /// Waits for a place; it is free again when the permit is dropped.
+    pub(super) async fn place(&self, url: &Url, urgency: Urgency) -> Permit {
+        let host = format!("{}:{}", url.host_str().unwrap_or(""), url.port_or_known_default().unwrap_or(0));
+        let gate = {
+            let mut gates = lock(&self.gates);
+            Arc::clone(gates.entry(host).or_insert_with(|| Arc::new(Gate::new(IN_FLIGHT, Duration::ZERO))))
+        };
+        gate.enter(urgency).await
+    }
+
+    /// Waits until no large page is being decoded; it is another's turn when the permit is dropped. No server
+    /// can hold it: the page is here.
+    pub(super) async fn turn(&self) -> Permit {
+        self.decoding.enter(Urgency::State).await
+    }
+
+    /// The client that all share, made by `make` for the first who asks with these time-outs.
+    pub(super) fn http<E>(
+        &self,
+        timeouts: (Duration, Duration),
+        make: impl FnOnce() -> Result<reqwest::Client, E>,
+    ) -> Result<reqwest::Client, E> {
+        let mut http = lock(&self.http);
+        match http.as_ref() {
+            Some((made_with, client)) if *made_with == timeouts => Ok(client.clone()),
+            Some(_) | None => {
+                let client = make()?;
+                *http = Some((timeouts, client.clone()));
+                Ok(client)
+            }
+        }
+    }
+}
+
+/// Admits at most `limit` in any `span`; with a span of zero, at most `limit` at once.
+#[derive(Debug)]
+struct Gate {
+    span: Duration,
+    state: Mutex<GateState>,
+    changed: Notify,
+}
+
+#[derive(Debug)]
+struct GateState {
+    limit: usize,
+    inside: usize,
+    /// When those who left did so, oldest first; forgotten after `span`.
+    left: VecDeque<Instant>,
+    waiting: BTreeSet<Ticket>,
+    next_ticket: u64,
+}
+
+/// Smaller goes first.
+type Ticket = (Urgency, u64);
+
+/// A place taken; given back when dropped.
+#[derive(Debug)]
+pub(super) struct Permit(Arc<Gate>);
+
+enum Admission {
+    Granted,
+    /// Not before this moment.
+    At(Instant),
+    /// When somebody else moves.
+    Later,
+}
+
+/// One at a time.
+impl Default for Gate {
+    fn default() -> Self {
+        Self::new(1, Duration::ZERO)
+    }
+}
+
+impl Gate {
+    fn new(limit: u32, span: Duration) -> Self {
+        let state = GateState {
+            limit: limit.max(1) as usize,
+            inside: 0,
+            left: VecDeque::new(),
+            waiting: BTreeSet::new(),
+            next_ticket: 0,
+        };
+        Self { span, state: Mutex::new(state), changed: Notify::new() }
+    }
+
+    fn set_limit(&self, limit: u32) {
+        lock(&self.state).limit = limit.max(1) as usize;
+        self.changed.notify_waiters();
+    }
+
+    async fn enter(self: &Arc<Self>, urgency: Urgency) -> Permit {
+        let waiter = Waiter::new(self, urgency);
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            // Registered before looking, so that no change is missed in between.
+            changed.as_mut().enable();
+            match self.admit(waiter.ticket, Instant::now()) {
+                Admission::Granted => return Permit(Arc::clone(self)),
+                Admission::Later => changed.await,
+                Admission::At(moment) => tokio::select! {
+                    () = changed => {}
+                    () = sleep_until(moment) => {}
+                },
+            }
+        }
+    }
+
+    fn admit(&self, ticket: Ticket, now: Instant) -> Admission {
+        let mut state = lock(&self.state);
+        while state.left.front().is_some_and(|&left| now > left + self.span || self.span.is_zero()) {
+            state.left.pop_front();
+        }
+        if state.waiting.first() != Some(&ticket) {
+            return Admission::Later;
+        }
+        if state.inside + state.left.len() < state.limit {
+            state.inside += 1;
+            state.waiting.remove(&ticket);
+            drop(state);
+            self.changed.notify_waiters();
+            return Admission::Granted;
+        }
+        match state.left.front() {
+            Some(&oldest) => Admission::At(oldest + self.span + Duration::from_millis(1)),
+            None => Admission::Later,
+        }
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let mut state = lock(&self.0.state);
+        state.inside -= 1;
+        if !self.0.span.is_zero() {
+            state.left.push_back(Instant::now());
+        }
+        drop(state);
+        self.0.changed.notify_waiters();
+    }
+}
+
+/// A ticket in the queue, taken out again if its holder stops waiting.
+struct Waiter<'a> {
+    gate: &'a Gate,
+    ticket: Ticket,
+}
+
+impl<'a> Waiter<'a> {
+    fn new(gate: &'a Gate, urgency: Urgency) -> Self {
+        let mut state = lock(&gate.state);
+        let ticket = (urgency, state.next_ticket);
+        state.next_ticket += 1;
+        state.waiting.insert(ticket);
+        Self { gate, ticket }
+    }
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        if lock(&self.gate.state).waiting.remove(&self.ticket) {
+            self.gate.changed.notify_waiters();
+        }
+    }
+}
+
+/// Nothing here panics while it holds a lock, and if it did the counts would still be whole.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::task::JoinSet;
+
+    fn limits(each: u32) -> Limits {
+        Limits {
+            vm_list_per_minute: each,
+            vm_other_per_minute: each,
+            hosting_per_minute: each,
+            billing_per_minute: each,
+        }
+    }
+
+    /// When each of `calls` calls was let through, each lasting `lasting`.
+    async fn admitted(limit: u32, calls: u32, lasting: Duration) -> Vec<(Instant, Instant)> {
+        let throttle = Arc::new(Throttle::new(&limits(limit)));
+        let mut tasks = JoinSet::new();
+        for _ in 0..calls {
+            let throttle = Arc::clone(&throttle);
+            tasks.spawn(async move {
+                let permit = throttle.call(Operation::Containers).await;
+                let begun = Instant::now();
+                tokio::time::sleep(lasting).await;
+                drop(permit);
+                (begun, Instant::now())
+            });
+        }
+        let mut all = tasks.join_all().await;
+        all.sort();
+        all
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn never_more_calls_than_the_limit_in_any_60_s() {
+        for lasting in [Duration::ZERO, Duration::from_millis(700), Duration::from_secs(25)] {
+            let calls = admitted(5, 23, lasting).await;
+            assert_eq!(calls.len(), 23);
+            // Wherever within a call the provider counts it: the sixth begins 60 s after the first ended.
+            for (earlier, later) in calls.iter().zip(&calls[5..]) {
+                assert!(later.0 > earlier.1 + SPAN, "{lasting:?}");
+            }
+            let whole = calls[22].0 - calls[0].0;
+            assert!(
+                whole < (SPAN + lasting) * 4 + Duration::from_secs(1),
+                "no longer than needed: {whole:?}"
+            );
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn states_go_before_inventory_and_else_who_came_first() {
+        let throttle = Arc::new(Throttle::new(&limits(1)));
+        drop(throttle.call(Operation::Containers).await);
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let mut tasks = JoinSet::new();
+        let waiting = [
+            (Operation::Databases, "inventory 1"),
+            (Operation::CronJobs, "inventory 2"),
+            (Operation::Sites, "state 1"),
+            (Operation::Containers, "state 2"),
+        ];
+        for (operation, name) in waiting {
+            let (throttle, order) = (Arc::clone(&throttle), Arc::clone(&order));
+            tasks.spawn(async move {
+                let _permit = throttle.call(operation).await;
+                lock(&order).push(name);
+            });
+            tokio::task::yield_now().await;
+        }
+        tasks.join_all().await;
+        assert_eq!(*lock(&order), ["state 1", "state 2", "inventory 1", "inventory 2"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_limit_is_a_budget_of_its_own() {
+        let throttle = Throttle::new(&limits(1));
+        let started = Instant::now();
+        for operation in [Operation::Vms, Operation::Ips, Operation::Sites, Operation::Charges] {
+            drop(throttle.call(operation).await);
+        }
+        assert_eq!(started.elapsed(), Duration::ZERO);
+        drop(throttle.call(Operation::Vm).await);
+        assert!(started.elapsed() > SPAN, "a VM alone counts with the IPs");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_who_stops_waiting_holds_nobody_up() {
+        let throttle = Throttle::new(&limits(1));
+        let permit = throttle.call(Operation::Sites).await;
+        let impatient = tokio::time::timeout(Duration::from_secs(1), throttle.call(Operation::Sites));
+        let patient = tokio::time::timeout(2 * SPAN, throttle.call(Operation::Databases));
+        let (impatient, (), patient) = tokio::join!(impatient, async { drop(permit) }, patient);
+        assert!(impatient.is_err() && patient.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_raised_limit_lets_waiters_in_and_calls_made_still_count() {
+        let throttle = Throttle::new(&limits(1));
+        drop(throttle.call(Operation::Sites).await);
+        let started = Instant::now();
+        let (second, ()) = tokio::join!(throttle.call(Operation::Sites), async {
+            tokio::task::yield_now().await;
+            throttle.set_limits(&limits(2));
+        });
+        assert_eq!(started.elapsed(), Duration::ZERO);
+        drop(second);
+        drop(throttle.call(Operation::Sites).await);
+        assert!(started.elapsed() >= SPAN);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_operation_on_hold_waits_and_the_longer_hold_counts() {
+        let throttle = Throttle::new(&limits(9));
+        let started = Instant::now();
+        throttle.hold(Operation::Vms, started + Duration::from_secs(30));
+        throttle.hold(Operation::Vms, started + Duration::from_secs(10));
+        drop(throttle.call(Operation::Ips).await);
+        assert_eq!(started.elapsed(), Duration::ZERO);
+        drop(throttle.call(Operation::Vms).await);
+        assert!(started.elapsed() >= Duration::from_secs(30));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn eight_in_flight_a_host_whoever_asks() {
+        let hosts = Hosts::default();
+        let url = |text: &str| text.parse::<Url>().unwrap();
+        let here = url("https://a.example/x");
+        let mut places = Vec::new();
+        for _ in 0..8 {
+            places.push(hosts.clone().place(&here, Urgency::State).await);
+        }
+        let second = Duration::from_secs(1);
+        let same = url("https://a.example:443/other");
+        let ninth = tokio::time::timeout(second, hosts.place(&same, Urgency::State)).await;
+        assert!(ninth.is_err(), "the ninth waits");
+        hosts.place(&url("https://b.example/"), Urgency::State).await;
+        places.pop();
+        assert!(tokio::time::timeout(second, hosts.place(&same, Urgency::State)).await.is_ok());
+    }
+}

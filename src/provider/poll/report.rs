@@ -1,0 +1,66 @@
+//! One expected-balance report: which date is asked for, and what is done where that is too much.
+
+use std::time::Duration;
+
+use chrono::{Days, Months};
+use tokio::time::timeout;
+
+use super::collectors::late;
+use super::scheduler::Plan;
+use crate::model::{Failure, FailureKind, Group, Report};
+use crate::provider::{Client, ReportRead};
+
+/// How far ahead a report can be asked for (interface 4.8).
+const TWO_YEARS: Months = Months::new(24);
+
+/// What a reading came to.
+pub(super) struct Asked {
+    /// A report with an error of its own is a failure.
+    pub(super) report: Result<ReportRead, Failure>,
+    /// The whole horizon was more than the provider could deliver.
+    pub(super) halved: bool,
+}
+
+/// Reads the report of `horizon_days` ahead, or of half as many, which is then kept there.
+pub(super) async fn ask(plan: &Plan, client: &Client, deadline: Duration, horizon_days: &mut u32) -> Asked {
+    let zone = plan.profile.zone();
+    let mut halved = false;
+    let result = loop {
+        let today = (plan.clock)().with_timezone(&zone).date_naive();
+        let ahead = Days::new(u64::from(*horizon_days) + 1);
+        let date = today.checked_add_days(ahead).unwrap_or(today);
+        let date = today.checked_add_months(TWO_YEARS).map_or(date, |last| date.min(last));
+        match timeout(deadline, client.expected_balance(date)).await {
+            Ok(Ok(read)) => break Ok(read),
+            // Once a poll: a provider that hangs today is no reason to look ahead less for ever.
+            Ok(Err(error)) if error.wants_less() && !halved && *horizon_days > plan.least_horizon_days => {
+                halved = true;
+                *horizon_days = (*horizon_days / 2).max(plan.least_horizon_days);
+                tracing::warn!(
+                    account = %plan.profile.name, horizon_days = *horizon_days,
+                    "the expected-balance report is too large or too slow; asking for half the horizon"
+                );
+            }
+            Ok(Err(error)) => break Err(error.failure()),
+            Err(_) => break Err(late(deadline)),
+        }
+    };
+    let report = result.and_then(|read| match &read.report.error {
+        None => Ok(read),
+        Some(text) => {
+            let message = format!("the report carries an error: {text}");
+            Err(Failure { kind: FailureKind::ReportError, message })
+        }
+    });
+    Asked { report, halved }
+}
+
+/// Reads one report outside of any schedule, as the collector does.
+///
+/// # Errors
+/// As a poll fails: no answer, or a report that carries an error.
+pub async fn read_report(plan: &Plan, deadline: Duration) -> Result<Report, Failure> {
+    let client = plan.client.begin_poll(Group::Billing).map_err(|error| error.failure())?;
+    let mut horizon_days = plan.horizon_days;
+    ask(plan, &client, deadline, &mut horizon_days).await.report.map(|read| read.report)
+}

@@ -1,0 +1,377 @@
+//! Reading an expected-balance report (interface 2.8, 4.8) as a stream: its charge moments are
+//! decoded while the body arrives, each order is kept once, and the body is never held whole.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::fmt;
+use std::io::{self, BufReader, Read};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+
+use crate::model::{ChargeMoment, Edd, Moments, Money, Order, OrderId, Report};
+
+use super::client::Client;
+use super::endpoints::Endpoint;
+use super::error::{ApiError, ErrorKind};
+use super::wire::{
+    Context, Diagnostics, Field, MomentRow, OrderRow, Problem, Reader, Record, Stamp, decimal, edd,
+    error_text, mended, tolerant,
+};
+
+/// Pieces of the body that may wait to be decoded.
+const WAITING: usize = 8;
+/// The longest member or charge moment: each is held whole while it is decoded.
+const LONGEST_PART_BYTES: u64 = 1 << 20;
+
+/// What is taken of a report.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Most {
+    pub moments: u64,
+    /// Of memory.
+    pub order_bytes: u64,
+}
+
+impl Most {
+    /// All of it.
+    pub const ANY: Self = Self { moments: u64::MAX, order_bytes: u64::MAX };
+}
+
+/// A report as it was read.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ReportRead {
+    pub report: Report,
+    /// The first few oddities.
+    pub problems: Vec<Problem>,
+}
+
+/// Reads one report.
+pub(super) async fn read(client: &Client, endpoint: &Endpoint) -> Result<ReportRead, ApiError> {
+    let timing = client.timing();
+    let mut body = client.open(endpoint, endpoint.url.clone(), timing.report_bytes).await?;
+    let (sender, receiver) = mpsc::channel(WAITING);
+    let most = Most { moments: timing.report_moments, order_bytes: timing.kept_bytes };
+    let context = Arc::clone(client.context());
+    let decoder = tokio::task::spawn_blocking(move || {
+        let pieces = Pieces { receiver, piece: Bytes::new() };
+        let mut notes = Diagnostics::default();
+        let report = decode(pieces, &context, most, &mut notes);
+        (report, notes)
+    });
+    let mut broken = None;
+    loop {
+        let piece = match body.chunk().await {
+            Ok(Some(piece)) => Ok(piece),
+            Ok(None) => break,
+            Err(kind) => {
+                broken = Some(kind);
+                Err(io::Error::other("the body ended early"))
+            }
+        };
+        let is_last = piece.is_err();
+        // A decoder that has hung up has made up its mind.
+        if sender.send(piece).await.is_err() || is_last {
+            break;
+        }
+    }
+    drop(sender);
+    drop(body);
+    let (report, notes) = decoder.await.expect("decoding neither panics nor is aborted");
+    client.tell(&notes);
+    let report = report.map(|report| Report { error: report.error.map(|text| client.hide(text)), ..report });
+    match broken {
+        Some(kind) => Err(endpoint.error(kind)),
+        None => match report {
+            Ok(report) => Ok(ReportRead { report, problems: notes.problems }),
+            Err(kind) => Err(endpoint.error(kind)),
+        },
+    }
+}
+
+/// The body as a reader for the decoder's thread.
+struct Pieces {
+    receiver: mpsc::Receiver<io::Result<Bytes>>,
+    piece: Bytes,
+}
+
+impl Read for Pieces {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.piece.is_empty() {
+            match self.receiver.blocking_recv() {
+                Some(piece) => self.piece = piece?,
+                None => return Ok(0),
+            }
+        }
+        let size = buffer.len().min(self.piece.len());
+        buffer[..size].copy_from_slice(&self.piece.split_to(size));
+        Ok(size)
+    }
+}
+
+/// Fails where no part of the report ends for too long.
+struct Metered<'a, R> {
+    body: R,
+    /// Bytes since the last part ended.
+    since: &'a Cell<u64>,
+}
+
+impl<R: Read> Read for Metered<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.since.get() > LONGEST_PART_BYTES {
+            return Err(io::Error::other("a part of it does not end"));
+        }
+        let size = self.body.read(buffer)?;
+        self.since.set(self.since.get() + size as u64);
+        Ok(size)
+    }
+}
+
+/// Decodes a report of at most so much.
+pub(super) fn decode(
+    body: impl Read,
+    context: &Context,
+    most: Most,
+    notes: &mut Diagnostics,
+) -> Result<Report, ErrorKind> {
+    let since = Cell::new(0);
+    let body = BufReader::with_capacity(64 << 10, Metered { body, since: &since });
+    let mut parts = Parts::new(context, most, notes, &since);
+    let mut json = serde_json::Deserializer::from_reader(body);
+    let read = json.deserialize_any(&mut parts).and_then(|()| json.end());
+    if let Some(kind) = parts.too_large {
+        return Err(kind);
+    }
+    match read {
+        Ok(()) => parts.finish(),
+        Err(error) if error.is_io() && since.get() > LONGEST_PART_BYTES => {
+            let what = format!("a part of it has more than {LONGEST_PART_BYTES} bytes");
+            Err(ErrorKind::WrongShape(what))
+        }
+        // Shape before syntax: `[]` is JSON, and so is `"…"`. The error's own words may quote the body.
+        Err(error) if error.is_data() => Err(ErrorKind::WrongShape(format!(
+            "no object with a list of charge moments, line {} column {}",
+            error.line(),
+            error.column()
+        ))),
+        Err(error) => Err(ErrorKind::NotJson(error.to_string())),
+    }
+}
+
+/// A report as far as it was read.
+struct Parts<'a> {
+    context: &'a Context,
+    notes: &'a mut Diagnostics,
+    most: Most,
+    /// Set to 0 where a part ends.
+    since: &'a Cell<u64>,
+    too_large: Option<ErrorKind>,
+    date: Field<Stamp>,
+    edd: Field<Stamp>,
+    error: Option<Box<str>>,
+    expected_balance: Option<Box<RawValue>>,
+    has_moments: bool,
+    moments: Moments,
+    rejected: u64,
+    orders: Vec<Arc<Order>>,
+    order_bytes: u64,
+    places: HashMap<OrderId, u32>,
+}
+
+impl<'a> Parts<'a> {
+    fn new(context: &'a Context, most: Most, notes: &'a mut Diagnostics, since: &'a Cell<u64>) -> Self {
+        Self {
+            context,
+            notes,
+            most,
+            since,
+            too_large: None,
+            date: Field::Missing,
+            edd: Field::Missing,
+            error: None,
+            expected_balance: None,
+            has_moments: false,
+            moments: Moments::default(),
+            rejected: 0,
+            orders: Vec::new(),
+            order_bytes: 0,
+            places: HashMap::new(),
+        }
+    }
+
+    fn finish(mut self) -> Result<Report, ErrorKind> {
+        // With an error nothing else can be expected; without one, no list is no report.
+        if !self.has_moments && self.error.is_none() {
+            return Err(ErrorKind::WrongShape("$.charge_moments is no list".into()));
+        }
+        let mut reader = Reader { context: self.context, notes: self.notes, list: None };
+        let (date, end, expected_balance) = if self.error.is_some() {
+            (
+                reader.maybe_moment("report.date", self.date),
+                self.edd,
+                self.expected_balance.as_deref().and_then(decimal),
+            )
+        } else {
+            let date = reader.moment("report.date", self.date);
+            (date, self.edd, reader.decimal("report.expected_balance", self.expected_balance.as_deref()))
+        };
+        let edd = if self.error.is_some() && matches!(end, Field::Missing) {
+            Edd::Unknown
+        } else {
+            edd(end, &mut reader)
+        };
+        // Stable: charges of one moment keep the provider's order, in which the balances add up.
+        self.moments.sort();
+        let orders = by_id(self.orders, &mut self.moments);
+        Ok(Report {
+            date,
+            edd,
+            error: self.error,
+            expected_balance: expected_balance.map(Money::new),
+            moments: self.moments,
+            orders,
+            moments_rejected: self.rejected,
+        })
+    }
+
+    fn take_moment(&mut self, raw: &RawValue) {
+        match serde_json::from_str(raw.get()) {
+            Ok(row) => self.take_row(row),
+            Err(_) => {
+                let mended = mended(raw.get().as_bytes());
+                let row = mended.as_deref().and_then(|text| serde_json::from_str(text).ok());
+                self.take_row(row.unwrap_or_default());
+            }
+        }
+    }
+
+    fn take_row(&mut self, row: Field<MomentRow<'_>>) {
+        let index = self.moments.len() + self.rejected as usize;
+        let mut reader =
+            Reader { context: self.context, notes: self.notes, list: Some(("charge_moments", index)) };
+        let Field::Value(row) = row else {
+            let _ = reader.refuse::<()>("moment", "no object");
+            self.rejected += 1;
+            return;
+        };
+        let Ok(balance) = row.balance(&mut reader) else {
+            self.rejected += 1;
+            return;
+        };
+        let order = self.order(row.order, index);
+        let moment = ChargeMoment {
+            at: balance.at,
+            amount: balance.amount,
+            balance: balance.balance,
+            positive: balance.positive,
+            order,
+        };
+        self.moments.push(moment);
+    }
+
+    /// The place of an order among those kept; decoded only when its id comes for the first time.
+    fn order(&mut self, raw: Option<&RawValue>, index: usize) -> Option<u32> {
+        let mut reader =
+            Reader { context: self.context, notes: self.notes, list: Some(("charge_moments", index)) };
+        let Some(raw) = raw else { return reader.odd("moment.order", "missing or null") };
+        if let Some(&place) = OrderRow::id_in(raw.get()).and_then(|id| self.places.get(&id)) {
+            return Some(place);
+        }
+        let Ok(Field::Value(row)) = tolerant::<Field<OrderRow>>(raw.get().as_bytes()) else {
+            return reader.odd("moment.order", "no object");
+        };
+        let Ok(order) = row.into_model((), &mut reader) else {
+            return reader.odd("moment.order", "without an id or a state");
+        };
+        let place = *self.places.entry(order.id).or_insert(self.orders.len() as u32);
+        if place as usize == self.orders.len() {
+            self.order_bytes += OrderRow::weight(&order) as u64;
+            self.orders.push(Arc::new(order));
+        }
+        Some(place)
+    }
+}
+
+/// Sorts the orders by their ids; the moments point to them as before.
+fn by_id(orders: Vec<Arc<Order>>, moments: &mut Moments) -> Vec<Arc<Order>> {
+    let mut sorted: Vec<(usize, Arc<Order>)> = orders.into_iter().enumerate().collect();
+    sorted.sort_by_key(|(_, order)| order.id);
+    let mut new_places = vec![0; sorted.len()];
+    for (new, (old, _)) in (0u32..).zip(&sorted) {
+        new_places[*old] = new;
+    }
+    moments.move_orders(&new_places);
+    sorted.into_iter().map(|(_, order)| order).collect()
+}
+
+/// The report's own object, member by member; a member named twice counts as it came last.
+impl<'de> Visitor<'de> for &mut Parts<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a report")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(name) = map.next_key::<String>()? {
+            self.since.set(0);
+            match name.as_str() {
+                "date" => self.date = map.next_value()?,
+                "edd" => self.edd = map.next_value()?,
+                "error" => self.error = error_text(&map.next_value::<Box<RawValue>>()?),
+                "expected_balance" => self.expected_balance = map.next_value()?,
+                "charge_moments" => map.next_value_seed(MomentList(self))?,
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The list of charge moments.
+struct MomentList<'p, 'a>(&'p mut Parts<'a>);
+
+impl<'de> DeserializeSeed<'de> for MomentList<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for MomentList<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of charge moments")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let parts = self.0;
+        parts.has_moments = true;
+        while let Some(raw) = list.next_element::<Box<RawValue>>()? {
+            parts.since.set(0);
+            let (most, moments) = (parts.most, parts.moments.len() as u64 + parts.rejected);
+            parts.too_large = if moments >= most.moments {
+                Some(ErrorKind::TooLarge { limit: most.moments, unit: "charge moments" })
+            } else if parts.order_bytes > most.order_bytes {
+                Some(ErrorKind::TooLarge { limit: most.order_bytes, unit: "bytes of orders" })
+            } else {
+                None
+            };
+            if parts.too_large.is_some() {
+                return Err(serde::de::Error::custom("too much"));
+            }
+            parts.take_moment(&raw);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,432 @@
+//! The expected-balance report and the charges: exact, tolerant, and no good news out of nothing.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use chrono::NaiveDate;
+use serde_json::{Value, json};
+
+use crate::model::{Edd, Money, OrderId, OrderState, Report};
+use crate::provider::report::{Most, decode};
+use crate::provider::transport::Timing;
+use crate::provider::wire::{Context, Diagnostics};
+use crate::provider::{ChargesRead, ErrorKind};
+
+use super::server::{Reply, Request, Server};
+use super::{client, client_with, settings, timing};
+
+fn order(id: u64) -> Value {
+    json!({
+        "id": id, "comment": format!("order {id}"), "last_charge_date": null, "paid_till": "2026-03-01T00:00:00",
+        "start_date": "2025-01-01", "end_date": null, "state": "ORDERED",
+        "tariff": {"id": 5, "amount": "100.50", "billing_period": [1, "month"], "charge_period": [1, "day"],
+            "generic_type": null, "independent": true, "name": "T", "short_name": "t", "type": "std"}
+    })
+}
+
+fn moment(at: &str, amount: &str, balance: &str, order: &Value) -> Value {
+    json!({"amount": amount, "balance": balance, "moment": at, "positive": true, "order": order})
+}
+
+fn report() -> Value {
+    json!({
+        "date": "2026-06-01T00:00:00", "edd": null, "error": null, "expected_balance": "10.10",
+        "charge_moments": [
+            moment("2026-03-03T00:00:00", "0.20", "99.50", &order(9)),
+            moment("2026-03-02T00:00:00", "0.10", "99.70", &order(4)),
+            moment("2026-03-03T00:00:00", "0.30", "99.20", &order(4)),
+        ]
+    })
+}
+
+fn read(json: &Value) -> Result<Report, ErrorKind> {
+    read_text(&json.to_string()).0
+}
+
+fn read_text(text: &str) -> (Result<Report, ErrorKind>, Diagnostics) {
+    let settings = settings();
+    let context = Context { zone: settings.time_zone, container_states: settings.container_states };
+    let mut notes = Diagnostics::default();
+    let most = Most { moments: 1_000, ..Most::ANY };
+    (decode(text.as_bytes(), &context, most, &mut notes), notes)
+}
+
+fn money(text: &str) -> Money {
+    text.parse().unwrap()
+}
+
+/// Everything that a report can be odd in, for the list of fields.
+pub(super) fn odd_report_notes() -> Diagnostics {
+    let (report, mut notes) = read_text(
+        r#"{"charge_moments": [
+            {"moment": "2026-03-02T00:00:00", "amount": 1, "balance": 1},
+            {"moment": "2026-03-02T00:00:00", "amount": 1, "balance": 1,
+             "order": {"id": 1, "state": "?", "last_charge_date": 1, "paid_till": 1,
+                       "tariff": {"generic_type": 1}}},
+            {"moment": "2026-03-02T00:00:00", "amount": 1, "balance": 1, "order": {"id": 2, "state": "?"}}
+        ]}"#,
+    );
+    report.unwrap();
+    notes.problems.clear();
+    notes
+}
+
+#[test]
+fn a_report_is_read_exactly_with_its_moments_by_time_and_each_order_once() {
+    let (report, notes) = read_text(&report().to_string());
+    let report = report.unwrap();
+    assert_eq!(notes, Diagnostics::default());
+    assert_eq!((report.edd, report.error.clone(), report.moments_rejected), (Edd::Null, None, 0));
+    assert_eq!(report.expected_balance, Some(money("10.10")));
+    // Midnight in Moscow.
+    assert_eq!(report.date.unwrap().to_rfc3339(), "2026-05-31T21:00:00+00:00");
+    let amounts: Vec<String> = report.moments.iter().map(|moment| moment.amount.to_string()).collect();
+    assert_eq!(amounts, ["0.1", "0.2", "0.3"], "by time, and in the provider's order within one");
+    assert_eq!(report.orders.iter().map(|order| order.id.get()).collect::<Vec<_>>(), [4, 9]);
+    let of = |place: usize| report.order_of(&report.moments.get(place).unwrap()).unwrap();
+    assert_eq!((of(0).id.get(), of(1).id.get(), of(2).id.get()), (4, 9, 4));
+    assert!(Arc::ptr_eq(of(0), of(2)), "one order, one object");
+    let order = of(0);
+    assert_eq!((order.id, &order.state), (OrderId::new(4), &OrderState::Ordered));
+    let tariff = order.tariff.as_ref().unwrap();
+    assert_eq!(tariff.amount, Some(money("100.50")));
+    let period = tariff.charge_period.as_ref().unwrap();
+    assert_eq!((period.count, &*period.unit), (1, "day"));
+}
+
+#[test]
+fn the_disconnect_date_is_a_date_null_or_unknown() {
+    let edd = |change: fn(&mut Value)| {
+        let mut json = report();
+        change(&mut json);
+        read(&json).unwrap().edd
+    };
+    assert!(matches!(edd(|it| it["edd"] = json!("2026-04-01T10:00:00")), Edd::At(_)));
+    assert!(matches!(edd(|it| it["edd"] = json!("2026-04-01")), Edd::At(_)));
+    assert_eq!(edd(|_| {}), Edd::Null);
+    for odd in [json!("soon"), json!(""), json!(7), json!(false), json!({}), json!("0000-00-00")] {
+        let mut json = report();
+        json["edd"] = odd.clone();
+        assert_eq!(read(&json).unwrap().edd, Edd::Unknown, "{odd}");
+    }
+    assert_eq!(edd(|it| drop(it.as_object_mut().unwrap().remove("edd"))), Edd::Unknown);
+}
+
+#[test]
+fn an_error_is_whatever_is_not_null_missing_or_blank() {
+    let table = [
+        (json!(null), None),
+        (json!(""), None),
+        (json!(" \n"), None),
+        (json!("no contract"), Some("no contract")),
+        (json!(5), Some("5")),
+        (json!(false), Some("false")),
+        (json!({"code": 1}), Some("{\"code\":1}")),
+    ];
+    for (error, want) in table {
+        let mut json = report();
+        json["error"] = error.clone();
+        assert_eq!(read(&json).unwrap().error.as_deref(), want, "{error}");
+    }
+    // With an error nothing else need be there, and nothing else is counted as missing.
+    let (report, notes) = read_text(r#"{"error": "no contract"}"#);
+    let report = report.unwrap();
+    assert_eq!((report.error.as_deref(), report.edd), (Some("no contract"), Edd::Unknown));
+    assert_eq!((report.expected_balance, report.moments.len(), notes), (None, 0, Diagnostics::default()));
+}
+
+#[test]
+fn what_is_no_report_is_no_good_news() {
+    for text in ["{}", "[]", "null", "7", r#"{"edd": null, "expected_balance": "5", "charge_moments": null}"#]
+    {
+        assert!(matches!(read_text(text).0, Err(ErrorKind::WrongShape(_))), "{text}");
+    }
+    let mut odd = report();
+    for moments in [json!({}), json!("x"), json!(5), json!(null)] {
+        odd["charge_moments"] = moments.clone();
+        assert!(matches!(read(&odd), Err(ErrorKind::WrongShape(_))), "{moments}");
+    }
+    let whole = report().to_string();
+    for cut in [0, 1, whole.len() / 2, whole.len() - 1] {
+        assert!(matches!(read_text(&whole[..cut]).0, Err(ErrorKind::NotJson(_))), "{cut}");
+    }
+    assert!(matches!(read_text(&format!("{whole} x")).0, Err(ErrorKind::NotJson(_))));
+}
+
+#[test]
+fn a_moment_without_time_amount_or_balance_is_counted_as_rejected() {
+    for field in ["moment", "amount", "balance"] {
+        for odd in [json!(null), json!("x"), json!([])] {
+            let mut json = report();
+            json["charge_moments"][1][field] = odd.clone();
+            let (read, notes) = read_text(&json.to_string());
+            let read = read.unwrap();
+            assert_eq!((read.moments.len(), read.moments_rejected), (2, 1), "{field} {odd}");
+            assert_eq!(notes.problems[0].path, format!("$.charge_moments[1].{field}"));
+        }
+    }
+    let mut json = report();
+    json["charge_moments"][0] = json!(7);
+    json["charge_moments"][1]["order"] = json!({"comment": "without id"});
+    json["charge_moments"][2]["positive"] = json!("yes");
+    let read = read(&json).unwrap();
+    assert_eq!((read.moments.len(), read.moments_rejected), (2, 1));
+    let moment = |place| read.moments.get(place).unwrap();
+    assert_eq!((moment(0).order, moment(1).positive), (None, None));
+    // Numbers are as exact as strings.
+    let (read, _) = read_text(
+        r#"{"edd": null, "expected_balance": 12345678901234567890.12, "charge_moments": [
+            {"moment": "2026-03-02T00:00:00", "amount": 0.1, "balance": -0.30, "positive": 0, "order": null}]}"#,
+    );
+    let read = read.unwrap();
+    assert_eq!(read.expected_balance, Some(money("12345678901234567890.12")));
+    let moment = read.moments.first().unwrap();
+    assert_eq!((moment.amount, moment.balance, moment.positive), (money("0.1"), money("-0.3"), Some(false)));
+}
+
+#[tokio::test]
+async fn a_report_over_the_cap_or_too_slow_asks_for_less() {
+    let big = || {
+        let mut json = report();
+        let one = json["charge_moments"][0].clone();
+        json["charge_moments"] = vec![one; 50].into();
+        json.to_string()
+    };
+    let date = "2026-06-01".parse().unwrap();
+    let server = Server::start(move |_, _| Reply::json(big())).await;
+    let (client, _) = client_with(&server, Timing { report_moments: 49, ..timing() });
+    let error = client.expected_balance(date).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::TooLarge { limit: 49, unit: "charge moments" });
+    assert!(error.wants_less());
+    let (client, _) = client_with(&server, Timing { report_bytes: 5_000, ..timing() });
+    let error = client.expected_balance(date).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::TooLarge { limit: 5_000, unit: "bytes" });
+    let (client, log) = client_with(&server, Timing { report_moments: 50, ..timing() });
+    assert_eq!(client.expected_balance(date).await.unwrap().report.moments.len(), 50);
+    assert_eq!(log.codes(), ["200"]);
+
+    let begun = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"charge_moments\": [".to_vec();
+    let server = Server::start(move |_, _| Reply::Stall(begun.clone())).await;
+    let (client, _) =
+        client_with(&server, Timing { whole: std::time::Duration::from_millis(150), ..timing() });
+    let error = client.expected_balance(date).await.unwrap_err();
+    assert!(matches!(error.kind, ErrorKind::Timeout(_)) && error.wants_less(), "{error}");
+}
+
+#[test]
+fn a_report_is_read_as_far_as_its_parts_end() {
+    let blanks = |count: usize| " ".repeat(count);
+    // Longer than its longest part, and each part is short enough.
+    let text = report().to_string().replace(r#"{"amount""#, &format!("{}{{\"amount\"", blanks(1 << 19)));
+    assert_eq!(read_text(&text).0.unwrap().moments.len(), 3);
+    for start in [
+        "",
+        "{",
+        r#"{"x":""#,
+        r#"{"error":""#,
+        r#"{"charge_moments":["#,
+        r#"{"charge_moments":[{"amount":1,"#,
+    ] {
+        let text = format!("{start}{}", blanks(2 << 20));
+        let Err(ErrorKind::WrongShape(words)) = read_text(&text).0 else { panic!("{start}") };
+        assert_eq!(words, "a part of it has more than 1048576 bytes", "{start}");
+    }
+}
+
+#[test]
+fn the_orders_of_a_report_take_so_much_memory() {
+    let mut json = report();
+    let moments = (0..50).map(|id| moment("2026-03-03T00:00:00", "1", "1", &order(id)));
+    json["charge_moments"] = moments.collect();
+    let settings = settings();
+    let context = Context { zone: settings.time_zone, container_states: settings.container_states };
+    let read = |order_bytes: u64| {
+        let most = Most { order_bytes, ..Most::ANY };
+        decode(json.to_string().as_bytes(), &context, most, &mut Diagnostics::default())
+    };
+    assert_eq!(read(50 * 2000).unwrap().orders.len(), 50);
+    let too_large = ErrorKind::TooLarge { limit: 50 * 200, unit: "bytes of orders" };
+    assert_eq!(read(50 * 200), Err(too_large));
+}
+
+#[test]
+fn a_report_of_another_shape_is_not_quoted() {
+    for text in [
+        r#""secret""#,
+        r#"["secret"]"#,
+        r#"{"charge_moments": "secret"}"#,
+        r#"{"charge_moments": {"secret": 1}}"#,
+    ] {
+        let Err(ErrorKind::WrongShape(words)) = read_text(text).0 else { panic!("{text}") };
+        assert!(!words.contains("secret"), "{words}");
+    }
+}
+
+#[tokio::test]
+async fn a_report_over_the_cap_is_read_no_further() {
+    let one = moment("2026-03-03T00:00:00", "0.20", "99.50", &order(9)).to_string();
+    let long = format!(r#"{{"charge_moments": [{}]}}"#, vec![one; 40_000].join(","));
+    let whole = long.len() as u64;
+    let server = Server::start(move |_, _| Reply::json(long.clone())).await;
+    let caps = Timing { report_moments: 49, report_bytes: whole - 1, ..timing() };
+    let error =
+        client_with(&server, caps).0.expected_balance("2026-06-01".parse().unwrap()).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::TooLarge { limit: 49, unit: "charge moments" });
+}
+
+#[tokio::test]
+async fn a_report_that_breaks_off_is_an_error_and_404_is_not_found() {
+    let text = report().to_string();
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{text}", text.len() + 10);
+    let server = Server::start(move |_, _| Reply::Cut(head.clone().into())).await;
+    let date = "2026-06-01".parse().unwrap();
+    let error = client(&server).0.expected_balance(date).await.unwrap_err();
+    assert!(matches!(error.kind, ErrorKind::Closed(_)), "all moments came, but not the end: {error}");
+    let server = Server::start(|_, _| Reply::status(404)).await;
+    assert!(client(&server).0.expected_balance(date).await.unwrap_err().is_not_found());
+}
+
+fn charge(day: u32, id: u64) -> Value {
+    let uri = format!("/api/v1/charge/{id}/");
+    json!({"description": "d", "event_date": format!("2026-03-{day:02}"), "price": "0.10", "quantity": 3,
+        "total": "0.30", "resource_uri": uri})
+}
+
+/// Charges behind an offset, two a page.
+struct Provider {
+    server: Server,
+    charges: Arc<std::sync::Mutex<Vec<Value>>>,
+}
+
+impl Provider {
+    async fn with(charges: Vec<Value>) -> Self {
+        let charges = Arc::new(std::sync::Mutex::new(charges));
+        let shown = Arc::clone(&charges);
+        let answer = move |request: &Request, _| {
+            let shown = shown.lock().unwrap();
+            let offset = request.query("offset").unwrap_or(0) as usize;
+            let rows: Vec<&Value> = shown.iter().skip(offset).take(2).collect();
+            let more = offset + 2 < shown.len();
+            let next = more.then(|| format!("/api/v1/charge/?limit=2&offset={}", offset + 2));
+            let meta = json!({"limit": 2, "offset": offset, "next": next, "total_count": shown.len()});
+            Reply::json(json!({"meta": meta, "objects": rows}).to_string())
+        };
+        Self { server: Server::start(answer).await, charges }
+    }
+
+    async fn read(&self, known: Option<&ChargesRead>) -> (ChargesRead, usize) {
+        let before = self.server.requests().len();
+        let from: NaiveDate = "2026-03-01".parse().unwrap();
+        let read = client(&self.server).0.charges(known, from).await.unwrap();
+        (read, self.server.requests().len() - before)
+    }
+}
+
+fn days(read: &ChargesRead) -> Vec<u32> {
+    read.rows.iter().map(|charge| chrono::Datelike::day(&charge.event_date)).collect()
+}
+
+#[tokio::test]
+async fn charges_are_read_whole_once_and_then_only_while_new() {
+    let newest_first: Vec<Value> = [9, 8, 7, 6, 5].map(|day| charge(day, day.into())).into();
+    let provider = Provider::with(newest_first).await;
+    let (all, calls) = provider.read(None).await;
+    assert_eq!((days(&all), all.complete, all.total, calls), (vec![9, 8, 7, 6, 5], true, Some(5), 3));
+    assert_eq!(all.rows[0].total, money("0.30"));
+    let (same, calls) = provider.read(Some(&all)).await;
+    assert_eq!((&same, calls), (&all, 1), "nothing new, one page");
+    provider.charges.lock().unwrap().insert(0, charge(10, 10));
+    let (more, calls) = provider.read(Some(&all)).await;
+    assert_eq!((days(&more), more.complete, calls), (vec![10, 9, 8, 7, 6, 5], true, 1));
+}
+
+#[tokio::test]
+async fn new_charges_are_found_wherever_they_stand() {
+    let oldest_first: Vec<Value> = [2, 3, 4, 5, 6].map(|day| charge(day, day.into())).into();
+    let provider = Provider::with(oldest_first).await;
+    let (all, _) = provider.read(None).await;
+    assert_eq!(days(&all), [6, 5, 4, 3, 2], "newest first, however they came");
+    provider.charges.lock().unwrap().push(charge(7, 7));
+    let (more, calls) = provider.read(Some(&all)).await;
+    assert_eq!((days(&more), calls), (vec![7, 6, 5, 4, 3, 2], 3));
+    provider.charges.lock().unwrap().insert(3, charge(1, 99));
+    let (middle, _) = provider.read(Some(&more)).await;
+    assert_eq!(days(&middle), [7, 6, 5, 4, 3, 2, 1]);
+    // One that was taken back: only reading everything tells.
+    provider.charges.lock().unwrap().remove(0);
+    let (fewer, _) = provider.read(Some(&middle)).await;
+    assert_eq!((days(&fewer), fewer.total), (vec![7, 6, 5, 4, 3, 1], Some(6)));
+}
+
+#[tokio::test]
+async fn old_charges_are_passed_over_and_twins_without_address_are_two() {
+    let mut old = charge(1, 1);
+    old["event_date"] = json!("2025-12-31T00:00:00");
+    let mut twin = charge(3, 3);
+    twin.as_object_mut().unwrap().remove("resource_uri");
+    twin["total"] = json!(null);
+    let provider = Provider::with(vec![twin.clone(), twin.clone(), old]).await;
+    let (all, _) = provider.read(None).await;
+    assert_eq!((days(&all), all.complete), (vec![3, 3], true));
+    assert_eq!(all.rows[0].total, money("0.30"), "price times quantity, exactly");
+    let (same, calls) = provider.read(Some(&all)).await;
+    assert_eq!((days(&same), calls), (vec![3, 3], 1));
+    provider.charges.lock().unwrap().insert(0, twin);
+    let (third, _) = provider.read(Some(&all)).await;
+    assert_eq!(days(&third), [3, 3, 3]);
+}
+
+#[tokio::test]
+async fn charges_that_shift_are_read_again_and_bad_rows_leave_them_incomplete() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let server = Server::start({
+        let calls = Arc::clone(&calls);
+        move |request, _| {
+            let call = calls.fetch_add(1, Ordering::SeqCst);
+            let (rows, next) = match (request.query("offset"), call) {
+                (None, _) => (vec![charge(5, 5), charge(4, 4)], json!("?offset=2")),
+                // The first time a row is shown a second time.
+                (_, 1) => (vec![charge(4, 4)], json!(null)),
+                _ => (vec![charge(3, 3)], json!(null)),
+            };
+            Reply::json(json!({"meta": {"next": next, "total_count": 3}, "objects": rows}).to_string())
+        }
+    })
+    .await;
+    let from = "2026-03-01".parse().unwrap();
+    let read = client(&server).0.charges(None, from).await.unwrap();
+    assert_eq!((days(&read), read.complete, server.requests().len()), (vec![5, 4, 3], true, 4));
+
+    let provider = Provider::with(vec![charge(5, 5), json!({"event_date": "someday"}), json!(7)]).await;
+    let (read, _) = provider.read(None).await;
+    assert_eq!((days(&read), read.complete, read.rejected), (vec![5], false, 2));
+    assert_eq!(read.problems[0].path, "$.objects[1].event_date");
+}
+
+#[tokio::test]
+async fn a_reading_with_gaps_takes_nothing_from_what_is_known() {
+    let whole = [9, 8, 7].map(|day| charge(day, day.into()));
+    let gap = [charge(10, 10), json!({"event_date": null}), charge(7, 7)];
+    let provider = Provider::with(gap.to_vec()).await;
+    let (first, _) = provider.read(None).await;
+    assert_eq!((days(&first), first.complete, first.seen_whole), (vec![10, 7], false, false));
+
+    *provider.charges.lock().unwrap() = whole.to_vec();
+    let (all, _) = provider.read(Some(&first)).await;
+    assert_eq!((days(&all), all.complete, all.seen_whole), (vec![9, 8, 7], true, true));
+    *provider.charges.lock().unwrap() = gap.to_vec();
+    let (merged, _) = provider.read(Some(&all)).await;
+    assert_eq!((days(&merged), merged.complete, merged.seen_whole), (vec![10, 9, 8, 7], false, true));
+    // Twice as often is no reason to have it twice.
+    let (again, _) = provider.read(Some(&merged)).await;
+    assert_eq!((days(&again), again.seen_whole), (vec![10, 9, 8, 7], true));
+
+    // A count that does not fit is named.
+    let answer = |_: &Request, _| {
+        let meta = json!({"next": null, "total_count": 5});
+        Reply::json(json!({"meta": meta, "objects": [charge(3, 3)]}).to_string())
+    };
+    let server = Server::start(answer).await;
+    let read = client(&server).0.charges(None, "2026-03-01".parse().unwrap()).await.unwrap();
+    assert_eq!(read.problems[0].what, "1 rows, 0 of them undecodable, and 0 came twice; the count is 5");
+}

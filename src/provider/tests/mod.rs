@@ -1,0 +1,91 @@
+//! The rules of the client (contract, section 4), each against a server that puts it to the test.
+
+mod billing;
+mod paging;
+mod records;
+mod requests;
+mod server;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::model::Group;
+use crate::provider::transport::Timing;
+use crate::provider::{
+    BillingCredentials, Client, Code, HostingCredentials, Hosts, Limits, Observer, Settings,
+};
+
+use server::Server;
+
+/// Settings of an account with every group on.
+pub(crate) fn settings() -> Settings {
+    Settings {
+        account: "main".parse().unwrap(),
+        base_url: Some("https://base.example".parse().unwrap()),
+        panel_url: Some("https://panel.example".parse().unwrap()),
+        hosting: Some(HostingCredentials {
+            scheme: "Bearer".into(),
+            token: "hosting-secret".to_owned().into(),
+        }),
+        vm_api_key: Some("vm-secret".to_owned().into()),
+        billing: Some(BillingCredentials {
+            username: "user".into(),
+            password: "billing-secret".to_owned().into(),
+        }),
+        container_states: [(0, "ENABLED".to_owned()), (1, "DISABLED_BY_SERVICE".to_owned())].into(),
+        time_zone: Some(chrono_tz::Europe::Moscow),
+        limits: Limits::default(),
+    }
+}
+
+/// Settings whose every endpoint is at this server.
+fn settings_at(server: &Server) -> Settings {
+    let url = Some(server.url.clone());
+    Settings { base_url: url.clone(), panel_url: url, ..settings() }
+}
+
+/// The ordinary rules with pauses that a test can wait for.
+fn timing() -> Timing {
+    Timing { backoff: [Duration::from_millis(20), Duration::from_millis(60)], ..Timing::default() }
+}
+
+fn client(server: &Server) -> (Client, Arc<Log>) {
+    client_with(server, timing())
+}
+
+fn client_with(server: &Server, timing: Timing) -> (Client, Arc<Log>) {
+    let log = Arc::new(Log::default());
+    let observer = Arc::clone(&log) as Arc<dyn Observer>;
+    (Client::build(settings_at(server), observer, Hosts::default(), timing).unwrap(), log)
+}
+
+/// Remembers what it was told.
+#[derive(Default)]
+struct Log {
+    codes: Mutex<Vec<(Group, String)>>,
+    waited: Mutex<Duration>,
+    fields: Mutex<BTreeMap<&'static str, u64>>,
+}
+
+impl Log {
+    fn codes(&self) -> Vec<String> {
+        self.codes.lock().unwrap().iter().map(|(_, code)| code.clone()).collect()
+    }
+
+    fn fields(&self) -> BTreeMap<&'static str, u64> {
+        self.fields.lock().unwrap().clone()
+    }
+}
+
+impl Observer for Log {
+    fn request(&self, group: Group, code: Code, _took: Duration) {
+        self.codes.lock().unwrap().push((group, code.to_string()));
+    }
+    fn throttled(&self, _group: Group, waited: Duration) {
+        *self.waited.lock().unwrap() += waited;
+    }
+    fn field_problem(&self, field: &'static str, count: u64) {
+        *self.fields.lock().unwrap().entry(field).or_default() += count;
+    }
+}

@@ -1,0 +1,294 @@
+//! Listings of many pages: where the next page may be, when it ends, and what proves completeness.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use crate::model::{ContainerId, Group, Resource, Site, Vm};
+use crate::provider::transport::Timing;
+use crate::provider::wire::MOST_ROWS;
+use crate::provider::{ErrorKind, Listed};
+
+use super::server::{Reply, Request, Server};
+use super::{client, client_with, timing};
+
+fn vms(ids: &[u64]) -> String {
+    let mut rows = Vec::new();
+    for id in ids {
+        rows.push(format!(r#"{{"id": {id}, "state": "active"}}"#));
+    }
+    format!("[{}]", rows.join(","))
+}
+
+fn vm_page(count: u64, next: &str, ids: &[u64]) -> Reply {
+    let next = if next.is_empty() { "null".to_owned() } else { format!("{next:?}") };
+    Reply::json(format!(r#"{{"count": {count}, "next": {next}, "results": {}}}"#, vms(ids)))
+}
+
+fn ids<T: Resource<Id: Into<u64>>>(listed: &Listed<T>) -> Vec<u64> {
+    let mut ids: Vec<u64> = listed.rows.iter().map(|row| row.id().into()).collect();
+    ids.sort_unstable();
+    ids
+}
+
+/// What a listing of VMs comes to when page N (from 1) of the query is answered by `answer`.
+async fn read(
+    answer: impl Fn(u64, &Request) -> Reply + Send + Sync + 'static,
+) -> (Result<Listed<Vm>, ErrorKind>, usize) {
+    let server = Server::start(move |request, _| answer(request.query("page").unwrap_or(1), request)).await;
+    let (client, _) = client_with(&server, Timing { pages: 20, ..timing() });
+    let read = tokio::time::timeout(Duration::from_secs(20), client.vms()).await.expect("an end");
+    let read = read.map_err(|error| error.kind);
+    (read, server.requests().len())
+}
+
+#[tokio::test]
+async fn next_is_followed_in_every_form_of_the_same_address() {
+    for form in ["absolute", "path", "query", "default"] {
+        let (read, calls) = read(move |page, request| {
+            let host = request.header("host").unwrap();
+            let next = match (form, page) {
+                (_, 2) => String::new(),
+                ("absolute", _) => format!("http://{host}/api/cvds/v1/vms/?page=2"),
+                ("path", _) => "/api/cvds/v1/vms/?page=2#rows".into(),
+                ("query", _) => "?page=2".into(),
+                _ => format!("http://user:word@{host}/api/cvds/v1/vms/?page=2"),
+            };
+            assert_eq!(request.headers["authorization"], ["Token vm-secret"]);
+            vm_page(3, &next, if page == 1 { &[1, 2] } else { &[3] })
+        })
+        .await;
+        let read = read.unwrap();
+        assert_eq!((ids(&read), read.complete, calls), (vec![1, 2, 3], true, 2), "{form}");
+    }
+}
+
+#[tokio::test]
+async fn next_on_another_origin_or_path_is_refused_and_hears_nothing() {
+    let foreign = Server::start(|_, _| vm_page(1, "", &[1])).await;
+    let elsewhere = format!("{}api/cvds/v1/vms/?page=2", foreign.url);
+    let nexts = [
+        elsewhere,
+        "https://127.0.0.1/api/cvds/v1/vms/?page=2".into(),
+        "//evil.example/api/cvds/v1/vms/".into(),
+        "/api/cvds/v1/ips/?page=2".into(),
+        "/api/cvds/v1/vms/../ips/".into(),
+        "ftp://x/".into(),
+        "http://[".into(),
+    ];
+    for next in nexts {
+        let text = next.clone();
+        let (read, calls) = read(move |_, _| vm_page(2, &text, &[1])).await;
+        let kind = read.unwrap_err();
+        assert!(matches!(kind, ErrorKind::ForeignNext { .. }), "{next}: {kind}");
+        assert_eq!(calls, 1, "{next}");
+    }
+    assert_eq!(foreign.requests().len(), 0);
+    // Both addresses are named, for whoever has to configure the right one.
+    let kind = ErrorKind::ForeignNext { next: "https://a/".into(), expected: "https://b/".into() };
+    assert!(kind.to_string().contains("https://a/") && kind.to_string().contains("https://b/"));
+}
+
+#[tokio::test]
+async fn a_circle_and_an_endless_row_of_pages_are_stopped() {
+    let (circle, calls) = read(|page, _| vm_page(9, &format!("?page={}", page % 3 + 1), &[page])).await;
+    assert_eq!((circle.unwrap_err(), calls), (ErrorKind::NextLoop(4), 4));
+    let (own, calls) = read(|_, _| vm_page(9, "/api/cvds/v1/vms/", &[1])).await;
+    assert_eq!((own.unwrap_err(), calls), (ErrorKind::NextLoop(1), 1));
+    let (endless, calls) = read(|page, _| vm_page(9, &format!("?page={}", page + 1), &[page])).await;
+    assert_eq!((endless.unwrap_err(), calls), (ErrorKind::TooManyPages(20), 20));
+}
+
+#[tokio::test]
+async fn what_proves_that_a_listing_is_complete() {
+    // (page, ids, complete, calls): calls is 2 where the listing was read again.
+    let table: &[(&str, &[u64], bool, usize)] = &[
+        (r#"{"count": 0, "next": null, "results": []}"#, &[], true, 1),
+        (r#"{"count": 0, "results": []}"#, &[], true, 1),
+        (r#"{"count": "1", "next": "", "results": [{"id": "1", "state": "active"}]}"#, &[1], true, 1),
+        (r#"{"count": 2, "next": null, "results": [{"id": 1, "state": "active"}]}"#, &[1], false, 2),
+        (r#"{"count": 0, "next": null, "results": [{"id": 1, "state": "active"}]}"#, &[1], false, 2),
+        (
+            r#"{"count": 2, "next": null, "results": [{"id": 1, "state": "active"}, {"id": 1, "state": "error"}]}"#,
+            &[1],
+            false,
+            2,
+        ),
+        // Undecodable rows are no sign of shifting: asking again would not help.
+        (
+            r#"{"count": 2, "next": null, "results": [{"id": 1, "state": "active"}, {"id": 2}]}"#,
+            &[1],
+            false,
+            1,
+        ),
+        (r#"{"count": 2, "next": null, "results": [{"id": 1, "state": "active"}, null]}"#, &[1], false, 1),
+        // Without a count only a proper end of a listing that shows something proves it.
+        (r#"{"next": null, "results": [{"id": 1, "state": "active"}]}"#, &[1], true, 1),
+        (r#"{"count": true, "next": null, "results": [{"id": 1, "state": "active"}]}"#, &[1], true, 1),
+        (r#"{"results": [{"id": 1, "state": "active"}]}"#, &[1], false, 1),
+        (r#"{"next": 7, "results": [{"id": 1, "state": "active"}]}"#, &[1], false, 1),
+        (r#"{"next": null, "results": []}"#, &[], false, 1),
+        (r#"{"results": []}"#, &[], false, 1),
+    ];
+    for &(page, want, complete, calls) in table {
+        let (read, asked) = read(move |_, _| Reply::json(page)).await;
+        let read = read.unwrap();
+        assert_eq!((ids(&read).as_slice(), read.complete, asked), (want, complete, calls), "{page}");
+        let told = read.problems.first().is_some_and(|it| it.path == "$" || it.what.contains("left out"));
+        assert_eq!(told, !complete, "{page}: {:?}", read.problems);
+    }
+}
+
+#[tokio::test]
+async fn rows_that_shift_between_pages_are_read_again_once() {
+    // First reading: a row comes before the first page is left, so row 2 is shown twice.
+    let readings = Arc::new(AtomicUsize::new(0));
+    let (read_again, calls) = read({
+        let readings = Arc::clone(&readings);
+        move |page, _| {
+            let reading = readings.fetch_add((page == 1).into(), Ordering::SeqCst);
+            match (page, reading) {
+                (1, 0) => vm_page(3, "?page=2", &[1, 2]),
+                (1, _) => vm_page(4, "?page=2", &[9, 1]),
+                _ => vm_page(if reading == 1 { 3 } else { 4 }, "", &[2, 3]),
+            }
+        }
+    })
+    .await;
+    let read_again = read_again.unwrap();
+    assert_eq!((ids(&read_again), read_again.complete, calls), (vec![1, 2, 3, 9], true, 4));
+
+    // A listing that never stands still: the rows of both readings, and no claim to completeness.
+    let readings = Arc::new(AtomicUsize::new(0));
+    let (restless, calls) = read(move |_, _| match readings.fetch_add(1, Ordering::SeqCst) {
+        0 => vm_page(9, "", &[1, 2]),
+        _ => vm_page(9, "", &[2, 3]),
+    })
+    .await;
+    let restless = restless.unwrap();
+    assert_eq!((ids(&restless), restless.complete, calls), (vec![1, 2, 3], false, 2));
+
+    // A count that changes on the way is as good a sign, even if the sum fits the last one.
+    let (changed, calls) = read(|page, _| match page {
+        1 => vm_page(4, "?page=2", &[1, 2]),
+        _ => vm_page(3, "", &[3]),
+    })
+    .await;
+    let changed = changed.unwrap();
+    assert_eq!((ids(&changed), changed.complete, calls), (vec![1, 2, 3], false, 4));
+}
+
+#[tokio::test]
+async fn a_second_reading_that_fails_leaves_the_first() {
+    let readings = Arc::new(AtomicUsize::new(0));
+    let (read, _) = read(move |_, _| match readings.fetch_add(1, Ordering::SeqCst) {
+        0 => vm_page(2, "", &[1]),
+        _ => Reply::status(400),
+    })
+    .await;
+    let read = read.unwrap();
+    assert_eq!((ids(&read), read.complete), (vec![1], false));
+}
+
+#[tokio::test]
+async fn a_page_that_can_not_be_had_fails_the_listing() {
+    for bad in [400, 401, 500] {
+        let (read, _) = read(move |page, _| match page {
+            1 => vm_page(2, "?page=2", &[1]),
+            _ => Reply::status(bad),
+        })
+        .await;
+        assert_eq!(read.unwrap_err(), ErrorKind::Status(bad));
+    }
+    let (read, _) = read(|page, _| match page {
+        1 => vm_page(2, "?page=2", &[1]),
+        _ => Reply::json("<html>"),
+    })
+    .await;
+    assert!(matches!(read.unwrap_err(), ErrorKind::NotJson(_)));
+}
+
+/// `sites` sites by offset and limit; `count` is told unless it is `None`, pages hold at most `most`.
+async fn sites(sites: u64, count: Option<u64>, most: u64) -> (Listed<Site>, Vec<String>) {
+    let server = Server::start(move |request, _| {
+        let (offset, limit) = (request.query("offset").unwrap(), request.query("limit").unwrap());
+        let mut rows = String::new();
+        for id in offset..sites.min(offset + limit.min(most)) {
+            let comma = if rows.is_empty() { "" } else { "," };
+            write!(rows, r#"{comma}{{"id": {id}, "state": "Active"}}"#).unwrap();
+        }
+        let count = count.map_or("null".into(), |count| count.to_string());
+        Reply::json(format!(r#"{{"count": {count}, "entities": [{rows}]}}"#))
+    })
+    .await;
+    let listed = client(&server).0.sites(ContainerId::new(7)).await.unwrap();
+    (listed, server.targets())
+}
+
+#[tokio::test]
+async fn hosting_listings_take_as_few_pages_of_100_as_there_are() {
+    let table = [
+        // (sites, count, most a page, calls, complete)
+        (0, Some(0), 100, 1, true),
+        (99, Some(99), 100, 1, true),
+        (100, Some(100), 100, 1, true),
+        (250, Some(250), 100, 3, true),
+        // A provider whose pages are smaller than asked for.
+        (120, Some(120), 50, 3, true),
+        // Without a count a page that is not full ends the listing.
+        (250, None, 100, 3, true),
+        (200, None, 100, 3, true),
+        (0, None, 100, 1, false),
+        // Fewer than promised: an empty page ends it, and it is read again.
+        (150, Some(160), 100, 6, false),
+    ];
+    for (rows, count, most, calls, complete) in table {
+        let (listed, targets) = sites(rows, count, most).await;
+        assert_eq!(listed.rows.len() as u64, rows, "{rows} {count:?}");
+        assert_eq!((targets.len(), listed.complete), (calls, complete), "{rows} {count:?} {targets:?}");
+        assert!(listed.rows.iter().all(|site| site.container == ContainerId::new(7)));
+    }
+}
+
+#[tokio::test]
+async fn a_provider_that_ignores_the_offset_is_noticed() {
+    let server = Server::start(|_, _| {
+        let rows: Vec<String> = (0..100).map(|id| format!(r#"{{"id": {id}, "state": "Active"}}"#)).collect();
+        Reply::json(format!(r#"{{"count": 150, "entities": [{}]}}"#, rows.join(",")))
+    })
+    .await;
+    let listed = client(&server).0.sites(ContainerId::new(7)).await.unwrap();
+    assert_eq!((listed.rows.len(), listed.complete), (100, false));
+    assert_eq!(server.requests().len(), 4, "two readings of two pages");
+}
+
+#[tokio::test]
+async fn the_records_of_a_poll_take_so_much_memory() {
+    let rows = |from: u64| (from..from + 10).collect::<Vec<u64>>();
+    let server = Server::start(move |_, before| vm_page(10, "", &rows(before as u64 * 10))).await;
+    // Ten rows, each with some six letters: two listings and not a third.
+    let limit = 2 * 10 * 262;
+    let (client, _) = client_with(&server, Timing { kept_bytes: limit, ..timing() });
+    let poll = client.begin_poll(Group::Vm).unwrap();
+    assert_eq!(poll.vms().await.unwrap().rows.len(), 10);
+    assert!(poll.clone().vms().await.unwrap().complete);
+    let error = poll.vms().await.unwrap_err().kind;
+    assert_eq!(error, ErrorKind::TooLarge { limit, unit: "bytes of records" });
+    for _ in 0..3 {
+        assert!(client.begin_poll(Group::Vm).unwrap().vms().await.is_ok(), "each poll counts anew");
+    }
+}
+
+#[tokio::test]
+async fn a_page_has_so_many_rows_and_is_read_no_further() {
+    let page = |rows: usize, end: &str| {
+        let rows = vec!["{}"; rows].join(",");
+        Reply::json(format!(r#"{{"count": 1, "next": null, "results": [{rows}{end}"#))
+    };
+    let (listed, _) = read(move |_, _| page(MOST_ROWS, "]}")).await;
+    assert_eq!(listed.unwrap().rejected, MOST_ROWS as u64);
+    let (listed, calls) = read(move |_, _| page(MOST_ROWS + 1, " no JSON")).await;
+    let limit = MOST_ROWS as u64;
+    assert_eq!((listed, calls), (Err(ErrorKind::TooLarge { limit, unit: "rows" }), 1));
+}

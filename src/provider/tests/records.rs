@@ -1,0 +1,416 @@
+//! Odd records: what is absent, what is counted, what is left out, and what is said about it.
+
+use std::collections::BTreeSet;
+
+use crate::model::{
+    Charge, ContainerId, ContainerState, IpId, Order, OrderId, OrderState, Period, SiteState,
+};
+use crate::model::{Tariff, Vm, VmId, VmIp, VmState};
+use crate::provider::wire::{
+    ChargeRow, ContainerRow, CronJobRow, DatabaseRow, IpRow, OrderRow, RowOf, SiteRow,
+};
+use crate::provider::wire::{
+    Context, Diagnostics, Next, Page, Record as _, Shape, SshKeyRow, Versions, VmRow, page,
+};
+use crate::provider::{ErrorKind, FIELDS, Problem};
+
+use super::server::{Reply, Server};
+use super::{client, settings};
+
+fn context() -> Context {
+    let settings = settings();
+    Context { zone: settings.time_zone, container_states: settings.container_states }
+}
+
+fn rows<R: RowOf>(json: &str, shape: Shape, parent: R::Parent) -> (Page<R::Model>, Diagnostics) {
+    let list = match shape {
+        Shape::Hosting => "entities",
+        Shape::Vm => "results",
+        Shape::Charges => "objects",
+    };
+    let body = format!(r#"{{"meta": {{}}, "{list}": [{json}]}}"#);
+    let mut notes = Diagnostics::default();
+    (page::<R>(body.as_bytes(), shape, parent, &context(), &mut notes).unwrap(), notes)
+}
+
+fn vm(json: &str) -> (Option<Vm>, Diagnostics) {
+    let (mut page, notes) = rows::<VmRow>(json, Shape::Vm, ());
+    (page.rows.pop(), notes)
+}
+
+fn problem(path: &str, what: &str) -> Problem {
+    Problem { path: path.into(), what: what.into() }
+}
+
+const FULL: &str = r#"{"id": 7, "vm_id": "v-7", "name": "web", "type": "m", "ncpu": 2, "memsize": 2048,
+    "state": "active", "monitoring_enabled": true, "ips": [{"id": 3, "ipvalue": "10.0.0.3"}], "storages": [4, 5]}"#;
+
+#[test]
+fn a_full_record_is_read_whole_and_nothing_is_counted() {
+    let (vm, notes) = vm(FULL);
+    let want = Vm {
+        id: VmId::new(7),
+        state: VmState::Active,
+        vm_id: Some("v-7".into()),
+        name: Some("web".into()),
+        tariff: Some("m".into()),
+        ncpu: Some(2),
+        memsize: Some(2048),
+        monitoring_enabled: Some(true),
+        ips: Some([VmIp { id: Some(IpId::new(3)), address: Some("10.0.0.3".into()) }].into()),
+        disks: Some(2),
+    };
+    assert_eq!((vm, notes), (Some(want), Diagnostics::default()));
+}
+
+#[test]
+fn one_odd_field_costs_that_field() {
+    // (what replaces it, the field, the problem at its path)
+    let table = [
+        (r#""memsize": 2048"#, r#""memsize": "much""#, "vm.memsize", "a string"),
+        (r#""memsize": 2048"#, r#""memsize": null"#, "vm.memsize", "null"),
+        (r#""memsize": 2048"#, r#""other": {"memsize": 1}"#, "vm.memsize", "missing"),
+        (r#""name": "web""#, r#""name": ["web"]"#, "vm.name", "a list"),
+        (
+            r#""monitoring_enabled": true"#,
+            r#""monitoring_enabled": "yes""#,
+            "vm.monitoring_enabled",
+            "a string",
+        ),
+        (r#""storages": [4, 5]"#, r#""storages": {}"#, "vm.storages", "an object"),
+        (r#""ncpu": 2"#, r#""ncpu": true"#, "vm.ncpu", "a boolean"),
+    ];
+    for (good, odd, field, what) in table {
+        let json = FULL.replace(good, odd);
+        assert_ne!(json, FULL);
+        let (vm, notes) = vm(&json);
+        assert_eq!(vm.unwrap().id, VmId::new(7), "{odd}");
+        assert_eq!(notes.fields, [(field, 1)].into(), "{odd}");
+        let path = format!("$.results[0].{}", &field[3..]);
+        assert_eq!(notes.problems, [problem(&path, what)], "{odd}");
+    }
+}
+
+#[test]
+fn integers_and_booleans_come_in_other_guises_too() {
+    let json = FULL.replace("2048", r#""2048""#).replace("true", "1").replace(r#""id": 7"#, r#""id": "7""#);
+    let (vm, notes) = vm(&json);
+    let vm = vm.unwrap();
+    assert_eq!((vm.id, vm.memsize, vm.monitoring_enabled), (VmId::new(7), Some(2048), Some(true)));
+    assert_eq!(notes, Diagnostics::default());
+}
+
+#[test]
+fn ips_are_objects_or_bare_ids() {
+    let ips = r#"[5, "6", {"ipvalue": "10.0.0.7"}, "10.0.0.8", null, {}]"#;
+    let json = FULL.replace(r#"[{"id": 3, "ipvalue": "10.0.0.3"}]"#, ips);
+    let (vm, notes) = vm(&json);
+    let id = |id| VmIp { id: Some(IpId::new(id)), address: None };
+    let address = |address: &str| VmIp { id: None, address: Some(address.into()) };
+    let want = [id(5), id(6), address("10.0.0.7"), address("10.0.0.8")];
+    assert_eq!(vm.unwrap().ips.as_deref(), Some(&want[..]));
+    assert_eq!(notes.fields, [("vm.ips", 2)].into());
+}
+
+#[test]
+fn only_a_record_without_id_or_state_is_left_out() {
+    let long = format!(r#"{{"id": 9, "state": "{}"}}"#, "x".repeat(200));
+    let bad = [
+        (r#"{"state": "active"}"#, "id", "missing"),
+        (r#"{"id": null, "state": "active"}"#, "id", "null"),
+        (r#"{"id": -1, "state": "active"}"#, "id", "a number"),
+        (r#"{"id": 9}"#, "state", "missing"),
+        (r#"{"id": 9, "state": 3}"#, "state", "a number"),
+        (r#"{"id": 9, "state": " "}"#, "state", "empty or far too long for a state"),
+        (&long, "state", "empty or far too long for a state"),
+    ];
+    for (json, field, what) in bad {
+        let (page, notes) =
+            rows::<VmRow>(&format!(r#"{{"id": 1, "state": "error"}}, {json}"#), Shape::Vm, ());
+        assert_eq!((page.rows.len(), page.rejected), (1, 1), "{json}");
+        let want = problem(&format!("$.results[1].{field}"), &format!("{what}, so the record is left out"));
+        assert!(notes.problems[0] == want, "{json}: {:?}", notes.problems);
+    }
+    let (page, notes) =
+        rows::<DatabaseRow>(r#"7, {"id": 1, "name": "a", "charset": "b"}, []"#, Shape::Hosting, ());
+    assert_eq!((page.rows.len(), page.rejected), (1, 2));
+    assert_eq!(notes.problems[0], problem("$.entities[0]", "no object, so the record is left out"));
+}
+
+#[test]
+fn a_state_of_128_letters_is_one_and_a_longer_one_is_none() {
+    for (length, kept) in [(1, 1), (128, 1), (129, 0)] {
+        let state = "x".repeat(length);
+        let (page, _) = rows::<VmRow>(&format!(r#"{{"id": 1, "state": "{state}"}}"#), Shape::Vm, ());
+        assert_eq!(page.rows.len(), kept, "{length}");
+    }
+}
+
+#[test]
+fn eight_problems_are_kept_and_those_that_cost_a_record_come_first() {
+    let odd = |id: usize| format!(r#"{{"id": {id}, "name": "a", "charset": 7}}"#);
+    let bad = r#"{"name": "a", "charset": "b"}"#.to_owned();
+    let path = |index: usize, field: &str| format!("$.entities[{index}].{field}");
+    let paths = |notes: &Diagnostics| notes.problems.iter().map(|one| one.path.clone()).collect::<Vec<_>>();
+    // Six odd ones, then three that are left out.
+    let json: Vec<String> = (1..=6).map(odd).chain(vec![bad.clone(); 3]).collect();
+    let (page, mut notes) = rows::<DatabaseRow>(&json.join(","), Shape::Hosting, ());
+    assert_eq!((page.rows.len(), page.rejected), (6, 3));
+    let refused = [6, 7, 8].map(|index| path(index, "id"));
+    let odds = [0, 1, 2, 3, 4].map(|index| path(index, "charset"));
+    assert_eq!(paths(&notes), [refused.as_slice(), &odds].concat());
+    assert_eq!(notes.fields, [("database.charset", 6)].into(), "the counts go on");
+
+    // A later page: its refusals come after those of the first, before what is only odd.
+    let (_, later) = rows::<DatabaseRow>(&[odd(7), bad.clone()].join(","), Shape::Hosting, ());
+    notes.add(later);
+    let want = [refused.as_slice(), &[path(1, "id")], &odds[..4]].concat();
+    assert_eq!(paths(&notes), want);
+    assert_eq!(notes.fields, [("database.charset", 7)].into());
+    let (_, only_odd) =
+        rows::<DatabaseRow>(&(1..=9).map(odd).collect::<Vec<_>>().join(","), Shape::Hosting, ());
+    assert_eq!(only_odd.problems.len(), 8);
+    let (_, many) = rows::<DatabaseRow>(&vec![bad; 12].join(","), Shape::Hosting, ());
+    assert_eq!(paths(&many), (0..8).map(|index| path(index, "id")).collect::<Vec<_>>());
+    notes.add(many);
+    let want: Vec<String> =
+        refused.into_iter().chain([1, 0, 1, 2, 3].map(|index| path(index, "id"))).collect();
+    assert_eq!(paths(&notes), want);
+}
+
+#[test]
+fn a_page_says_how_many_there_are_and_where_the_next_is() {
+    let next = |json: &str| {
+        let body = format!(r#"{{"count": 7, "results": [] {json}}}"#);
+        let page =
+            page::<VmRow>(body.as_bytes(), Shape::Vm, (), &context(), &mut Diagnostics::default()).unwrap();
+        assert_eq!(page.count, Some(7));
+        page.next
+    };
+    let table = [
+        (r#", "next": null"#, Next::End),
+        (r#", "next": " ""#, Next::End),
+        (r#", "next": "?page=2""#, Next::At("?page=2".into())),
+        (r#", "next": 2"#, Next::Unsaid),
+        ("", Next::Unsaid),
+    ];
+    for (json, want) in table {
+        assert_eq!(next(json), want, "{json}");
+    }
+    let charges = |body: &str| {
+        let read =
+            page::<ChargeRow>(body.as_bytes(), Shape::Charges, (), &context(), &mut Diagnostics::default());
+        read.map(|page| (page.count, page.next, page.rows.len()))
+    };
+    let whole = r#"{"meta": {"total_count": 5, "next": "?offset=2"}, "objects": []}"#;
+    assert_eq!(charges(whole).unwrap(), (Some(5), Next::At("?offset=2".into()), 0));
+    for (body, what) in [
+        (r#"{"objects": []}"#, "$.meta is no object"),
+        (r#"{"meta": {}}"#, "$.objects is no list"),
+        ("[]", "it is no object"),
+    ] {
+        assert_eq!(charges(body).unwrap_err(), ErrorKind::WrongShape(what.into()), "{body}");
+    }
+    assert!(matches!(charges("{").unwrap_err(), ErrorKind::NotJson(_)));
+}
+
+#[test]
+fn a_charge_has_a_date_and_a_total_or_what_it_comes_to() {
+    let charge = |json: &str| rows::<ChargeRow>(json, Shape::Charges, ()).0.rows.pop();
+    let dated = |date: &str| charge(&format!(r#"{{"event_date": "{date}", "total": "1.50"}}"#));
+    for (date, read) in [
+        ("2026-03-01", true),
+        (" 2026-03-01 ", true),
+        ("2026-03-01T10:00:00", true),
+        ("2026-03-01 10:00", true),
+        ("2026-03-01Z", false),
+        ("2026-03-011", false),
+        ("2026-03-0", false),
+        ("2026-02-30", false),
+        ("soon", false),
+    ] {
+        assert_eq!(
+            dated(date).map(|charge| charge.event_date.to_string()),
+            read.then(|| "2026-03-01".into())
+        );
+    }
+    let exact = charge(r#"{"event_date": "2026-03-01", "price": "0.10", "quantity": 3}"#).unwrap();
+    assert_eq!(exact.total.to_string(), "0.3");
+    let given = charge(r#"{"event_date": "2026-03-01", "price": 2, "quantity": 3, "total": 5}"#).unwrap();
+    assert_eq!((given.total.to_string(), given.quantity), ("5".into(), Some(3.into())));
+    assert!(charge(r#"{"event_date": "2026-03-01", "price": 2}"#).is_none());
+}
+
+#[test]
+fn an_unknown_state_keeps_its_name_and_is_counted() {
+    let (vm, notes) = vm(&FULL.replace("active", "migrating"));
+    assert_eq!(vm.unwrap().state, VmState::Unknown("migrating".into()));
+    assert_eq!(notes.fields, [("vm.state", 1)].into());
+    let site = r#"{"id": 1, "state": "Dreaming"}"#;
+    let (page, notes) = rows::<SiteRow>(site, Shape::Hosting, ContainerId::new(5));
+    assert_eq!(page.rows[0].state, SiteState::Unknown("Dreaming".into()));
+    assert_eq!(notes.fields["site.state"], 1);
+}
+
+#[test]
+fn a_containers_state_is_a_number_a_numeric_string_or_a_name() {
+    let unknown = |text: &str| ContainerState::Unknown(text.into());
+    let table = [
+        ("0", ContainerState::Enabled, 0),
+        ("\"1\"", ContainerState::DisabledByService, 0),
+        ("1.0", ContainerState::DisabledByService, 0),
+        ("\"DISABLED_BY_QUOTA\"", ContainerState::DisabledByQuota, 0),
+        ("7", unknown("7"), 1),
+        ("-1", unknown("-1"), 1),
+        ("\"PAUSED\"", unknown("PAUSED"), 1),
+    ];
+    for (state, want, counted) in table {
+        let json = format!(r#"{{"id": 1, "state": {state}}}"#);
+        let (page, notes) = rows::<ContainerRow>(&json, Shape::Hosting, ());
+        assert_eq!(page.rows[0].state, want, "{state}");
+        assert_eq!(notes.fields.get("container.state").copied().unwrap_or(0), counted, "{state}");
+    }
+    for state in ["null", "true", "[0]", "\"\"", "0.5"] {
+        let json = format!(r#"{{"id": 1, "state": {state}}}"#);
+        assert_eq!(rows::<ContainerRow>(&json, Shape::Hosting, ()).0.rejected, 1, "{state}");
+    }
+}
+
+#[test]
+fn oddities_that_break_a_decoder_cost_no_more_than_their_row_or_field() {
+    let deep = format!("{}{}", "[".repeat(300), "]".repeat(300));
+    for odd in ["1e999", r#""\ud800""#, &deep] {
+        let (page, _) = rows::<VmRow>(&format!("{FULL}, {}", FULL.replace("2048", odd)), Shape::Vm, ());
+        assert_eq!((page.rows.len(), page.rejected), (2, 0), "{odd}");
+        assert_eq!((page.rows[0].memsize, page.rows[1].memsize), (Some(2048), None), "{odd}");
+    }
+    let twice = FULL.replace(r#""ncpu": 2"#, r#""ncpu": 2, "ncpu": 3"#);
+    let (vm, _) = vm(&twice);
+    assert_eq!(vm.unwrap().ncpu, Some(3));
+}
+
+#[test]
+fn the_list_of_fields_is_the_list_of_what_can_be_counted() {
+    let mut counted = BTreeSet::new();
+    let mut add = |notes: Diagnostics| counted.extend(notes.fields.into_keys());
+    let bare = r#"{"id": 1, "state": "?"}"#;
+    add(rows::<VmRow>(bare, Shape::Vm, ()).1);
+    add(rows::<ContainerRow>(bare, Shape::Hosting, ()).1);
+    add(rows::<SiteRow>(bare, Shape::Hosting, ContainerId::new(1)).1);
+    add(rows::<DatabaseRow>(bare, Shape::Hosting, ()).1);
+    add(rows::<CronJobRow>(bare, Shape::Hosting, ()).1);
+    add(rows::<IpRow>(bare, Shape::Vm, ()).1);
+    add(rows::<SshKeyRow>(bare, Shape::Vm, ()).1);
+    add(rows::<ChargeRow>(
+        r#"{"event_date": "2026-03-01"}, {"event_date": "2026-03-01", "total": 1}"#,
+        Shape::Charges,
+        (),
+    )
+    .1);
+    add(super::billing::odd_report_notes());
+    let listed: BTreeSet<&str> = FIELDS.iter().copied().collect();
+    assert_eq!(listed.len(), FIELDS.len(), "no field twice");
+    assert_eq!(counted, listed);
+}
+
+#[tokio::test]
+async fn the_observer_hears_of_each_odd_field_once_a_page() {
+    let server = Server::start(|_, _| {
+        let odd = FULL.replace("2048", "null");
+        let other = odd.replace(r#""id": 7"#, r#""id": 8"#);
+        Reply::json(format!(r#"{{"count": 2, "next": null, "results": [{odd}, {other}]}}"#))
+    })
+    .await;
+    let (client, log) = client(&server);
+    let listed = client.vms().await.unwrap();
+    assert!(listed.complete && listed.rejected == 0, "a row with an odd field is a row");
+    assert_eq!(listed.problems.len(), 2);
+    assert_eq!(log.fields(), [("vm.memsize", 2)].into());
+}
+
+#[tokio::test]
+async fn a_record_alone_is_read_like_one_of_a_list() {
+    let server = Server::start(|request, _| match request.path() {
+        "/api/cvds/v1/vms/7/" => Reply::json(FULL),
+        "/api/cvds/v1/vms/8/" => Reply::json(r#"{"id": 8}"#),
+        "/api/v2/hosting/virtualhosts/3/engine-versions/" => {
+            Reply::json(r#"{"versions": ["8.3", 7, "8.4"]}"#)
+        }
+        _ => Reply::status(404),
+    })
+    .await;
+    let (client, _) = client(&server);
+    assert_eq!(client.vm(VmId::new(7)).await.unwrap().memsize, Some(2048));
+    let error = client.vm(VmId::new(8)).await.unwrap_err();
+    assert!(error.to_string().contains("$.state: missing"), "{error}");
+    let versions = client.engine_versions(crate::model::SiteId::new(3)).await.unwrap();
+    assert_eq!(versions, ["8.3".into(), "8.4".into()]);
+    assert!(client.vm(VmId::new(9)).await.unwrap_err().is_not_found());
+    assert!(client.sites(ContainerId::new(9)).await.unwrap_err().is_not_found());
+    assert!(!client.vms().await.unwrap_err().is_not_found(), "the list itself is always there");
+}
+
+/// What a row weighs beyond one that says nothing, the rest of which is given.
+fn weight_of<R: RowOf>(
+    bare: &str,
+    full: &str,
+    shape: Shape,
+    parent: impl Fn() -> R::Parent,
+) -> (usize, usize) {
+    let weigh = |json: &str| R::weight(&rows::<R>(json, shape, parent()).0.rows[0]);
+    (weigh(bare), weigh(full) - weigh(bare))
+}
+
+/// A poll is stopped by what its rows weigh, so each has to weigh at least what it keeps.
+#[test]
+fn a_row_weighs_itself_and_its_texts() {
+    let none = || ();
+    let bare = r#"{"id": 1, "state": "active"}"#;
+    // 7 bytes of texts, two addresses, one of them of 8 bytes.
+    let full = r#"{"id": 1, "state": "active", "vm_id": "v-7", "name": "web", "type": "m",
+        "ips": [{"id": 3, "ipvalue": "10.0.0.3"}, 4]}"#;
+    let of_ips = 2 * size_of::<VmIp>() + 8;
+    assert_eq!(weight_of::<VmRow>(bare, full, Shape::Vm, none), (256 + 6, 7 + of_ips));
+    let bare = r#"{"id": 1, "state": 0}"#;
+    let full = r#"{"id": 1, "state": 0, "login": "abc", "name": "de", "service_address": "f", "service_ip": "ghij"}"#;
+    let state = context().container_states[&0].len();
+    assert_eq!(weight_of::<ContainerRow>(bare, full, Shape::Hosting, none), (256 + state, 10));
+    let bare = r#"{"id": 1, "state": "Running"}"#;
+    let full =
+        r#"{"id": 1, "state": "Running", "name": "a.example", "engine": "php", "engine_version": "8"}"#;
+    let parent = || ContainerId::new(1);
+    assert_eq!(weight_of::<SiteRow>(bare, full, Shape::Hosting, parent), (256 + 7, 13));
+    let full = r#"{"id": 1, "name": "db", "charset": "utf8"}"#;
+    assert_eq!(weight_of::<DatabaseRow>(r#"{"id": 1}"#, full, Shape::Hosting, none), (256, 6));
+    let full = r#"{"id": 1, "comment": "nightly"}"#;
+    assert_eq!(weight_of::<CronJobRow>(r#"{"id": 1}"#, full, Shape::Hosting, none), (256, 7));
+    let full = r#"{"id": 1, "ipvalue": "10.0.0.3"}"#;
+    assert_eq!(weight_of::<IpRow>(r#"{"id": 1}"#, full, Shape::Vm, none), (256, 8));
+    let full = r#"{"id": 1, "title": "laptop"}"#;
+    assert_eq!(weight_of::<SshKeyRow>(r#"{"id": 1}"#, full, Shape::Vm, none), (256, 6));
+    // What tells a charge from others is remembered beside it.
+    let bare = r#"{"event_date": "2026-01-01", "total": "1"}"#;
+    let full = r#"{"event_date": "2026-01-01", "total": "1", "description": "abc", "resource_uri": "/c/1/"}"#;
+    assert_eq!(weight_of::<ChargeRow>(bare, full, Shape::Charges, none), (size_of::<Charge>(), 2 * 8));
+    let order = |comment: &str, tariff: Option<Tariff>| {
+        let comment = Some(comment.into());
+        let state = OrderState::Ordered;
+        let id = OrderId::new(1);
+        Order { id, state, comment, last_charge_date: None, paid_till: None, start_date: None, tariff }
+    };
+    assert_eq!(OrderRow::weight(&order("abc", None)), 2 * size_of::<Order>() + 3);
+    let period = |unit: &str| Some(Period { count: 1, unit: unit.into() });
+    let tariff = Tariff {
+        id: None,
+        amount: None,
+        billing_period: period("month"),
+        charge_period: period("day"),
+        generic_type: Some("hosting".into()),
+        name: Some("Big".into()),
+        short_name: Some("b".into()),
+        kind: Some("std".into()),
+    };
+    assert_eq!(OrderRow::weight(&order("", Some(tariff))), 2 * size_of::<Order>() + 8 + 14);
+    let versions: Vec<Box<str>> = vec!["8.3".into(), "9".into()];
+    assert_eq!(Versions::weight(&versions), 2 * size_of::<Box<str>>() + 4);
+}

@@ -1,0 +1,234 @@
+//! The door to HTTP: the only place that holds a `reqwest::Client`, and its only verb is GET.
+//! Knows nothing of retries, limits or JSON.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::{Client, Response, Url, redirect};
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::failpoint;
+use crate::model::Group;
+
+use super::endpoints::shown;
+use super::error::ErrorKind;
+use super::limits::Hosts;
+use super::limits::Permit;
+use super::observe::{Code, Observer};
+use super::retry;
+use super::settings::{BillingCredentials, Settings};
+
+/// How long things may take and how large they may be; other values in tests only.
+#[derive(Clone, Debug)]
+pub(super) struct Timing {
+    pub connect: Duration,
+    /// From the send to the end of the body.
+    pub whole: Duration,
+    pub backoff: [Duration; 2],
+    pub page_bytes: u64,
+    pub report_bytes: u64,
+    pub report_moments: u64,
+    pub pages: u32,
+    /// Of memory for the records of one poll, or the orders of one report.
+    pub kept_bytes: u64,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(5),
+            whole: Duration::from_secs(30) / failpoint::time_out_haste(),
+            backoff: retry::BACKOFF.map(|pause| pause / failpoint::haste()),
+            page_bytes: 32 << 20,
+            report_bytes: 1 << 30,
+            report_moments: 2_000_000,
+            pages: 10_000,
+            kept_bytes: 128 << 20,
+        }
+    }
+}
+
+/// Sends GET requests with the credentials of one account.
+pub(super) struct Transport {
+    http: Client,
+    whole: Duration,
+    hosting: Option<HeaderValue>,
+    vm: Option<HeaderValue>,
+    billing: Option<BillingCredentials>,
+}
+
+impl Transport {
+    pub fn new(settings: &Settings, timing: &Timing, hosts: &Hosts) -> Result<Self, (Group, ErrorKind)> {
+        let make = || {
+            Client::builder()
+                .user_agent(concat!("hostwatch/", env!("CARGO_PKG_VERSION")))
+                .connect_timeout(timing.connect)
+                .timeout(timing.whole)
+                // Shorter than servers keep idle connections, so that one is seldom closed as it is used.
+                .pool_idle_timeout(Duration::from_secs(30))
+                .redirect(redirect::Policy::none())
+                .referer(false)
+                .no_proxy()
+                .build()
+        };
+        let http = hosts.http((timing.connect, timing.whole), make);
+        let http = http.map_err(|error| (Group::Hosting, ErrorKind::Setup(cause(&error))))?;
+        let hosting = settings.hosting.as_ref().map(|hosting| authorization(&hosting.scheme, &hosting.token));
+        let vm = settings.vm_api_key.as_ref().map(|key| authorization("Token", key));
+        let bad =
+            |group| (group, ErrorKind::Setup("the credentials hold a character that no header can".into()));
+        Ok(Self {
+            http,
+            whole: timing.whole,
+            hosting: hosting.transpose().map_err(|()| bad(Group::Hosting))?,
+            vm: vm.transpose().map_err(|()| bad(Group::Vm))?,
+            billing: settings.billing.clone(),
+        })
+    }
+
+    /// One attempt, up to the head of the answer.
+    pub async fn get(&self, group: Group, url: Url) -> Result<Response, ErrorKind> {
+        let request = self.http.get(url).header(ACCEPT, HeaderValue::from_static("application/json"));
+        let request = match group {
+            Group::Hosting => request.header(AUTHORIZATION, self.hosting.clone().ok_or(ErrorKind::Off)?),
+            Group::Vm => request.header(AUTHORIZATION, self.vm.clone().ok_or(ErrorKind::Off)?),
+            Group::Billing => {
+                let billing = self.billing.as_ref().ok_or(ErrorKind::Off)?;
+                request.basic_auth(&billing.username, Some(billing.password.expose_secret()))
+            }
+        };
+        request.send().await.map_err(|error| self.failed(error))
+    }
+
+    /// What an error of the connection or of the body means.
+    pub fn failed(&self, error: reqwest::Error) -> ErrorKind {
+        let error = error.without_url();
+        if error.is_timeout() {
+            ErrorKind::Timeout(self.whole)
+        } else if error.is_connect() {
+            ErrorKind::Connect(cause(&error))
+        } else {
+            ErrorKind::Closed(cause(&error))
+        }
+    }
+}
+
+/// An `Authorization` value (interface 5); an empty scheme leaves the credential alone.
+fn authorization(scheme: &str, secret: &SecretString) -> Result<HeaderValue, ()> {
+    let text = match scheme.trim() {
+        "" => SecretString::from(secret.expose_secret().to_owned()),
+        scheme => SecretString::from(format!("{scheme} {}", secret.expose_secret())),
+    };
+    let mut value = HeaderValue::from_str(text.expose_secret()).map_err(|_| ())?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// The innermost cause, which says what a person can act on.
+pub(super) fn cause(error: &reqwest::Error) -> String {
+    let mut innermost: &dyn std::error::Error = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}
+
+/// The `Retry-After` of an answer.
+pub(super) fn retry_after(response: &Response) -> Option<&str> {
+    response.headers().get(RETRY_AFTER)?.to_str().ok()
+}
+
+/// Where a redirect points, as far as it is fit to be shown.
+pub(super) fn location(response: &Response) -> String {
+    let target = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+    match target.and_then(|target| response.url().join(target).ok()) {
+        Some(url) => shown(&url),
+        None => "nowhere".into(),
+    }
+}
+
+/// The body of a successful answer, piece by piece. Tells the observer when it ends.
+pub(super) struct Body {
+    response: Response,
+    transport: Arc<Transport>,
+    /// Of decompressed bytes.
+    left: u64,
+    limit: u64,
+    _place: Permit,
+    account: Account,
+}
+
+impl Body {
+    pub fn new(
+        response: Response,
+        transport: Arc<Transport>,
+        limit: u64,
+        place: Permit,
+        account: Account,
+    ) -> Self {
+        Self { response, transport, left: limit, limit, _place: place, account }
+    }
+
+    /// The next piece; `None` at the end.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, ErrorKind> {
+        let chunk = match self.response.chunk().await {
+            Ok(chunk) => chunk,
+            Err(error) => {
+                let kind = self.transport.failed(error);
+                self.account.code = code_of(&kind);
+                return Err(kind);
+            }
+        };
+        let size = chunk.as_ref().map_or(0, |chunk| chunk.len() as u64);
+        if size > self.left {
+            self.account.code = Code::Error("too_large");
+            return Err(ErrorKind::TooLarge { limit: self.limit, unit: "bytes" });
+        }
+        self.left -= size;
+        Ok(chunk)
+    }
+
+    /// All of it.
+    pub async fn whole(mut self) -> Result<Vec<u8>, ErrorKind> {
+        let mut whole = Vec::new();
+        while let Some(chunk) = self.chunk().await? {
+            whole.extend_from_slice(&chunk);
+        }
+        Ok(whole)
+    }
+}
+
+/// One attempt on the observer's account, told when dropped.
+pub(super) struct Account {
+    observer: Arc<dyn Observer>,
+    group: Group,
+    started: Instant,
+    pub code: Code,
+}
+
+impl Account {
+    pub fn open(observer: &Arc<dyn Observer>, group: Group) -> Self {
+        // Until something happens: the caller may give up the attempt.
+        let code = Code::Error("cancelled");
+        Self { observer: Arc::clone(observer), group, started: Instant::now(), code }
+    }
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        self.observer.request(self.group, self.code, self.started.elapsed());
+    }
+}
+
+/// The label of a transport's error.
+pub(super) fn code_of(kind: &ErrorKind) -> Code {
+    Code::Error(if matches!(kind, ErrorKind::Timeout(_)) {
+        "timeout"
+    } else if matches!(kind, ErrorKind::Connect(_)) {
+        "connect"
+    } else {
+        "closed"
+    })
+}

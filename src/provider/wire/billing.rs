@@ -1,0 +1,270 @@
+//! Charges, and the pieces of an expected-balance report (interface 2.8, 2.9). The report itself is
+//! put together by `report`, which never holds it whole.
+
+use chrono::{DateTime, NaiveDate, Utc};
+use serde::Deserialize;
+use serde::de::MapAccess;
+use serde::de::value::MapAccessDeserializer;
+use serde_json::value::RawValue;
+
+use crate::model::{Charge, Edd, Money, Order, OrderId, OrderState, Period, Tariff, TariffId};
+
+use super::diagnostics::{Reader, Record, Rejected, lengths, row};
+use super::field::{Field, Stamp, Wire, decimal};
+
+/// A decimal as it came: quoted or not, its text is what counts.
+type Exact = Option<Box<RawValue>>;
+
+/// A charge (2.9).
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct ChargeRow {
+    description: Field<Box<str>>,
+    event_date: Field<Box<str>>,
+    price: Exact,
+    quantity: Exact,
+    total: Exact,
+    resource_uri: Field<Box<str>>,
+}
+
+impl Record for ChargeRow {
+    type Model = Charge;
+    type Parent = ();
+
+    fn into_model(self, (): (), reader: &mut Reader<'_>) -> Result<Charge, Rejected> {
+        let event_date = reader.require("charge.event_date", self.event_date)?;
+        let Some(event_date) = date(&event_date) else {
+            return reader.refuse("charge.event_date", "no date");
+        };
+        let price = reader.decimal("charge.price", self.price.as_deref());
+        let quantity = reader.decimal("charge.quantity", self.quantity.as_deref());
+        let total = match reader.decimal("charge.total", self.total.as_deref()) {
+            Some(total) => total,
+            // By the interface, and exact unless it overflows.
+            None => match price.zip(quantity).and_then(|(price, quantity)| price.checked_mul(quantity)) {
+                Some(total) => total,
+                None => return reader.refuse("charge.total", "neither given nor computable"),
+            },
+        };
+        Ok(Charge {
+            event_date,
+            description: reader.take("charge.description", self.description),
+            price: price.map(Money::new),
+            quantity,
+            total: Money::new(total),
+            resource_uri: reader.take("charge.resource_uri", self.resource_uri),
+        })
+    }
+
+    /// Twice its texts: what tells it from others is remembered beside it.
+    fn weight(charge: &Charge) -> usize {
+        size_of::<Charge>() + 2 * lengths([&charge.description, &charge.resource_uri])
+    }
+}
+
+/// `YYYY-MM-DD`, alone or at the start of a datetime.
+fn date(text: &str) -> Option<NaiveDate> {
+    let text = text.trim();
+    match text.as_bytes().get(10) {
+        None | Some(b'T' | b' ') => NaiveDate::parse_from_str(text.get(..10)?, "%Y-%m-%d").ok(),
+        Some(_) => None,
+    }
+}
+
+/// A charge moment; its order is left as text, to be decoded once an order. There may be a million of
+/// them, so what can be is borrowed.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct MomentRow<'a> {
+    #[serde(borrow)]
+    amount: Option<&'a RawValue>,
+    #[serde(borrow)]
+    balance: Option<&'a RawValue>,
+    moment: Field<Stamp>,
+    positive: Field<bool>,
+    #[serde(borrow)]
+    pub order: Option<&'a RawValue>,
+}
+
+impl<'de> Wire<'de> for MomentRow<'de> {
+    fn object<A: MapAccess<'de>>(object: A) -> Result<Option<Self>, A::Error> {
+        Deserialize::deserialize(MapAccessDeserializer::new(object)).map(Some)
+    }
+}
+
+/// A charge moment without its order.
+pub(crate) struct Balance {
+    pub at: DateTime<Utc>,
+    pub amount: Money,
+    pub balance: Money,
+    pub positive: Option<bool>,
+}
+
+impl MomentRow<'_> {
+    /// Its time and both its amounts are required: without one of them it proves nothing.
+    pub fn balance(&self, reader: &mut Reader<'_>) -> Result<Balance, Rejected> {
+        let at = reader.moment_of("moment.moment", &self.moment)?;
+        let amount = reader.require_decimal("moment.amount", self.amount)?;
+        let balance = reader.require_decimal("moment.balance", self.balance)?;
+        let positive = reader.take("moment.positive", self.positive.clone());
+        Ok(Balance { at, amount: Money::new(amount), balance: Money::new(balance), positive })
+    }
+}
+
+/// An order's id alone, to tell whether the order is known already.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct IdOnly {
+    id: Field<u64>,
+}
+
+/// A billing order (2.8).
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct OrderRow {
+    id: Field<u64>,
+    comment: Field<Box<str>>,
+    last_charge_date: Field<Stamp>,
+    paid_till: Field<Stamp>,
+    start_date: Field<Stamp>,
+    state: Field<Box<str>>,
+    tariff: Field<TariffRow>,
+}
+
+impl OrderRow {
+    /// The id in an order's text, if it can be found without decoding the rest.
+    pub fn id_in(text: &str) -> Option<OrderId> {
+        match serde_json::from_str::<Field<IdOnly>>(text).ok()? {
+            Field::Value(IdOnly { id: Field::Value(id) }) => Some(OrderId::new(id)),
+            Field::Value(_) | Field::Missing | Field::Null | Field::Mistyped(_) => None,
+        }
+    }
+}
+
+impl Record for OrderRow {
+    type Model = Order;
+    type Parent = ();
+
+    fn into_model(self, (): (), reader: &mut Reader<'_>) -> Result<Order, Rejected> {
+        let id = OrderId::new(reader.require("order.id", self.id)?);
+        let state = OrderState::from(&*reader.state("order.state", self.state)?);
+        if !state.is_known() {
+            reader.unknown("order.state");
+        }
+        Ok(Order {
+            id,
+            state,
+            comment: reader.take("order.comment", self.comment),
+            last_charge_date: reader.maybe_moment("order.last_charge_date", self.last_charge_date),
+            paid_till: reader.maybe_moment("order.paid_till", self.paid_till),
+            start_date: reader.moment("order.start_date", self.start_date),
+            tariff: reader.take("order.tariff", self.tariff).map(|tariff| tariff.into_model(reader)),
+        })
+    }
+
+    fn weight(order: &Order) -> usize {
+        let tariff = order.tariff.iter();
+        let texts = tariff.flat_map(|one| [&one.generic_type, &one.name, &one.short_name, &one.kind]);
+        let periods = order.tariff.iter().flat_map(|one| [&one.billing_period, &one.charge_period]).flatten();
+        let of_periods: usize = periods.map(|period| period.unit.len()).sum();
+        2 * size_of::<Order>() + lengths([&order.comment]) + lengths(texts) + of_periods
+    }
+}
+
+/// A tariff (2.8).
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct TariffRow {
+    id: Field<u64>,
+    amount: Exact,
+    billing_period: Field<Pair>,
+    charge_period: Field<Pair>,
+    generic_type: Field<Box<str>>,
+    name: Field<Box<str>>,
+    short_name: Field<Box<str>>,
+    r#type: Field<Box<str>>,
+}
+
+impl TariffRow {
+    fn into_model(self, reader: &mut Reader<'_>) -> Tariff {
+        Tariff {
+            id: reader.take("tariff.id", self.id).map(TariffId::new),
+            amount: reader.decimal("tariff.amount", self.amount.as_deref()).map(Money::new),
+            billing_period: reader
+                .take("tariff.billing_period", self.billing_period)
+                .map(|Pair(period)| period),
+            charge_period: reader.take("tariff.charge_period", self.charge_period).map(|Pair(period)| period),
+            generic_type: reader.maybe("tariff.generic_type", self.generic_type),
+            name: reader.take("tariff.name", self.name),
+            short_name: reader.take("tariff.short_name", self.short_name),
+            kind: reader.take("tariff.type", self.r#type),
+        }
+    }
+}
+
+/// `[1, "month"]`; more elements than two are ignored.
+struct Pair(Period);
+
+impl<'de> Wire<'de> for Pair {
+    fn list<A: serde::de::SeqAccess<'de>>(mut list: A) -> Result<Option<Self>, A::Error> {
+        let count = list.next_element::<Field<u64>>()?;
+        let unit = list.next_element::<Field<Box<str>>>()?;
+        while list.next_element::<serde::de::IgnoredAny>()?.is_some() {}
+        let (Some(Field::Value(count)), Some(Field::Value(unit))) = (count, unit) else { return Ok(None) };
+        Ok(u32::try_from(count).ok().map(|count| Self(Period { count, unit })))
+    }
+}
+
+row!(ChargeRow, IdOnly, OrderRow, TariffRow);
+
+/// The expected disconnect date: null says something, anything that is no date says nothing.
+pub(crate) fn edd(field: Field<Stamp>, reader: &mut Reader<'_>) -> Edd {
+    if matches!(field, Field::Null) {
+        return Edd::Null;
+    }
+    reader.moment("report.edd", field).map_or(Edd::Unknown, Edd::At)
+}
+
+/// A report's `error`: nothing where it is null, missing or blank; of another type than a string it
+/// is shown as it came, since it is an error all the same.
+pub(crate) fn error_text(raw: &RawValue) -> Option<Box<str>> {
+    /// Longer ones would only fill the log.
+    const LONGEST: usize = 2_000;
+    let text = match serde_json::from_str::<Option<String>>(raw.get()) {
+        Ok(text) => text.unwrap_or_default(),
+        Err(_) => raw.get().to_owned(),
+    };
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.chars().take(LONGEST).collect::<String>().into())
+}
+
+impl Reader<'_> {
+    /// A decimal that should be there.
+    pub fn decimal(&mut self, name: &'static str, raw: Option<&RawValue>) -> Option<rust_decimal::Decimal> {
+        let Some(raw) = raw else { return self.odd(name, "missing or null") };
+        match decimal(raw) {
+            Some(value) => Some(value),
+            None => self.odd(name, "no decimal"),
+        }
+    }
+
+    fn require_decimal(
+        &mut self,
+        name: &'static str,
+        raw: Option<&RawValue>,
+    ) -> Result<rust_decimal::Decimal, Rejected> {
+        match raw.map(decimal) {
+            Some(Some(value)) => Ok(value),
+            Some(None) => self.refuse(name, "no decimal"),
+            None => self.refuse(name, "missing or null"),
+        }
+    }
+
+    fn moment_of(&mut self, name: &'static str, field: &Field<Stamp>) -> Result<DateTime<Utc>, Rejected> {
+        match self.require(name, field.clone())?.moment(self.context.zone) {
+            Ok(Some(at)) => Ok(at),
+            Ok(None) => self.refuse(name, "a datetime without offset, and no time_zone is set"),
+            Err(()) => self.refuse(name, "no datetime"),
+        }
+    }
+}

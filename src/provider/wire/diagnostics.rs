@@ -1,0 +1,276 @@
+//! What went wrong in a page besides the page: problems with their JSON path, and counts by field.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
+use serde::de::DeserializeOwned;
+
+use super::field::{Field, Stamp, Wire};
+
+/// Problems kept of one listing; the counts go on.
+const KEPT: usize = 8;
+
+/// Every value of the `field` label of [`crate::provider::Observer::field_problem`]. `….state` also counts
+/// states that nobody here knows.
+pub const FIELDS: &[&str] = &[
+    "vm.vm_id",
+    "vm.name",
+    "vm.type",
+    "vm.ncpu",
+    "vm.memsize",
+    "vm.state",
+    "vm.monitoring_enabled",
+    "vm.ips",
+    "vm.storages",
+    "container.login",
+    "container.name",
+    "container.service_address",
+    "container.service_ip",
+    "container.memory_limit",
+    "container.quota",
+    "container.state",
+    "container.created",
+    "container.updated",
+    "container.is_in_transfer",
+    "site.state",
+    "site.name",
+    "site.engine",
+    "site.engine_version",
+    "site.num_workers",
+    "site.force_https",
+    "site.certificate_id",
+    "site.created",
+    "site.updated",
+    "database.name",
+    "database.charset",
+    "cron_job.comment",
+    "ip.ipvalue",
+    "ip.vm",
+    "ssh_key.title",
+    "report.date",
+    "report.edd",
+    "report.expected_balance",
+    "moment.positive",
+    "moment.order",
+    "order.state",
+    "order.comment",
+    "order.last_charge_date",
+    "order.paid_till",
+    "order.start_date",
+    "order.tariff",
+    "tariff.id",
+    "tariff.amount",
+    "tariff.billing_period",
+    "tariff.charge_period",
+    "tariff.generic_type",
+    "tariff.name",
+    "tariff.short_name",
+    "tariff.type",
+    "charge.description",
+    "charge.price",
+    "charge.quantity",
+    "charge.total",
+    "charge.resource_uri",
+];
+
+/// Something in an answer that is not as the interface says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem {
+    /// Where, as a JSON path: `$.results[3].memsize`.
+    pub path: String,
+    pub what: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.what)
+    }
+}
+
+/// What decoding needs to know of the account.
+#[derive(Clone, Debug)]
+pub(crate) struct Context {
+    pub zone: Option<Tz>,
+    pub container_states: BTreeMap<i64, String>,
+}
+
+/// A record that lacks what it can't do without; the problem is noted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Rejected;
+
+/// A row of the wire that becomes one of the model.
+pub(crate) trait Record: DeserializeOwned + Send + 'static {
+    type Model: Send + 'static;
+    /// What the row does not say itself: the container of a site. `()` for most.
+    type Parent: Copy + Send + 'static;
+
+    fn into_model(self, parent: Self::Parent, reader: &mut Reader<'_>) -> Result<Self::Model, Rejected>;
+
+    /// About how many bytes of memory a row takes for as long as it is known.
+    fn weight(row: &Self::Model) -> usize;
+}
+
+/// What a row of a listing takes whatever it says: itself, its place among the others, its incident.
+pub(crate) const ROW_BYTES: usize = 256;
+
+/// Of texts that may be absent.
+pub(crate) fn lengths<'a>(texts: impl IntoIterator<Item = &'a Option<Box<str>>>) -> usize {
+    texts.into_iter().flatten().map(|text| text.len()).sum()
+}
+
+/// Problems of one listing or record.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Diagnostics {
+    /// The first few; those that cost a record before those that cost a field.
+    pub problems: Vec<Problem>,
+    refusals: usize,
+    pub fields: BTreeMap<&'static str, u64>,
+}
+
+impl Diagnostics {
+    pub fn problem(&mut self, path: impl FnOnce() -> String, what: impl FnOnce() -> String) {
+        if self.problems.len() < KEPT {
+            self.problems.push(Problem { path: path(), what: what() });
+        }
+    }
+
+    /// A problem that costs a record.
+    pub fn refusal(&mut self, path: impl FnOnce() -> String, what: &'static str) {
+        if self.refusals < KEPT {
+            let what = format!("{what}, so the record is left out");
+            self.problems.insert(self.refusals, Problem { path: path(), what });
+            self.problems.truncate(KEPT);
+            self.refusals += 1;
+        }
+    }
+
+    /// Takes in what a later page noted.
+    pub fn add(&mut self, mut later: Self) {
+        let others = later.problems.split_off(later.refusals);
+        self.problems.splice(self.refusals..self.refusals, later.problems);
+        self.problems.extend(others);
+        self.problems.truncate(KEPT);
+        self.refusals = (self.refusals + later.refusals).min(KEPT);
+        for (field, count) in later.fields {
+            *self.fields.entry(field).or_default() += count;
+        }
+    }
+}
+
+/// Reads the fields of one row and notes what is wrong with them.
+pub(crate) struct Reader<'a> {
+    pub context: &'a Context,
+    pub notes: &'a mut Diagnostics,
+    /// The path of the row: the list's name and the row's place, or of a record alone.
+    pub list: Option<(&'static str, usize)>,
+}
+
+impl Reader<'_> {
+    /// A field that the record can't do without. `name` is `kind.field`.
+    pub fn require<T>(&mut self, name: &'static str, field: Field<T>) -> Result<T, Rejected> {
+        match field {
+            Field::Value(value) => Ok(value),
+            Field::Missing => self.refuse(name, "missing"),
+            Field::Null => self.refuse(name, "null"),
+            Field::Mistyped(came) => self.refuse(name, came),
+        }
+    }
+
+    /// A state: required, and short enough to be one.
+    pub fn state(&mut self, name: &'static str, field: Field<Box<str>>) -> Result<Box<str>, Rejected> {
+        let state = self.require(name, field)?;
+        if is_state(&state) { Ok(state) } else { self.refuse(name, "empty or far too long for a state") }
+    }
+
+    /// A field that should be there.
+    pub fn take<T>(&mut self, name: &'static str, field: Field<T>) -> Option<T> {
+        match field {
+            Field::Value(value) => Some(value),
+            Field::Missing => self.odd(name, "missing"),
+            Field::Null => self.odd(name, "null"),
+            Field::Mistyped(came) => self.odd(name, came),
+        }
+    }
+
+    /// A field that the interface lets be null; left out is as good.
+    pub fn maybe<T>(&mut self, name: &'static str, field: Field<T>) -> Option<T> {
+        match field {
+            Field::Value(value) => Some(value),
+            Field::Missing | Field::Null => None,
+            Field::Mistyped(came) => self.odd(name, came),
+        }
+    }
+
+    /// A datetime that should be there. Without the account's zone a naive one is absent, which is
+    /// nobody's mistake.
+    pub fn moment(&mut self, name: &'static str, field: Field<Stamp>) -> Option<DateTime<Utc>> {
+        let stamp = self.take(name, field)?;
+        self.resolve(name, &stamp)
+    }
+
+    /// A datetime that may be null.
+    pub fn maybe_moment(&mut self, name: &'static str, field: Field<Stamp>) -> Option<DateTime<Utc>> {
+        let stamp = self.maybe(name, field)?;
+        self.resolve(name, &stamp)
+    }
+
+    fn resolve(&mut self, name: &'static str, stamp: &Stamp) -> Option<DateTime<Utc>> {
+        stamp.moment(self.context.zone).unwrap_or_else(|()| self.odd(name, "no datetime"))
+    }
+
+    /// A state that nobody here knows.
+    pub fn unknown(&mut self, name: &'static str) {
+        self.count(name);
+    }
+
+    /// Notes a field as odd and leaves it absent.
+    pub fn odd<T>(&mut self, name: &'static str, what: &'static str) -> Option<T> {
+        self.count(name);
+        let list = self.list;
+        self.notes.problem(|| path(list, name), || what.to_owned());
+        None
+    }
+
+    /// Notes why a row is rejected.
+    pub fn refuse<T>(&mut self, name: &'static str, what: &'static str) -> Result<T, Rejected> {
+        let list = self.list;
+        self.notes.refusal(|| path(list, name), what);
+        Err(Rejected)
+    }
+
+    fn count(&mut self, name: &'static str) {
+        *self.notes.fields.entry(name).or_default() += 1;
+    }
+}
+
+/// A state ends up as a label: an empty or endless one is none.
+pub(crate) fn is_state(text: &str) -> bool {
+    !text.trim().is_empty() && text.len() <= 128
+}
+
+/// `vm.memsize` of the fourth of `results` → `$.results[3].memsize`.
+fn path(list: Option<(&'static str, usize)>, name: &str) -> String {
+    let field = name.split_once('.').map_or(name, |(_, field)| field);
+    match list {
+        Some((list, index)) => format!("$.{list}[{index}].{field}"),
+        None => format!("$.{field}"),
+    }
+}
+
+/// Makes a row of the wire acceptable as a list's element: any object will do.
+macro_rules! row {
+    ($($name:ident),* $(,)?) => {$(
+        impl<'de> crate::provider::wire::field::Wire<'de> for $name {
+            fn object<A: serde::de::MapAccess<'de>>(object: A) -> Result<Option<Self>, A::Error> {
+                serde::Deserialize::deserialize(serde::de::value::MapAccessDeserializer::new(object)).map(Some)
+            }
+        }
+    )*};
+}
+pub(crate) use row;
+
+/// A record that is a list's element.
+pub(crate) trait RowOf: Record + for<'de> Wire<'de> {}
+impl<T: Record + for<'de> Wire<'de>> RowOf for T {}

@@ -1,0 +1,218 @@
+//! Containers, sites, databases and cron jobs as the hosting endpoints send them (interface 2.1–2.4).
+
+use serde::Deserialize;
+
+use crate::model::{
+    Container, ContainerId, ContainerState, CronJob, CronJobId, Database, DatabaseId, Site, SiteId, SiteState,
+};
+
+use super::diagnostics::{Context, ROW_BYTES, Reader, Record, Rejected, lengths, row};
+use super::field::{Field, Stamp, Wire};
+
+/// A container (2.1). Its `virtualhosts` are not looked at: what they hold is not shown, and the
+/// listing of sites is the only word on sites.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct ContainerRow {
+    id: Field<u64>,
+    login: Field<Box<str>>,
+    name: Field<Box<str>>,
+    service_address: Field<Box<str>>,
+    service_ip: Field<Box<str>>,
+    memory_limit: Field<u64>,
+    quota: Field<u64>,
+    state: Field<Code>,
+    created: Field<Stamp>,
+    updated: Field<Stamp>,
+    is_in_transfer: Field<bool>,
+}
+
+impl Record for ContainerRow {
+    type Model = Container;
+    type Parent = ();
+
+    fn into_model(self, (): (), reader: &mut Reader<'_>) -> Result<Container, Rejected> {
+        let id = ContainerId::new(reader.require("container.id", self.id)?);
+        let state = reader.require("container.state", self.state)?.named(reader.context);
+        if !state.is_known() {
+            reader.unknown("container.state");
+        }
+        Ok(Container {
+            id,
+            state,
+            login: reader.take("container.login", self.login),
+            name: reader.take("container.name", self.name),
+            server: reader.take("container.service_address", self.service_address),
+            server_ip: reader.take("container.service_ip", self.service_ip),
+            memory_limit_mb: reader.take("container.memory_limit", self.memory_limit),
+            disk_quota_mb: reader.take("container.quota", self.quota),
+            created: reader.moment("container.created", self.created),
+            updated: reader.moment("container.updated", self.updated),
+            in_transfer: reader.take("container.is_in_transfer", self.is_in_transfer),
+        })
+    }
+
+    fn weight(row: &Container) -> usize {
+        ROW_BYTES + row.state.as_str().len() + lengths([&row.login, &row.name, &row.server, &row.server_ip])
+    }
+}
+
+/// A container's state: a number by the interface, which gives the names but not the numbers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Code {
+    Number(i64),
+    Name(Box<str>),
+}
+
+impl Wire<'_> for Code {
+    fn text(text: &str) -> Option<Self> {
+        let text = text.trim();
+        match text.parse() {
+            Ok(number) => Some(Self::Number(number)),
+            Err(_) => super::diagnostics::is_state(text).then(|| Self::Name(text.into())),
+        }
+    }
+    fn unsigned(value: u64) -> Option<Self> {
+        i64::unsigned(value).map(Self::Number)
+    }
+    fn signed(value: i64) -> Option<Self> {
+        Some(Self::Number(value))
+    }
+    fn float(value: f64) -> Option<Self> {
+        i64::float(value).map(Self::Number)
+    }
+}
+
+impl Code {
+    /// By the configured names; a number without one shows as itself.
+    fn named(&self, context: &Context) -> ContainerState {
+        match self {
+            Self::Name(name) => ContainerState::from(&**name),
+            Self::Number(number) => match context.container_states.get(number) {
+                Some(name) => ContainerState::from(name.as_str()),
+                None => ContainerState::Unknown(number.to_string().into()),
+            },
+        }
+    }
+}
+
+/// A site (2.3). Its parent is the container whose listing shows it.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct SiteRow {
+    id: Field<u64>,
+    name: Field<Box<str>>,
+    state: Field<Box<str>>,
+    created: Field<Stamp>,
+    updated: Field<Stamp>,
+    force_https: Field<bool>,
+    certificate_id: Field<u64>,
+    engine: Field<Box<str>>,
+    engine_version: Field<Box<str>>,
+    num_workers: Field<u64>,
+}
+
+impl Record for SiteRow {
+    type Model = Site;
+    type Parent = ContainerId;
+
+    fn into_model(self, container: ContainerId, reader: &mut Reader<'_>) -> Result<Site, Rejected> {
+        let id = SiteId::new(reader.require("site.id", self.id)?);
+        let state = SiteState::from(&*reader.state("site.state", self.state)?);
+        if !state.is_known() {
+            reader.unknown("site.state");
+        }
+        Ok(Site {
+            id,
+            state,
+            container,
+            name: reader.take("site.name", self.name),
+            engine: reader.take("site.engine", self.engine),
+            engine_version: reader.take("site.engine_version", self.engine_version),
+            workers: reader.take("site.num_workers", self.num_workers),
+            force_https: reader.take("site.force_https", self.force_https),
+            certificate_id: reader.take("site.certificate_id", self.certificate_id),
+            created: reader.moment("site.created", self.created),
+            updated: reader.moment("site.updated", self.updated),
+        })
+    }
+
+    fn weight(site: &Site) -> usize {
+        ROW_BYTES + site.state.as_str().len() + lengths([&site.name, &site.engine, &site.engine_version])
+    }
+}
+
+/// A database (2.2).
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct DatabaseRow {
+    id: Field<u64>,
+    name: Field<Box<str>>,
+    charset: Field<Box<str>>,
+}
+
+impl Record for DatabaseRow {
+    type Model = Database;
+    type Parent = ();
+
+    fn into_model(self, (): (), reader: &mut Reader<'_>) -> Result<Database, Rejected> {
+        Ok(Database {
+            id: DatabaseId::new(reader.require("database.id", self.id)?),
+            name: reader.take("database.name", self.name),
+            charset: reader.take("database.charset", self.charset),
+        })
+    }
+
+    fn weight(database: &Database) -> usize {
+        ROW_BYTES + lengths([&database.name, &database.charset])
+    }
+}
+
+/// A cron job (2.4).
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct CronJobRow {
+    id: Field<u64>,
+    comment: Field<Box<str>>,
+}
+
+impl Record for CronJobRow {
+    type Model = CronJob;
+    type Parent = ();
+
+    fn into_model(self, (): (), reader: &mut Reader<'_>) -> Result<CronJob, Rejected> {
+        Ok(CronJob {
+            id: CronJobId::new(reader.require("cron_job.id", self.id)?),
+            comment: reader.take("cron_job.comment", self.comment),
+        })
+    }
+
+    fn weight(job: &CronJob) -> usize {
+        ROW_BYTES + lengths([&job.comment])
+    }
+}
+
+/// The engine versions that a site can have (4.3).
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct Versions {
+    versions: Field<Vec<Field<Box<str>>>>,
+}
+
+impl Record for Versions {
+    type Model = Vec<Box<str>>;
+    type Parent = ();
+
+    fn into_model(self, (): (), reader: &mut Reader<'_>) -> Result<Vec<Box<str>>, Rejected> {
+        let versions = reader.require("site.versions", self.versions)?.into_iter();
+        Ok(versions
+            .filter_map(|version| if let Field::Value(text) = version { Some(text) } else { None })
+            .collect())
+    }
+
+    fn weight(versions: &Vec<Box<str>>) -> usize {
+        versions.iter().map(|version| size_of::<Box<str>>() + version.len()).sum()
+    }
+}
+
+row!(ContainerRow, SiteRow, DatabaseRow, CronJobRow, Versions);

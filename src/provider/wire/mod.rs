@@ -1,0 +1,21 @@
+//! JSON of the provider → the model, tolerantly: only what a record can't do without is required,
+//! everything else that is missing, null or of another type is absent and counted. Pure.
+
+mod billing;
+mod diagnostics;
+mod field;
+mod hosting;
+mod lenient;
+mod page;
+mod vm;
+
+pub(super) use billing::{ChargeRow, MomentRow, OrderRow, edd, error_text};
+pub(super) use diagnostics::{Context, Diagnostics, Reader, Record, RowOf};
+pub use diagnostics::{FIELDS, Problem};
+pub(super) use field::{Field, Stamp, decimal};
+pub(super) use hosting::{ContainerRow, CronJobRow, DatabaseRow, SiteRow, Versions};
+pub(super) use lenient::{mended, tolerant};
+#[cfg(test)]
+pub(super) use page::MOST_ROWS;
+pub(super) use page::{Next, Page, Shape, one, page};
+pub(super) use vm::{IpRow, SshKeyRow, VmRow};

@@ -1,0 +1,201 @@
+//! One page of a listing: where its rows are, how many there should be, what comes next.
+
+use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, SeqAccess};
+
+use crate::provider::error::ErrorKind;
+
+use super::diagnostics::{Context, Diagnostics, Reader, RowOf, row};
+use super::field::{Field, Wire};
+use super::lenient::{TOO_MUCH, is_too_much, tolerant};
+
+/// The three shapes of a page (interface 4.1, 4.5, 4.8).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shape {
+    /// `count`, `entities`; asked for by offset and limit.
+    Hosting,
+    /// `count`, `next`, `results`.
+    Vm,
+    /// `meta` with `total_count` and `next`, `objects`.
+    Charges,
+}
+
+/// Rows in a page. Ordinary pages have 100; a provider that does not page at all may have more.
+pub(crate) const MOST_ROWS: usize = 250_000;
+
+/// A page, decoded.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Page<T> {
+    /// How many rows the whole listing has, where the page says so.
+    pub count: Option<u64>,
+    pub next: Next,
+    pub rows: Vec<T>,
+    /// Rows that could not be decoded.
+    pub rejected: u64,
+    /// About how much memory the rows take.
+    pub bytes: u64,
+}
+
+/// What a page says of the next one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Next {
+    /// Null or empty: this was the last.
+    End,
+    /// Nothing that can be understood.
+    Unsaid,
+    At(Box<str>),
+}
+
+/// Decodes one page.
+pub(crate) fn page<R: RowOf>(
+    body: &[u8],
+    shape: Shape,
+    parent: R::Parent,
+    context: &Context,
+    notes: &mut Diagnostics,
+) -> Result<Page<R::Model>, ErrorKind> {
+    let (list, count, next, rows) = match shape {
+        Shape::Hosting => {
+            let page: HostingPage<R> = object(body)?;
+            ("entities", page.count, Field::Missing, page.entities)
+        }
+        Shape::Vm => {
+            let page: VmPage<R> = object(body)?;
+            ("results", page.count, page.next, page.results)
+        }
+        Shape::Charges => {
+            let page: ChargePage<R> = object(body)?;
+            let Field::Value(meta) = page.meta else {
+                return Err(ErrorKind::WrongShape("$.meta is no object".into()));
+            };
+            ("objects", meta.total_count, meta.next, page.objects)
+        }
+    };
+    let Field::Value(Rows(rows)) = rows else {
+        return Err(ErrorKind::WrongShape(format!("$.{list} is no list")));
+    };
+    let mut decoded = Page {
+        count: match count {
+            Field::Value(count) => Some(count),
+            Field::Missing | Field::Null | Field::Mistyped(_) => None,
+        },
+        next: match next {
+            Field::Null => Next::End,
+            Field::Value(next) if next.trim().is_empty() => Next::End,
+            Field::Value(next) => Next::At(next),
+            Field::Missing | Field::Mistyped(_) => Next::Unsaid,
+        },
+        rows: Vec::with_capacity(rows.len()),
+        rejected: 0,
+        bytes: 0,
+    };
+    for (index, row) in rows.into_iter().enumerate() {
+        let mut reader = Reader { context, notes, list: Some((list, index)) };
+        let Field::Value(row) = row else {
+            notes.refusal(|| format!("$.{list}[{index}]"), "no object");
+            decoded.rejected += 1;
+            continue;
+        };
+        match row.into_model(parent, &mut reader) {
+            Ok(row) => {
+                decoded.bytes += R::weight(&row) as u64;
+                decoded.rows.push(row);
+            }
+            Err(_) => decoded.rejected += 1,
+        }
+    }
+    Ok(decoded)
+}
+
+/// Decodes a record that stands alone.
+pub(crate) fn one<R: RowOf>(
+    body: &[u8],
+    parent: R::Parent,
+    context: &Context,
+    notes: &mut Diagnostics,
+) -> Result<R::Model, ErrorKind> {
+    let record: R = object(body)?;
+    record.into_model(parent, &mut Reader { context, notes, list: None }).map_err(|_| {
+        ErrorKind::WrongShape(notes.problems.first().map_or_else(String::new, ToString::to_string))
+    })
+}
+
+/// An object of the wire; anything else is either no JSON or of another shape.
+fn object<T: for<'de> Wire<'de>>(body: &[u8]) -> Result<T, ErrorKind> {
+    match tolerant::<Field<T>>(body) {
+        Ok(Field::Value(value)) => Ok(value),
+        Ok(Field::Missing | Field::Null | Field::Mistyped(_)) => {
+            Err(ErrorKind::WrongShape("it is no object".into()))
+        }
+        Err(error) if is_too_much(&error) => {
+            Err(ErrorKind::TooLarge { limit: MOST_ROWS as u64, unit: "rows" })
+        }
+        Err(error) => Err(ErrorKind::NotJson(error.to_string())),
+    }
+}
+
+/// The rows of a page, while they are not too many.
+struct Rows<R>(Vec<Field<R>>);
+
+impl<'de, R: Wire<'de>> Wire<'de> for Rows<R> {
+    fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Option<Self>, A::Error> {
+        let mut rows = Vec::new();
+        while let Some(row) = list.next_element()? {
+            if rows.len() == MOST_ROWS {
+                return Err(serde::de::Error::custom(TOO_MUCH));
+            }
+            rows.push(row);
+        }
+        Ok(Some(Self(rows)))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "R: Wire<'de>"))]
+struct HostingPage<R> {
+    #[serde(default)]
+    count: Field<u64>,
+    #[serde(default)]
+    entities: Field<Rows<R>>,
+}
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "R: Wire<'de>"))]
+struct VmPage<R> {
+    #[serde(default)]
+    count: Field<u64>,
+    #[serde(default)]
+    next: Field<Box<str>>,
+    #[serde(default)]
+    results: Field<Rows<R>>,
+}
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "R: Wire<'de>"))]
+struct ChargePage<R> {
+    #[serde(default)]
+    meta: Field<Meta>,
+    #[serde(default)]
+    objects: Field<Rows<R>>,
+}
+
+#[derive(Deserialize)]
+struct Meta {
+    #[serde(default)]
+    total_count: Field<u64>,
+    #[serde(default)]
+    next: Field<Box<str>>,
+}
+row!(Meta);
+
+macro_rules! page_shape {
+    ($($name:ident),*) => {$(
+        impl<'de, R: Wire<'de>> Wire<'de> for $name<R> {
+            fn object<A: MapAccess<'de>>(object: A) -> Result<Option<Self>, A::Error> {
+                Deserialize::deserialize(MapAccessDeserializer::new(object)).map(Some)
+            }
+        }
+    )*};
+}
+page_shape!(HostingPage, VmPage, ChargePage);

@@ -1,0 +1,138 @@
+//! VMs, IP addresses and SSH keys as the VM API sends them (interface 2.5–2.7).
+
+use std::net::IpAddr;
+
+use serde::Deserialize;
+use serde::de::MapAccess;
+use serde::de::value::MapAccessDeserializer;
+
+use crate::model::{Ip, IpId, SshKey, SshKeyId, Vm, VmId, VmIp, VmState};
+
+use super::diagnostics::{ROW_BYTES, Reader, Record, Rejected, lengths, row};
+use super::field::{Count, Field, Wire};
+
+/// A VM (2.5).
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct VmRow {
+    id: Field<u64>,
+    vm_id: Field<Box<str>>,
+    name: Field<Box<str>>,
+    r#type: Field<Box<str>>,
+    ncpu: Field<u64>,
+    memsize: Field<u64>,
+    state: Field<Box<str>>,
+    monitoring_enabled: Field<bool>,
+    ips: Field<Vec<Field<VmIp>>>,
+    storages: Field<Count>,
+}
+
+impl Record for VmRow {
+    type Model = Vm;
+    type Parent = ();
+
+    fn into_model(self, (): (), reader: &mut Reader<'_>) -> Result<Vm, Rejected> {
+        let id = VmId::new(reader.require("vm.id", self.id)?);
+        let state = VmState::from(&*reader.state("vm.state", self.state)?);
+        if !state.is_known() {
+            reader.unknown("vm.state");
+        }
+        Ok(Vm {
+            id,
+            state,
+            vm_id: reader.take("vm.vm_id", self.vm_id),
+            name: reader.take("vm.name", self.name),
+            tariff: reader.take("vm.type", self.r#type),
+            ncpu: reader.take("vm.ncpu", self.ncpu),
+            memsize: reader.take("vm.memsize", self.memsize),
+            monitoring_enabled: reader.take("vm.monitoring_enabled", self.monitoring_enabled),
+            ips: reader
+                .take("vm.ips", self.ips)
+                .map(|ips| ips.into_iter().filter_map(|ip| reader.take("vm.ips", ip)).collect()),
+            disks: reader.take("vm.storages", self.storages).map(|Count(count)| count),
+        })
+    }
+
+    fn weight(vm: &Vm) -> usize {
+        let ips = vm.ips.iter().flatten();
+        let of_ips: usize = ips.map(|ip| size_of::<VmIp>() + lengths([&ip.address])).sum();
+        ROW_BYTES + vm.state.as_str().len() + lengths([&vm.vm_id, &vm.name, &vm.tariff]) + of_ips
+    }
+}
+
+/// An entry of `ips`: an object in lists and reads, a bare id in other answers; an address alone is
+/// understood too.
+impl<'de> Wire<'de> for VmIp {
+    fn unsigned(id: u64) -> Option<Self> {
+        Some(Self { id: Some(IpId::new(id)), address: None })
+    }
+    fn text(text: &str) -> Option<Self> {
+        let id = text.trim().parse().ok().map(IpId::new);
+        let address = text.trim().parse::<IpAddr>().ok().map(|_| text.trim().into());
+        (id.is_some() || address.is_some()).then_some(Self { id, address })
+    }
+    fn object<A: MapAccess<'de>>(object: A) -> Result<Option<Self>, A::Error> {
+        #[derive(Deserialize, Default)]
+        #[serde(default)]
+        struct Entry {
+            id: Field<u64>,
+            ipvalue: Field<Box<str>>,
+        }
+        let entry = Entry::deserialize(MapAccessDeserializer::new(object))?;
+        let id = if let Field::Value(id) = entry.id { Some(IpId::new(id)) } else { None };
+        let address = if let Field::Value(address) = entry.ipvalue { Some(address) } else { None };
+        Ok((id.is_some() || address.is_some()).then_some(Self { id, address }))
+    }
+}
+
+/// An IP record (2.7).
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct IpRow {
+    id: Field<u64>,
+    ipvalue: Field<Box<str>>,
+    vm: Field<u64>,
+}
+
+impl Record for IpRow {
+    type Model = Ip;
+    type Parent = ();
+
+    fn into_model(self, (): (), reader: &mut Reader<'_>) -> Result<Ip, Rejected> {
+        Ok(Ip {
+            id: IpId::new(reader.require("ip.id", self.id)?),
+            address: reader.take("ip.ipvalue", self.ipvalue),
+            vm: reader.take("ip.vm", self.vm).map(VmId::new),
+        })
+    }
+
+    fn weight(ip: &Ip) -> usize {
+        ROW_BYTES + lengths([&ip.address])
+    }
+}
+
+/// An SSH key (2.6).
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct SshKeyRow {
+    id: Field<u64>,
+    title: Field<Box<str>>,
+}
+
+impl Record for SshKeyRow {
+    type Model = SshKey;
+    type Parent = ();
+
+    fn into_model(self, (): (), reader: &mut Reader<'_>) -> Result<SshKey, Rejected> {
+        Ok(SshKey {
+            id: SshKeyId::new(reader.require("ssh_key.id", self.id)?),
+            title: reader.take("ssh_key.title", self.title),
+        })
+    }
+
+    fn weight(key: &SshKey) -> usize {
+        ROW_BYTES + lengths([&key.title])
+    }
+}
+
+row!(VmRow, IpRow, SshKeyRow);
