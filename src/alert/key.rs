@@ -1,5 +1,6 @@
 //! Keys of incidents: `account/kind/resource`.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
@@ -36,8 +37,8 @@ pub enum Sort {
 }
 
 /// What of an account an incident is about. Its text never holds a character that a header or a path
-/// would mind.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+/// would mind. Ordered as its text is: 102 before 8.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Target {
     /// All of it.
     Account,
@@ -83,7 +84,7 @@ const MOST_BYTES: usize = 200;
 
 impl Target {
     /// What comes first of a kind.
-    pub(super) const FIRST: Self = Self::Account;
+    pub(super) const FIRST: Self = Self::Other(String::new());
 
     /// Something of a sort of resources; characters outside `[A-Za-z0-9_.:-]` become `%XX`.
     pub fn of(sort: Sort, what: &str) -> Self {
@@ -143,6 +144,24 @@ impl From<Group> for Target {
 impl From<&str> for Target {
     fn from(text: &str) -> Self {
         Self::read(&safe(text, MOST_BYTES))
+    }
+}
+
+impl Ord for Target {
+    fn cmp(&self, other: &Self) -> Ordering {
+        if let (Self::Id(a), Self::Id(b)) = (self, other) {
+            // Thousands of sites may be in error at once: no text is made of them.
+            let (of_a, of_b) = (a.checked_ilog10().unwrap_or(0), b.checked_ilog10().unwrap_or(0));
+            let (cut_a, cut_b) = (of_a.saturating_sub(of_b), of_b.saturating_sub(of_a));
+            return (a / 10_u64.pow(cut_a)).cmp(&(b / 10_u64.pow(cut_b))).then(of_a.cmp(&of_b));
+        }
+        self.to_string().cmp(&other.to_string())
+    }
+}
+
+impl PartialOrd for Target {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -207,6 +226,21 @@ mod tests {
         }
         for text in ["main", "main/vm_error", "main/gone/7", "a b/vm_error/7"] {
             assert!(text.parse::<Key>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn targets_stand_in_the_order_of_their_texts() {
+        let ids =
+            [0, 1, 7, 8, 9, 10, 12, 70, 99, 100, 101, 102, 799, 1000, u64::MAX, u64::MAX - 1, 10_u64.pow(19)];
+        let texts = ["", "account", "vms", "vm", "vm:7", "site:x", "zz"];
+        let targets: Vec<Target> =
+            ids.into_iter().map(Target::Id).chain(texts.into_iter().map(Target::read)).collect();
+        for a in &targets {
+            assert!(Target::FIRST <= *a);
+            for b in &targets {
+                assert_eq!(a.cmp(b), a.to_string().cmp(&b.to_string()), "{a} and {b}");
+            }
         }
     }
 
