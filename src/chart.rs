@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use chrono::{DateTime, Datelike as _, Duration, Utc};
 use chrono_tz::Tz;
 
-use crate::model::{Report, forecast};
+use crate::model::{Report, forecast, pay_by};
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 260.0;
@@ -95,7 +95,7 @@ impl Chart<'_> {
                 );
             }
         };
-        let late = at - Duration::days(i64::from(self.lead_days));
+        let late = pay_by::too_late_from(at, self.lead_days, self.zone).unwrap_or(at);
         band("late", frame.x(late), frame.x(at));
         band("dark", frame.x(at), WIDTH - RIGHT);
     }

@@ -10,7 +10,7 @@ use crate::alert::{Incident, Phase};
 use crate::clock;
 use crate::config::{self, Environment, Errors, Problem, Settings};
 use crate::daemon::listen;
-use crate::daemon::mailroom::Mailroom;
+use crate::daemon::mails::MailWriter;
 use crate::http::WebConfig;
 use crate::mail::{self, smtp::Transport};
 use crate::metrics;
@@ -78,13 +78,13 @@ pub(super) async fn test_email(file: PathBuf) -> Result<()> {
     to.sort();
     to.dedup();
     let snapshot = Snapshot::default();
-    let mailroom = Mailroom {
+    let mail_writer = MailWriter {
         from: email.from.clone(),
         lead_days: Default::default(),
         tightest_rungs: Default::default(),
         max_per_hour: email.max_per_hour,
     };
-    let mail = mail::render_test(&to, &mailroom.context(&snapshot, &[], clock::now()))?;
+    let mail = mail::render_test(&to, &mail_writer.context(&snapshot, &[], clock::now()))?;
     let transport = Transport::new(&email.server)?;
     for recipient in &mail.recipients {
         transport.send(&mail.sender, recipient, &mail.raw).await.with_context(|| {
@@ -97,7 +97,7 @@ pub(super) async fn test_email(file: PathBuf) -> Result<()> {
 
 pub(super) fn incidents(file: &Path) -> Result<()> {
     let store = open_beside(&super::load(file)?)?;
-    let overlays = store.overlays(clock::now())?;
+    let overlays = store.silences(clock::now())?;
     let mut incidents = store.load()?.incidents;
     incidents.retain(|incident| incident.phase != Phase::Watching);
     incidents.sort_by(|a, b| {

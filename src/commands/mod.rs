@@ -1,13 +1,15 @@
 //! The commands: which file does what, and with what exit status it ends.
 
+mod ack;
 mod ask;
 mod basic;
-mod care;
 mod demo;
 mod doctor;
 mod forecast;
+mod outbox;
 mod rehearse;
 mod screen;
+mod silence;
 mod simulate;
 mod status;
 
@@ -47,9 +49,9 @@ pub fn main(cli: Cli) -> ExitCode {
         Command::Metrics => basic::metrics(),
         Command::TestEmail(config) => in_quiet_runtime(basic::test_email(config.file)),
         Command::Incidents(config) => basic::incidents(&config.file),
-        Command::Ack(ack) => care::ack(&ack),
-        Command::Silence(silence) => care::silence(&silence),
-        Command::Outbox(outbox) => care::outbox(&outbox),
+        Command::Ack(ack) => ack::run(&ack),
+        Command::Silence(silence) => silence::run(&silence),
+        Command::Outbox(outbox) => outbox::run(&outbox),
         Command::Why(why) => basic::why(&why.config.file, &why.key),
     };
     match result {
@@ -96,7 +98,7 @@ async fn run(run: Run) -> Result<()> {
     let store = daemon::open_store(&settings)?;
     front.announce(&run.web.telemetry_path);
     let mut listeners = front.into_listeners();
-    // Held to the end, and then removed.
+    // RateLimited to the end, and then removed.
     let control = settings.email.as_ref().and_then(|_| control::open(&settings.store_path));
     let _control = control.map(|(control, listener)| {
         listeners.push(listener);

@@ -80,8 +80,8 @@ pub(super) fn rehearse(
 }
 
 fn mail(told: &Told, account: &Account, watch: &Accounts, never: &mut Vec<String>) -> Option<Mail> {
-    let mailroom = watch.mailroom.as_ref()?;
-    let mail = match mailroom.write(&told.notice, &told.snapshot, &[], None, told.at) {
+    let mail_writer = watch.mail_writer.as_ref()?;
+    let mail = match mail_writer.write(&told.notice, &told.snapshot, &[], None, told.at) {
         Ok(mail) => mail,
         Err(error) => {
             never.push(format!("what cannot be written: {error}"));
@@ -115,7 +115,7 @@ fn to_pay(report: &Report, at: DateTime<Utc>) -> Option<(u32, Money)> {
 fn left_out(account: &Account, watch: &Accounts, report: &Report, now: DateTime<Utc>) -> Vec<String> {
     let alert = &account.alert;
     let mut left = Vec::new();
-    if watch.mailroom.is_none() {
+    if watch.mail_writer.is_none() {
         left.push("anything: there is no [email] table".to_owned());
     }
     if !account.schedules.contains_key(&Collector::ExpectedBalance) {
@@ -125,7 +125,7 @@ fn left_out(account: &Account, watch: &Accounts, report: &Report, now: DateTime<
         left.push("a cut-off: alerts.rules.disconnect is not enabled".to_owned());
     }
     let to = alert.rules.get(&Kind::Disconnect).map_or(&[][..], |rule| &rule.to);
-    if watch.mailroom.is_some() && to.is_empty() && account.to.is_empty() {
+    if watch.mail_writer.is_some() && to.is_empty() && account.to.is_empty() {
         left.push(
             "a cut-off: nobody is named in email.to, the account's to, or alerts.rules.disconnect.to"
                 .to_owned(),

@@ -11,8 +11,9 @@ use super::Account;
 use super::alerts;
 use super::problem::Findings;
 use super::secrets::{Secret, Secrets};
-use super::tree::{View, nearest};
 use super::values;
+use super::view::View;
+use crate::model::nearest::nearest;
 use crate::model::{AccountName, Collector, ContainerState, Group, Profile};
 use crate::provider::cron::Schedule;
 use crate::provider::{self, BillingCredentials, HostingCredentials, Limits};
@@ -117,7 +118,7 @@ fn address(view: &View<'_>, key: &str, needs: &[(&str, bool)], findings: &mut Fi
         }
         return None;
     }
-    let allow_http = view.switch("allow_http").unwrap_or(false);
+    let allow_http = view.get("allow_http").unwrap_or(false);
     view.parsed(key, findings, |text| values::endpoint(text, allow_http))
 }
 
@@ -168,8 +169,7 @@ fn schedules(
     let mut schedules = BTreeMap::new();
     for collector in Collector::ALL {
         let key = format!("schedule.{}", collector.as_str());
-        let parse = |text: &str| text.parse::<Schedule>().map_err(|error| error.to_string());
-        let Some(schedule) = view.parsed(&key, findings, parse) else { continue };
+        let Some(schedule) = view.parsed(&key, findings, str::parse::<Schedule>) else { continue };
         let gap = schedule.shortest_gap();
         if gap < MIN_TICK {
             let message = format!(
@@ -215,7 +215,7 @@ fn stale_after(
 fn recipients(view: &View<'_>, shared: Option<&[Mailbox]>, findings: &mut Findings) -> Vec<Mailbox> {
     let own = alerts::recipients(view, "to", findings);
     let Some(shared) = shared else { return own };
-    if own.is_empty() && shared.is_empty() && view.texts("to").is_empty() {
+    if own.is_empty() && shared.is_empty() && view.get::<Vec<String>>("to").is_none_or(|to| to.is_empty()) {
         view.error("to", findings, "nobody would get this account's mails; set email.to, or this");
     }
     if own.is_empty() { shared.to_vec() } else { own }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::problem::Findings;
-use super::tree::{View, nearest};
 use super::values;
+use super::view::View;
 use crate::alert::{Kind, Rule, Settings, Severity};
+use crate::model::nearest::nearest;
 
 /// The provider gives no report further away (interface 8).
 const MAX_HORIZON_DAYS: u32 = 730;
@@ -17,18 +18,14 @@ const BEYOND_TOP_RUNG_DAYS: u32 = 7;
 pub(super) fn settings(view: &View<'_>, findings: &mut Findings) -> Settings {
     let defaults = Settings::defaults();
     let lead_days = view.bounded("billing.lead_days", 0..=60, findings);
-    let mut duration = |key: &str, default: Duration| {
-        view.parsed(key, findings, values::duration).unwrap_or_else(|| {
-            let cleared = view.leaf(key).is_some() && !view.is_set(key);
-            if cleared {
-                view.error(key, findings, "is empty; give a duration such as \"30m\", or remove the key");
-            }
-            default
-        })
+    let mut duration = |key: &str| {
+        if !view.is_set(key) {
+            view.error(key, findings, "is empty; give a duration such as \"30m\", or remove the key");
+        }
+        view.parsed(key, findings, values::duration).unwrap_or_default()
     };
-    let stuck_after = duration("alerts.stuck_after", defaults.stuck_after);
-    let collector_failing_after =
-        duration("alerts.collector_failing_after", defaults.collector_failing_after);
+    let stuck_after = duration("alerts.stuck_after");
+    let collector_failing_after = duration("alerts.collector_failing_after");
     Settings {
         disconnect_days: ladder(view, lead_days, findings),
         lead_days,
@@ -46,12 +43,12 @@ pub(super) fn settings(view: &View<'_>, findings: &mut Findings) -> Settings {
 pub(super) fn horizon_days(view: &View<'_>, ladder: &[u32], findings: &mut Findings) -> u32 {
     let days = view.bounded("billing.horizon_days", 1..=MAX_HORIZON_DAYS, findings);
     let needed = ladder.first().copied().unwrap_or(0) + BEYOND_TOP_RUNG_DAYS;
-    let known_good = view.count("billing.horizon_days").is_some_and(|days| days <= MAX_HORIZON_DAYS);
+    let known_good = view.get("billing.horizon_days").is_some_and(|days: u32| days <= MAX_HORIZON_DAYS);
     if known_good && days < needed {
         // Told where somebody wrote it: the default horizon is not what is wrong.
         let written = ["billing.horizon_days", "alerts.disconnect_days", "billing.lead_days"]
             .into_iter()
-            .find(|key| view.leaf(key).is_some_and(|leaf| leaf.source.is_some()));
+            .find(|key| view.leaf(key).is_some_and(|leaf| leaf.origin.is_some()));
         let message = format!(
             "the horizon of {days} days is too short for the ladder; set billing.horizon_days to {needed} or \
              more, the top rung plus {BEYOND_TOP_RUNG_DAYS}"
@@ -63,7 +60,7 @@ pub(super) fn horizon_days(view: &View<'_>, ladder: &[u32], findings: &mut Findi
 
 fn ladder(view: &View<'_>, lead_days: u32, findings: &mut Findings) -> Vec<u32> {
     let key = "alerts.disconnect_days";
-    let mut rungs = view.counts(key);
+    let mut rungs: Vec<u32> = view.get(key).unwrap_or_default();
     let highest = MAX_HORIZON_DAYS - BEYOND_TOP_RUNG_DAYS;
     if rungs.iter().any(|&rung| rung == 0 || rung > highest) {
         view.error(key, findings, format!("each rung is 1 to {highest} days; overdue is always a rung"));
@@ -94,14 +91,14 @@ fn rules(view: &View<'_>, findings: &mut Findings) -> BTreeMap<Kind, Rule> {
     for name in view.names_below("alerts.rules") {
         let Ok(kind) = name.parse::<Kind>() else { continue };
         let key = |last: &str| format!("alerts.rules.{name}.{last}");
-        let texts = |last: &str| view.texts(&key(last)).into_iter().map(str::to_owned).collect();
+        let texts = |last: &str| view.get(&key(last)).unwrap_or_default();
         let severity = view.parsed(&key("severity"), findings, severity);
         if kind == Kind::Disconnect && severity.is_some() {
             view.error(&key("severity"), findings, "a disconnect mail takes its rung's severity; remove it");
         }
         let to = recipients(view, &key("to"), findings).iter().map(ToString::to_string).collect();
         let rule = Rule {
-            enabled: view.switch(&key("enabled")),
+            enabled: view.get(&key("enabled")),
             severity,
             only: texts("only"),
             except: texts("except"),
@@ -126,8 +123,8 @@ pub(super) fn recipients(
     findings: &mut Findings,
 ) -> Vec<lettre::message::Mailbox> {
     let mut mailboxes = Vec::new();
-    for text in view.texts(key) {
-        match values::mailbox(text) {
+    for text in view.get::<Vec<String>>(key).unwrap_or_default() {
+        match values::mailbox(&text) {
             Ok(mailbox) => mailboxes.push(mailbox),
             Err(message) => view.error(key, findings, message),
         }

@@ -2,6 +2,7 @@
 //! somebody may have put a password into it.
 
 use lettre::message::Mailbox;
+use percent_encoding::percent_decode_str;
 use secrecy::SecretString;
 use url::Url;
 
@@ -9,8 +10,8 @@ use super::alerts;
 use super::problem::Findings;
 use super::secrets::{Secret, Secrets};
 use super::sources::reason;
-use super::tree::View;
 use super::values;
+use super::view::View;
 use crate::mail::{Security, Server, Settings};
 
 const URL_KEY: &str = "email.smtp_url";
@@ -37,7 +38,7 @@ fn required(view: &View<'_>, key: &str, example: &str, findings: &mut Findings) 
 fn server(view: &View<'_>, password: Secret, secrets: &Secrets, findings: &mut Findings) -> Option<Server> {
     let ca_file = ca_file(view, secrets, findings);
     required(view, URL_KEY, "\"smtps://user@smtp.example.com:465\"", findings)?;
-    let Endpoint { host, port, security, username } = view.parsed(URL_KEY, findings, endpoint)?;
+    let SmtpAddress { host, port, security, username } = view.parsed(URL_KEY, findings, endpoint)?;
     match (&username, &password) {
         (Some(_), Secret::Absent) => {
             let message = "missing beside the user in email.smtp_url; set it, email.password_file, \
@@ -69,7 +70,7 @@ fn ca_file(view: &View<'_>, secrets: &Secrets, findings: &mut Findings) -> Optio
 }
 
 #[derive(PartialEq, Eq, Debug)]
-struct Endpoint {
+struct SmtpAddress {
     host: String,
     port: u16,
     security: Security,
@@ -78,7 +79,7 @@ struct Endpoint {
 
 /// `smtps://` or `smtp://`, host, port, user. Plain only to loopback and without a user: a password never
 /// goes over a connection without TLS.
-fn endpoint(text: &str) -> Result<Endpoint, String> {
+fn endpoint(text: &str) -> Result<SmtpAddress, String> {
     let example = "such as \"smtps://user@smtp.example.com:465\"";
     let url = Url::parse(text).map_err(|error| format!("is no URL ({error}); {example}"))?;
     let host = url.host_str().filter(|host| !host.is_empty()).unwrap_or_default();
@@ -105,25 +106,16 @@ fn endpoint(text: &str) -> Result<Endpoint, String> {
         return Err(format!("must not have port 0; {example}"));
     }
     let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-    Ok(Endpoint { host, port, security, username })
+    Ok(SmtpAddress { host, port, security, username })
 }
 
+/// Strictly: what is not an escape is a slip of the pen, and another user than was meant.
 fn percent_decode(text: &str) -> Result<String, String> {
-    let wrong =
-        || "has a user that is not percent-encoded text; write '%40' for '@', '%25' for '%'".to_owned();
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let mut digit = || rest.next().and_then(|digit| char::from(digit).to_digit(16));
-        let (Some(high), Some(low)) = (digit(), digit()) else { return Err(wrong()) };
-        bytes.push((high * 16 + low) as u8);
-    }
-    let decoded = String::from_utf8(bytes).map_err(|_| wrong())?;
-    values::one_line(&decoded)
+    let wrong = "has a user that is not percent-encoded text; write '%40' for '@', '%25' for '%'";
+    let escape =
+        |rest: &str| rest.as_bytes().get(..2).is_some_and(|pair| pair.iter().all(u8::is_ascii_hexdigit));
+    let decoded = percent_decode_str(text).decode_utf8().ok().filter(|_| text.split('%').skip(1).all(escape));
+    values::one_line(&decoded.ok_or(wrong)?)
 }
 
 #[cfg(test)]
@@ -132,7 +124,7 @@ mod tests {
 
     #[test]
     fn urls_say_host_port_protection_and_user() {
-        let end = |host: &str, port, security, username: Option<&str>| Endpoint {
+        let end = |host: &str, port, security, username: Option<&str>| SmtpAddress {
             host: host.to_owned(),
             port,
             security,

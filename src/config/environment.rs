@@ -8,7 +8,6 @@ use figment::{Metadata, Profile, Provider};
 
 use super::keys::{self, Type};
 use super::problem::Findings;
-use super::renamed::Renames;
 
 const PREFIX: &str = "HOSTWATCH_";
 
@@ -61,12 +60,7 @@ pub(super) struct Variable {
 
 /// The variables that set keys, `__` between levels, values typed by the table of keys. `accounts` are the
 /// names that files define: a variable's account is matched to them without regard to case or of `-` and `_`.
-pub(super) fn variables(
-    env: &Environment,
-    accounts: &[String],
-    renames: Renames,
-    findings: &mut Findings,
-) -> Vec<Variable> {
+pub(super) fn variables(env: &Environment, accounts: &[String], findings: &mut Findings) -> Vec<Variable> {
     let mut found = Vec::new();
     for (name, text) in &env.0 {
         let Some(rest) = name.strip_prefix(PREFIX).filter(|_| !FLAGS.contains(&name.as_str())) else {
@@ -77,25 +71,13 @@ pub(super) fn variables(
             findings.warn(name, "", message);
             continue;
         }
-        let mut path = path_of(rest, accounts);
-        if let Some((new, renamed)) = renames.of(&path) {
-            renames.warn(name, &path, &new, renamed, findings);
-            path = new;
+        let path = path_of(rest, accounts);
+        // Unknown keys are told by the check of the merged values, this variable's name beside them.
+        let kind = keys::find(&path).map_or(Type::Text, |key| key.kind);
+        match typed(text, kind) {
+            Some(value) => found.push(Variable { name: name.clone(), path, value }),
+            None => findings.error(name, &path.join("."), format!("expected {}", kind.expected())),
         }
-        let value = match keys::find(&path) {
-            // Unknown keys are told by the check of the merged tree, this variable's name beside them.
-            None => Value::from(text.as_str()),
-            Some(key) => match typed(text, key.kind) {
-                Some(value) => value,
-                None => {
-                    let (want, example) = (key.kind.as_str(), key.kind.example());
-                    let message = format!("expected {want}, such as {example}");
-                    findings.error(name, &path.join("."), message);
-                    continue;
-                }
-            },
-        };
-        found.push(Variable { name: name.clone(), path, value });
     }
     found
 }
@@ -116,22 +98,17 @@ fn path_of(rest: &str, accounts: &[String]) -> Vec<String> {
 
 /// A variable's text as a value of this type. What is a string stays the string it is, `00123` included.
 fn typed(text: &str, kind: Type) -> Option<Value> {
-    match kind {
-        Type::Text | Type::Secret | Type::Url | Type::Cron | Type::Duration | Type::File => {
-            Some(Value::from(text))
+    let text = if kind.is_text() { text } else { text.trim() };
+    let value = match kind {
+        _ if kind.is_text() => Some(Value::from(text)),
+        Type::Texts if !text.starts_with('[') => {
+            let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+            Some(Value::from(parts.map(String::from).collect::<Vec<_>>()))
         }
-        Type::Switch => text.trim().parse::<bool>().ok().map(Value::from),
-        Type::Count => text.trim().parse::<u32>().ok().map(Value::from),
-        Type::Texts | Type::Counts if text.trim_start().starts_with('[') => keys::toml_value(text.trim()),
-        Type::Texts => Some(Value::from(split(text).map(String::from).collect::<Vec<_>>())),
-        Type::Counts => {
-            split(text).map(|part| part.parse::<u32>().ok()).collect::<Option<Vec<_>>>().map(Value::from)
-        }
-    }
-}
-
-fn split(text: &str) -> impl Iterator<Item = &str> {
-    text.split(',').map(str::trim).filter(|part| !part.is_empty())
+        Type::Counts if !text.starts_with('[') => keys::toml_value(&format!("[{text}]")),
+        _ => keys::toml_value(text),
+    };
+    value.filter(|value| kind.fits(value))
 }
 
 impl Provider for Variable {

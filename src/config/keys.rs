@@ -18,6 +18,7 @@ pub struct Key {
     pub kind: Type,
     /// As TOML; empty where there is none.
     pub default: &'static str,
+    #[cfg_attr(not(test), allow(dead_code, reason = "for docs/configuration.md, which a test writes"))]
     pub help: &'static str,
 }
 
@@ -37,7 +38,7 @@ pub enum Type {
 }
 
 impl Type {
-    /// For people: in errors ("… is a number, expected `text`") and in the reference.
+    /// For people: in errors and in the reference.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -53,7 +54,7 @@ impl Type {
         }
     }
 
-    /// An example to go with an error, as TOML.
+    /// An example, as TOML.
     pub const fn example(self) -> &'static str {
         match self {
             Self::Text | Self::Secret => "\"text\"",
@@ -67,17 +68,36 @@ impl Type {
             Self::Counts => "[14, 7]",
         }
     }
+
+    /// What an error says should be there.
+    pub(super) fn expected(self) -> String {
+        format!("{}, such as {}", self.as_str(), self.example())
+    }
+
+    /// Is a string in TOML.
+    pub(super) const fn is_text(self) -> bool {
+        matches!(self, Self::Text | Self::Secret | Self::Url | Self::Cron | Self::Duration | Self::File)
+    }
+
+    /// Is this a value of the type?
+    pub(super) fn fits(self, value: &Value) -> bool {
+        match self {
+            Self::Switch => value.to_bool().is_some(),
+            Self::Count => value.deserialize::<u32>().is_ok(),
+            Self::Texts => value.deserialize::<Vec<String>>().is_ok(),
+            Self::Counts => value.deserialize::<Vec<u32>>().is_ok(),
+            Self::Text | Self::Secret | Self::Url | Self::Cron | Self::Duration | Self::File => {
+                value.as_str().is_some()
+            }
+        }
+    }
 }
 
 /// Tables that an account, or `[defaults]`, may carry to override them key by key.
 const OWN_TABLES: [&str; 4] = ["schedule.", "limits.", "billing.", "alerts."];
 
 impl Key {
-    /// May stand in an account's own table as well.
-    pub fn per_account(&self) -> bool {
-        per_account(self.path)
-    }
-
+    #[cfg(test)]
     /// The default as a value; `None` where there is none.
     pub fn default_value(&self) -> Option<Value> {
         (!self.default.is_empty()).then(|| toml_value(self.default)).flatten()
@@ -135,7 +155,7 @@ fn per_account(path: &str) -> bool {
 }
 
 /// Everywhere that a key of the table may stand: where it says, and where an account or `[defaults]` has it.
-pub(super) fn places(path: &'static str) -> Vec<Vec<&'static str>> {
+fn places(path: &'static str) -> Vec<Vec<&'static str>> {
     let segments: Vec<&'static str> = path.split('.').collect();
     let mut places = Vec::new();
     if let ["accounts", "<name>", rest @ ..] = segments.as_slice() {
@@ -147,11 +167,6 @@ pub(super) fn places(path: &'static str) -> Vec<Vec<&'static str>> {
     }
     places.push(segments);
     places
-}
-
-/// Does a key that was written here stand in this place?
-pub(super) fn is_place(place: &[&str], path: &[String]) -> bool {
-    place.len() == path.len() && covers(place, path)
 }
 
 /// As far as both go.

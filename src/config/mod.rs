@@ -3,17 +3,18 @@
 
 mod account;
 mod alerts;
+mod check;
 mod email;
 mod environment;
 pub mod keys;
 mod problem;
+#[cfg(test)]
 pub mod reference;
-pub mod renamed;
 mod secrets;
 mod series;
 mod sources;
-mod tree;
 mod values;
+mod view;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -31,9 +32,8 @@ use crate::model::{AccountName, Collector, Profile};
 use crate::provider::cron::Schedule;
 use crate::{alert, mail, metrics, provider};
 use problem::Findings;
-use renamed::{RENAMED, Renames};
 use secrets::Secrets;
-use tree::{Tree, View};
+use view::View;
 
 /// A whole configuration, valid in itself.
 #[derive(Clone)]
@@ -88,13 +88,8 @@ impl Account {
 /// # Errors
 /// Everything that is wrong, in the order of files and keys.
 pub fn load(path: Option<&Path>, env: &Environment) -> Result<Settings, Errors> {
-    load_renaming(path, env, Renames(RENAMED))
-}
-
-fn load_renaming(path: Option<&Path>, env: &Environment, renames: Renames) -> Result<Settings, Errors> {
     let mut findings = Findings::default();
-    let settings = read(path, env, renames, &mut findings);
-    match settings {
+    match read(path, env, &mut findings) {
         Some(settings) if findings.errors.0.is_empty() => {
             let warnings = findings.warnings.iter().map(Problem::to_string).collect();
             Ok(Settings { warnings, ..settings })
@@ -106,26 +101,21 @@ fn load_renaming(path: Option<&Path>, env: &Environment, renames: Renames) -> Re
 /// Where the store is, however wrong the rest may be: for commands that only look for a daemon. `None`
 /// where the file cannot be read at all.
 pub fn find_store(path: Option<&Path>, env: &Environment) -> Option<PathBuf> {
-    read(path, env, Renames(RENAMED), &mut Findings::default()).map(|settings| settings.store_path)
+    read(path, env, &mut Findings::default()).map(|settings| settings.store_path)
 }
 
-fn read(
-    path: Option<&Path>,
-    env: &Environment,
-    renames: Renames,
-    findings: &mut Findings,
-) -> Option<Settings> {
-    let sources = sources::read(path, env, renames, findings)?;
-    let tree = Tree::check(&sources, findings);
+fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Option<Settings> {
+    let sources = sources::read(path, env, findings)?;
+    check::check(&sources, findings);
     let directory = |name: &str| env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let mut secrets = Secrets {
         directory: path.and_then(Path::parent).unwrap_or(Path::new("")).to_owned(),
         credentials: directory("CREDENTIALS_DIRECTORY"),
         files: Vec::new(),
     };
-    let global = tree.global(&sources.main);
+    let global = View::global(&sources, &sources.main);
     let email = sources.email.as_ref().map(|source| {
-        let view = tree.global(source);
+        let view = View::global(&sources, source);
         (email::read(&view, &mut secrets, findings), alerts::recipients(&view, "email.to", findings))
     });
     let shared_to = email.as_ref().map(|(_, to)| to.as_slice());
@@ -133,21 +123,20 @@ fn read(
     for (name, source) in &sources.accounts {
         // A bad name has been told with the unknown keys.
         let Ok(account) = name.parse::<AccountName>() else { continue };
-        let view = tree.account(name, source);
+        let view = View::account(&sources, name, source);
         accounts.push(account::read(account, &view, &mut secrets, shared_to, findings));
     }
-    let misshapen = sources.values.get("accounts").is_some_and(|accounts| accounts.as_dict().is_none());
+    let misshapen = sources.values.find_ref("accounts").is_some_and(|accounts| accounts.as_dict().is_none());
     if sources.accounts.is_empty() && !misshapen {
         let message = "none; add a table such as [accounts.main] with an address and credentials";
         findings.error(&sources.main, "accounts", message);
     }
-    let parse = |text: &str| text.parse::<Schedule>().map_err(|error| error.to_string());
     Some(Settings {
         accounts,
         email: email.and_then(|(settings, _)| settings),
         store_path: store_path(&global, directory("STATE_DIRECTORY"), findings),
         metrics: series::read(&global, findings),
-        digest: global.parsed("schedule.digest", findings, parse),
+        digest: global.parsed("schedule.digest", findings, str::parse),
         heartbeat_url: global.parsed("heartbeat.url", findings, values::web_address),
         warnings: Vec::new(),
         secret_files: secrets.files,
@@ -156,7 +145,7 @@ fn read(
 
 fn store_path(view: &View<'_>, state: Option<PathBuf>, findings: &mut Findings) -> PathBuf {
     let Some(path) = view.text("store.path") else {
-        if view.leaf("store.path").is_some() && !view.is_set("store.path") {
+        if !view.is_set("store.path") {
             view.error("store.path", findings, "is empty; name a file such as \"hostwatch.db\"");
         }
         return PathBuf::new();
@@ -182,6 +171,3 @@ impl fmt::Debug for Settings {
             .finish()
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -3,35 +3,13 @@
 
 use std::fmt;
 
-/// One thing that is wrong.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Problem {
-    /// The file or environment variable.
-    pub source: String,
-    /// The key as it stands there; empty where the whole file is meant.
-    pub key: String,
-    /// What is wrong and what to do.
-    pub message: String,
-}
+pub use crate::http::web_config::Problem;
 
 /// Everything that is wrong, in the order it was found; never empty in an `Err`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Errors(pub Vec<Problem>);
 
 impl std::error::Error for Errors {}
-
-/// One line, whatever the parts hold.
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts = [&self.source, &self.key, &self.message];
-        let parts = parts.into_iter().filter(|part| !part.is_empty());
-        let line = parts.map(String::as_str).collect::<Vec<_>>().join(": ");
-        for c in line.chars() {
-            if c.is_control() { write!(f, "{}", c.escape_default())? } else { write!(f, "{c}")? }
-        }
-        Ok(())
-    }
-}
 
 impl fmt::Display for Errors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -4,7 +4,6 @@
 use std::fmt::Write as _;
 
 use super::keys::{KEYS, Key};
-use super::renamed::{RENAMED, Renamed};
 
 /// The whole page, as Markdown.
 pub fn markdown() -> String {
@@ -20,21 +19,8 @@ pub fn markdown() -> String {
         let default = if key.default.is_empty() { "–".to_owned() } else { format!("`{}`", key.default) };
         let _ = writeln!(page, "| `{name}` | {} | {default} | {} |", key.kind.as_str(), key.help);
     }
-    page.push_str(RENAMED_KEYS);
-    if RENAMED.is_empty() {
-        page.push_str("None has been renamed so far.\n");
-    } else {
-        page.push_str("| old name | name now | unknown from |\n|---|---|---|\n");
-        for Renamed { old, new, unknown_from } in RENAMED {
-            let _ = writeln!(page, "| `{old}` | `{new}` | {unknown_from} |");
-        }
-    }
     page
 }
-
-const RENAMED_KEYS: &str = "\n## Renamed keys\n\nA key that gets another name is understood under its old one for two \
-    more minor versions; `check-config` and the start warn of it, with the new name. Both side by side are an \
-    error.\n\n";
 
 /// The table a key is described under, and its name there: `remind_every.critical` stays with `[alerts]`.
 fn split(key: &Key) -> (&'static str, &'static str) {

@@ -7,7 +7,7 @@ use secrecy::SecretString;
 
 use super::problem::Findings;
 use super::sources::reason;
-use super::tree::{Leaf, View};
+use super::view::{Leaf, View};
 
 /// Longer ones are somebody's mistake: a wrong file.
 const MAX_BYTES: usize = 64 * 1024;
@@ -51,9 +51,11 @@ impl Secrets {
     pub fn get(&mut self, view: &View<'_>, key: &str, credential: &str, findings: &mut Findings) -> Secret {
         let file_key = format!("{key}_file");
         let (inline, file) = (view.leaf(key), view.leaf(&file_key));
-        let rank = |leaf: Option<&Leaf>| leaf.map(|leaf| (!leaf.is_shared(), leaf.from_environment));
-        let (inline_rank, file_rank) = (rank(inline), rank(file));
-        if view.is_unusable(key) || view.is_unusable(&file_key) {
+        let rank = |leaf: &Leaf<'_>| {
+            (!leaf.is_shared(), leaf.origin.as_ref().is_some_and(|origin| origin.is_variable))
+        };
+        let (inline_rank, file_rank) = (inline.as_ref().map(rank), file.as_ref().map(rank));
+        if view.is_no_text(key) || view.is_no_text(&file_key) {
             return Secret::Broken;
         }
         let credential = self.credential(credential);
@@ -72,15 +74,13 @@ impl Secrets {
         if inline_rank > file_rank {
             return inline_secret(view, key, findings);
         }
-        match view.leaf(&file_key) {
-            None => Secret::Absent,
-            Some(_) => match view.text(&file_key) {
-                Some(name) => self.read(&self.directory.join(name), view, &file_key, findings),
-                None => {
-                    view.error(&file_key, findings, "is empty; name a file, or remove the key");
-                    Secret::Broken
-                }
-            },
+        match (file, view.text(&file_key)) {
+            (None, _) => Secret::Absent,
+            (Some(_), Some(name)) => self.read(&self.directory.join(name), view, &file_key, findings),
+            (Some(_), None) => {
+                view.error(&file_key, findings, "is empty; name a file, or remove the key");
+                Secret::Broken
+            }
         }
     }
 

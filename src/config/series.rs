@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::problem::Findings;
-use super::tree::{View, nearest};
+use super::view::View;
 use crate::metrics::{FAMILIES, Hidden, Settings, StateSeries};
+use crate::model::nearest::nearest;
 use crate::model::pattern::matches_pattern;
 
 /// Fewer would not hold what is of no single resource: counts by state, balances.
@@ -16,7 +17,7 @@ pub(super) fn read(view: &View<'_>, findings: &mut Findings) -> Settings {
     let switches: BTreeMap<String, bool> = view
         .names_below(table)
         .into_iter()
-        .filter_map(|name| Some((name.clone(), view.switch(&format!("{table}.{name}"))?)))
+        .filter_map(|name| Some((name.clone(), view.get(&format!("{table}.{name}"))?)))
         .collect();
     let allow = patterns(view, "metrics.allow", findings);
     let deny = patterns(view, "metrics.deny", findings);
@@ -30,19 +31,19 @@ pub(super) fn read(view: &View<'_>, findings: &mut Findings) -> Settings {
 /// A pattern that no metric has is a slip of the pen.
 fn patterns(view: &View<'_>, key: &str, findings: &mut Findings) -> Vec<String> {
     let names: Vec<&str> = FAMILIES.iter().map(|family| family.name).collect();
-    let texts = view.texts(key);
+    let texts: Vec<String> = view.get(key).unwrap_or_default();
     for pattern in &texts {
         if !names.iter().any(|name| matches_pattern(pattern, name)) {
             let near = nearest(pattern, &names);
             view.error(key, findings, format!("'{pattern}' matches no metric; did you mean '{near}'?"));
         }
     }
-    texts.into_iter().map(str::to_owned).collect()
+    texts
 }
 
 fn cap(view: &View<'_>, findings: &mut Findings) -> u32 {
     let key = "metrics.max_series_per_collector";
-    let cap = view.count(key).unwrap_or(0);
+    let cap = view.get(key).unwrap_or(0);
     if cap != 0 && cap < LEAST_CAP {
         view.error(
             key,

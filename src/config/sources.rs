@@ -12,12 +12,11 @@ use figment::{Figment, Metadata, Profile, Provider};
 use super::environment::{self, Environment};
 use super::keys::KEYS;
 use super::problem::Findings;
-use super::renamed::{Present, Renames, put};
 
 /// The merged values, and which accounts and tables somebody wrote.
 pub(super) struct Sources {
-    pub values: Dict,
-    pub figment: Figment,
+    pub values: Value,
+    figment: Figment,
     /// Where each account was named first.
     pub accounts: BTreeMap<String, String>,
     /// Where `[email]` was named first.
@@ -27,104 +26,82 @@ pub(super) struct Sources {
 }
 
 /// Reads and merges all layers. `None` where the main file can't be had: nothing else is worth saying then.
-pub(super) fn read(
-    path: Option<&Path>,
-    env: &Environment,
-    renames: Renames,
-    findings: &mut Findings,
-) -> Option<Sources> {
+pub(super) fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Option<Sources> {
     let mut sources = Sources {
-        values: Dict::new(),
+        values: Value::from(Dict::new()),
         figment: Figment::from(Defaults),
         accounts: BTreeMap::new(),
         email: None,
         main: path.map_or_else(|| "environment".to_owned(), |path| path.display().to_string()),
     };
     if let Some(path) = path {
-        let inner = Toml::file_exact(path);
-        let data = inner.data().map_err(|error| refuse_file(path, &error, findings)).ok()?;
-        let data = renames.apply(data, &sources.main, findings);
-        sources.note(&data, &sources.main.clone(), findings);
-        sources.figment = sources.figment.merge(Present { inner, data });
+        sources.add_file(path, false, findings)?;
         for extra in account_files(path, findings) {
-            sources.add_accounts(&extra, renames, findings);
+            sources.add_file(&extra, true, findings);
         }
     }
     let names: Vec<String> = sources.accounts.keys().cloned().collect();
-    for variable in environment::variables(env, &names, renames, findings) {
+    for variable in environment::variables(env, &names, findings) {
         if let Ok(data) = variable.data() {
-            sources.note_environment(&data, &variable.metadata().name);
+            sources.note(&data, &variable.metadata().name, None);
         }
         sources.figment = sources.figment.merge(variable);
     }
-    sources.values = sources.figment.data().ok()?.remove(&Profile::Default).unwrap_or_default();
+    sources.values = sources.figment.data().ok()?.remove(&Profile::Default).unwrap_or_default().into();
     Some(sources)
 }
 
+/// Where a value was read from.
+pub(super) struct Origin {
+    /// The file, or the variable.
+    pub name: String,
+    pub is_variable: bool,
+}
+
 impl Sources {
-    /// The file or variable that a value was read from; `None` for a default.
-    pub fn of(&self, value: &Value) -> Option<String> {
-        let metadata = self.figment.get_metadata(value.tag())?;
-        let file = metadata.source.as_ref().and_then(|source| source.file_path());
-        match file {
-            Some(path) => Some(path.display().to_string()),
-            None if metadata.name == DEFAULTS => None,
-            None => Some(metadata.name.to_string()),
+    /// Where a value was read from; `None` for a default. A table's own tag tells little after a merge; what is in
+    /// it does.
+    pub fn origin(&self, value: &Value) -> Option<Origin> {
+        if let Some(table) = value.as_dict() {
+            return table.values().find_map(|value| self.origin(value));
         }
+        let metadata = self.figment.get_metadata(value.tag()).filter(|metadata| metadata.name != DEFAULTS)?;
+        let file = metadata.source.as_ref().and_then(|source| source.file_path());
+        let name = file.map_or_else(|| metadata.name.to_string(), |path| path.display().to_string());
+        Some(Origin { name, is_variable: file.is_none() })
     }
 
-    /// Was this value read from a variable?
-    pub fn is_environment(&self, value: &Value) -> bool {
-        let metadata = self.figment.get_metadata(value.tag());
-        metadata.is_some_and(|metadata| metadata.source.is_none() && metadata.name != DEFAULTS)
-    }
-
-    /// A file of `accounts.d`.
-    fn add_accounts(&mut self, path: &Path, renames: Renames, findings: &mut Findings) {
-        let inner = Toml::file_exact(path);
-        let data = match inner.data() {
-            Ok(data) => data,
-            Err(error) => return refuse_file(path, &error, findings),
-        };
+    /// Merges a file: the main one, or one of `accounts.d`. `None` where it is unusable.
+    fn add_file(&mut self, path: &Path, accounts_alone: bool, findings: &mut Findings) -> Option<()> {
+        let file = Toml::file_exact(path);
+        let data = file.data().map_err(|error| refuse_file(path, &error, findings)).ok()?;
         let source = path.display().to_string();
-        let data = renames.apply(data, &source, findings);
-        for name in data.values().flat_map(Dict::keys).filter(|name| *name != "accounts") {
+        let tables = data.values().flat_map(Dict::keys).filter(|_| accounts_alone);
+        for name in tables.filter(|name| *name != "accounts") {
             let message = "only [accounts.NAME] tables belong in accounts.d; move it to the main file";
             findings.error(&source, name, message);
         }
-        self.note(&data, &source, findings);
-        self.figment = std::mem::take(&mut self.figment).merge(Present { inner, data });
+        self.note(&data, &source, Some(findings));
+        self.figment = std::mem::take(&mut self.figment).merge(Loaded { metadata: file.metadata(), data });
+        Some(())
     }
 
-    fn note(&mut self, data: &Map<Profile, Dict>, source: &str, findings: &mut Findings) {
-        for name in account_names(data) {
-            if let Some(first) = self.accounts.insert(name.clone(), source.to_owned()) {
+    /// Notes which accounts and tables a layer names; no two files may name one account.
+    fn note(&mut self, data: &Map<Profile, Dict>, source: &str, mut findings: Option<&mut Findings>) {
+        let accounts = data.values().filter_map(|table| table.get("accounts")?.as_dict());
+        for name in accounts.flat_map(Dict::keys) {
+            let first = self.accounts.entry(name.clone()).or_insert_with(|| source.to_owned());
+            if first != source
+                && let Some(findings) = &mut findings
+            {
                 let message = format!("this account is in {first} too; keep one of them");
                 findings.error(source, &format!("accounts.{name}"), message);
             }
         }
-        if has_email(data) {
+        if data.values().any(|table| table.get("email").is_some_and(|email| email.as_dict().is_some())) {
             self.email.get_or_insert_with(|| source.to_owned());
         }
     }
-
-    fn note_environment(&mut self, data: &Map<Profile, Dict>, source: &str) {
-        for name in account_names(data) {
-            self.accounts.entry(name.clone()).or_insert_with(|| source.to_owned());
-        }
-        if has_email(data) {
-            self.email.get_or_insert_with(|| source.to_owned());
-        }
-    }
-}
-
-fn has_email(data: &Map<Profile, Dict>) -> bool {
-    data.values().any(|table| table.get("email").is_some_and(|email| email.as_dict().is_some()))
-}
-
-fn account_names(data: &Map<Profile, Dict>) -> impl Iterator<Item = &String> {
-    let accounts = data.values().filter_map(|table| table.get("accounts")?.as_dict());
-    accounts.flat_map(Dict::keys)
 }
 
 /// `accounts.d/*.toml` beside the main file, by name.
@@ -178,6 +155,22 @@ fn refuse_file(path: &Path, error: &figment::Error, findings: &mut Findings) {
     findings.error(&source, "", format!("{place}: not valid TOML: {why}"));
 }
 
+/// A file as it was read: once, so that what was checked is what is merged.
+struct Loaded {
+    metadata: Metadata,
+    data: Map<Profile, Dict>,
+}
+
+impl Provider for Loaded {
+    fn metadata(&self) -> Metadata {
+        self.metadata.clone()
+    }
+
+    fn data(&self) -> Result<Map<Profile, Dict>, figment::Error> {
+        Ok(self.data.clone())
+    }
+}
+
 const DEFAULTS: &str = "defaults";
 
 /// The defaults of the table of keys; those of an account stand in `[defaults]`.
@@ -189,14 +182,13 @@ impl Provider for Defaults {
     }
 
     fn data(&self) -> Result<Map<Profile, Dict>, figment::Error> {
-        let mut root = Dict::new();
-        for key in KEYS {
+        let mut text = String::new();
+        for key in KEYS.iter().filter(|key| !key.default.is_empty()) {
             let path = key.path.replace("accounts.<name>", "defaults");
-            if let Some(value) = key.default_value().filter(|_| !path.contains('<')) {
-                let path: Vec<String> = path.split('.').map(str::to_owned).collect();
-                put(&mut root, &path, value);
+            if !path.contains('<') {
+                text.push_str(&format!("{path} = {}\n", key.default));
             }
         }
-        Ok(Profile::Default.collect(root))
+        Toml::string(&text).data()
     }
 }

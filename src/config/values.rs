@@ -6,35 +6,24 @@ use std::time::Duration;
 
 use chrono_tz::{TZ_VARIANTS, Tz};
 use lettre::message::Mailbox;
-use url::{Host, Url};
+use url::Url;
 
-use super::tree::nearest;
+use crate::model::nearest::nearest;
 
 /// `90s`, `30m`, `6h`, `1d`, also joined: `1d12h`. More than nothing.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("'{text}' is no duration; such as \"90s\", \"30m\", \"6h\" or \"1d\"");
-    let mut total = Duration::ZERO;
-    let mut rest = text.trim();
-    while !rest.is_empty() {
-        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let (number, tail) = rest.split_at(digits);
-        let number: u64 = number.parse().map_err(|_| wrong())?;
-        let unit = tail.chars().next().ok_or_else(wrong)?;
-        let seconds = match unit {
-            's' => 1,
-            'm' => 60,
-            'h' => 3600,
-            'd' => 86_400,
-            _ => return Err(wrong()),
-        };
-        let part = number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(wrong)?;
-        total = total.checked_add(part).ok_or_else(wrong)?;
-        rest = &tail[unit.len_utf8()..];
+    // Of humantime's units those that nobody takes for others: `M` is its month, `ms` no time to wait here.
+    let ours = |text: &&str| {
+        !text.contains("ms") && text.chars().all(|c| matches!(c, '0'..='9' | 's' | 'm' | 'h' | 'd'))
+    };
+    let parsed = Some(text.trim()).filter(ours).and_then(|text| humantime::parse_duration(text).ok());
+    match parsed {
+        None => Err(format!("'{text}' is no duration; such as \"90s\", \"30m\", \"6h\" or \"1d\"")),
+        Some(total) if total.is_zero() || total > Duration::from_secs(3660 * 86_400) => {
+            Err(format!("'{text}' is out of range; allowed are 1s to 3660d"))
+        }
+        Some(total) => Ok(total),
     }
-    if total.is_zero() || total > Duration::from_secs(3660 * 86_400) {
-        return Err(format!("'{text}' is out of range; allowed are 1s to 3660d"));
-    }
-    Ok(total)
 }
 
 /// An endpoint's address: http or https, without user, query or fragment; http only to loopback unless
@@ -44,7 +33,7 @@ pub(super) fn endpoint(text: &str, allow_http: bool) -> Result<Url, String> {
     if url.query().is_some() || url.fragment().is_some() {
         return Err("must end before '?' and '#'; give the address alone".to_owned());
     }
-    if url.scheme() == "http" && !allow_http && !is_loopback(&url) {
+    if url.scheme() == "http" && !allow_http && !url.host_str().is_some_and(loopback_name) {
         let message = "plain http would show the credentials to the network; use https://, or set allow_http";
         return Err(message.to_owned());
     }
@@ -62,15 +51,6 @@ pub(super) fn web_address(text: &str) -> Result<Url, String> {
         return Err("must not name a user or password; they have keys of their own".to_owned());
     }
     Ok(url)
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => loopback_name(name),
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
 }
 
 /// `localhost`, or a loopback address as text, in brackets or not.

@@ -126,7 +126,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x.sock");
         let (control, _listener) = bind(&path).unwrap();
-        // Held, so that its inode is not given out again.
+        // RateLimited, so that its inode is not given out again.
         fs::rename(&path, directory.path().join("old")).unwrap();
         let (_other, _other_listener) = bind(&path).unwrap();
         drop(control);

@@ -10,7 +10,7 @@ use listenfd::ListenFd;
 use tokio::net::{TcpListener, UnixListener};
 
 use crate::cli;
-use crate::config::{Errors, Problem};
+use crate::config::Errors;
 use crate::http::{Guard, Listener, WebConfig};
 
 /// Sockets, bound and not served yet.
@@ -104,12 +104,7 @@ fn config(web: &cli::Web) -> Result<Option<(&Path, WebConfig)>, Errors> {
 
 /// Reads a web configuration; its errors are told as those of the configuration are.
 pub(crate) fn web_config(path: &Path) -> Result<WebConfig, Errors> {
-    let ours = |problem: crate::http::web_config::Problem| Problem {
-        source: problem.file,
-        key: problem.key,
-        message: problem.message,
-    };
-    WebConfig::read(path).map_err(|problems| Errors(problems.0.into_iter().map(ours).collect()))
+    WebConfig::read(path).map_err(|problems| Errors(problems.0))
 }
 
 /// Binds every address.

@@ -1,16 +1,16 @@
 //! The daemon: what runs until it is told to stop. Only it and the commands know every other layer.
 
 pub(crate) mod addresses;
-mod attempt;
-mod board;
 pub(crate) mod control;
+mod delivery;
 mod heartbeat;
 pub(crate) mod listen;
-pub(crate) mod mailroom;
+pub(crate) mod mails;
 mod notes;
 mod observer;
 pub(crate) mod pipeline;
 pub(crate) mod provider;
+mod publish;
 mod pulse;
 pub(crate) mod reload;
 mod run;

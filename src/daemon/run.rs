@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -12,11 +12,11 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::addresses;
-use super::board::{Board, lock};
 use super::heartbeat::Heartbeat;
-use super::mailroom::Mailroom;
+use super::mails::MailWriter;
 use super::notes::StoreNotes;
-use super::pipeline::{Accounts, Pipeline, SitesEncoded, Upkeep};
+use super::pipeline::{Accounts, Housekeeping, Pipeline, SitesEncoded};
+use super::publish::Published;
 use super::pulse::Pulse;
 use super::reload::{Collectors, ReadSettings, Reloader, SecretFiles};
 use super::sender::Sender;
@@ -56,10 +56,10 @@ pub(crate) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
     let own = Arc::new(Own::new(env!("CARGO_PKG_VERSION"), COMMIT).with_process());
     own.hide(settings.metrics.hidden.clone());
     own.reload(true, now);
-    let Opened { store, aside, refuge } = store;
+    let Opened { store, aside, fallback } = store;
     let loaded = store.load().context("loading what the store holds")?;
     let mails = settings.email.is_some();
-    if let Some(error) = refuge {
+    if let Some(error) = fallback {
         tracing::error!(%error, "the store cannot be used; incidents and mails go on in memory until it can");
     }
     let accounts = accounts(&settings);
@@ -70,12 +70,13 @@ pub(crate) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
         tracing::error!(aside = %aside.display(), "the store was damaged; it was set aside and a new one begun");
         store_notes.damaged(aside, engine.everybody());
     }
-    let upkeep = Upkeep::new(&store, loaded.digested_until, store_notes, now).context("reading the store")?;
-    let store = Arc::new(Mutex::new(store));
-    let board = Board::new(Arc::clone(&own), Arc::clone(&store), mails);
-    engine.set_overlays(lock(&store).overlays(now).context("reading acknowledgements and silences")?);
-    board.show_incidents(&engine, now);
-    board.show_outbox().context("reading the outbox")?;
+    let housekeeping =
+        Housekeeping::new(&store, loaded.digested_until, store_notes, now).context("reading the store")?;
+    let store = Arc::new(parking_lot::Mutex::new(store));
+    let published = Published::new(Arc::clone(&own), Arc::clone(&store), mails);
+    engine.set_overlays(store.lock().silences(now).context("reading acknowledgements and silences")?);
+    published.show_incidents(&engine, now);
+    published.show_outbox().context("reading the outbox")?;
 
     let snapshot = Shared::new(Snapshot::default());
     let encoder = Encoder::new(settings.metrics.clone());
@@ -88,7 +89,7 @@ pub(crate) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
         snapshot: snapshot.clone(),
         page: page.clone(),
         own: Arc::clone(&own),
-        watch: board.watch.clone(),
+        watch: published.watch.clone(),
         telemetry_path,
         lifecycle,
         reload: reload.clone(),
@@ -114,7 +115,7 @@ pub(crate) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
     }
     let vigil = Vigil {
         pulse: Arc::clone(&pulse),
-        board: board.clone(),
+        published: published.clone(),
         own: Arc::clone(&own),
         snapshot: snapshot.clone(),
         heartbeat: heartbeat.clone(),
@@ -127,16 +128,16 @@ pub(crate) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
         books,
         engine,
         encoder,
-        mailroom: accounts.mailroom,
+        mail_writer: accounts.mail_writer,
         own: Arc::clone(&own),
-        board: board.clone(),
+        published: published.clone(),
         snapshot,
         page,
         wake: Arc::clone(&wake),
         pulse: Arc::clone(&pulse),
         clock: clock::now,
         sites_encoded: SitesEncoded::default(),
-        upkeep,
+        housekeeping,
         addresses: own_addresses(),
         digest: accounts.digest,
         inconsistent: BTreeSet::new(),
@@ -152,7 +153,7 @@ pub(crate) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
     if let Some(transport) = &transport {
         let sender = Sender {
             transport: transport.clone(),
-            board: board.clone(),
+            published: published.clone(),
             wake: Arc::clone(&wake),
             beat: pulse.sender(),
             clock: clock::now,
@@ -243,7 +244,7 @@ pub(crate) fn accounts(settings: &Settings) -> Accounts {
     Accounts {
         profiles: settings.accounts.iter().map(|account| Arc::clone(&account.profile)).collect(),
         watchers: watchers.collect(),
-        mailroom: settings.email.as_ref().map(|email| Mailroom {
+        mail_writer: settings.email.as_ref().map(|email| MailWriter {
             from: email.from.clone(),
             lead_days: lead_days.collect(),
             tightest_rungs: tightest.collect(),

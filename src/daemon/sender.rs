@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, Utc};
 use tokio_util::sync::CancellationToken;
 
-use super::attempt::{self, Clocks, Hold};
-use super::board::{Board, lock};
+use super::delivery::{self, Clocks, Hold};
+use super::publish::Published;
 use super::pulse::Beat;
 use super::wake::Wake;
 use crate::failpoint;
@@ -20,7 +20,7 @@ use crate::store::{Claim, Expired, GIVE_UP_AFTER, SendResult, StoreError};
 /// What the sender works with.
 pub(super) struct Sender {
     pub(super) transport: Shared<Transport>,
-    pub(super) board: Board,
+    pub(super) published: Published,
     pub(super) wake: Arc<Wake>,
     pub(super) beat: Beat,
     pub(super) clock: fn() -> DateTime<Utc>,
@@ -41,7 +41,7 @@ impl Sender {
             self.beat.now();
             if clocks.stepped_back((self.clock)(), Instant::now()) {
                 let now = (self.clock)();
-                self.said(lock(&self.board.store).pull_in(now));
+                self.said(self.published.store.lock().pull_in(now));
             }
             let current = self.transport.get();
             if !Arc::ptr_eq(&current, &transport) {
@@ -77,7 +77,7 @@ impl Sender {
     async fn drain(&self, hold: &mut Option<Hold>, stop: &CancellationToken) -> bool {
         while !stop.is_cancelled() {
             self.beat.now();
-            let claimed = tokio::task::block_in_place(|| lock(&self.board.store).claim((self.clock)()));
+            let claimed = tokio::task::block_in_place(|| self.published.store.lock().claim((self.clock)()));
             let claim = match claimed {
                 Ok(Some(claim)) => claim,
                 Ok(None) => {
@@ -103,7 +103,7 @@ impl Sender {
             let (result, goes_on) = self.settle(&claim, &sent, hold);
             // What happened must be noted before anything else is claimed, however long the store takes.
             while let Err(error) = tokio::task::block_in_place(|| {
-                lock(&self.board.store).finish(&claim, &result, (self.clock)())
+                self.published.store.lock().finish(&claim, &result, (self.clock)())
             }) {
                 self.said(Err(error));
                 tokio::select! {
@@ -112,14 +112,14 @@ impl Sender {
                 }
             }
             failpoint::reach("recorded");
-            self.said(self.board.show_outbox());
+            self.said(self.published.show_outbox());
             if !goes_on {
                 break;
             }
         }
         // After the attempts: what waited while the machine was off is tried before it is given up.
         let now = (self.clock)();
-        let expired = lock(&self.board.store).expire(now - GIVE_UP_AFTER, now);
+        let expired = self.published.store.lock().expire(now - GIVE_UP_AFTER, now);
         self.said(expired.and_then(|expired| self.tell_expired(&expired)));
         true
     }
@@ -127,9 +127,9 @@ impl Sender {
     fn tell_expired(&self, expired: &[Expired]) -> Result<(), StoreError> {
         for Expired { message_id, recipient, subject, error } in expired {
             tracing::warn!(recipient, message_id, subject, %error, "mail given up: it was tried for five days");
-            self.board.own.notification(Notification::Dead);
+            self.published.own.notification(Notification::Dead);
         }
-        if expired.is_empty() { Ok(()) } else { self.board.show_outbox() }
+        if expired.is_empty() { Ok(()) } else { self.published.show_outbox() }
     }
 
     /// What an attempt means for the mail, told and counted, and whether the queue goes on.
@@ -140,7 +140,7 @@ impl Sender {
         hold: &mut Option<Hold>,
     ) -> (SendResult, bool) {
         let recipient = &claim.recipient;
-        let result = attempt::result(sent, claim.attempts, (self.clock)());
+        let result = delivery::result(sent, claim.attempts, (self.clock)());
         let counted = match &result {
             SendResult::Sent => {
                 tracing::info!(recipient, message_id = claim.message_id, "mail sent");
@@ -161,8 +161,8 @@ impl Sender {
                 Notification::Retry
             }
         };
-        self.board.own.notification(counted);
-        let unusable = sent.as_ref().err().filter(|error| attempt::waits_for_server(error));
+        self.published.own.notification(counted);
+        let unusable = sent.as_ref().err().filter(|error| delivery::waits_for_server(error));
         if let Some(error) = unusable {
             *hold = Some(Hold::after(hold.as_ref(), error, Instant::now()));
         } else if hold.take().is_some() {
@@ -172,14 +172,14 @@ impl Sender {
     }
 
     fn wait(&self, hold: Option<&Hold>) -> Duration {
-        let due = lock(&self.board.store).next_due().unwrap_or_default();
-        attempt::pause(hold, due, (self.clock)(), Instant::now())
+        let due = self.published.store.lock().next_due().unwrap_or_default();
+        delivery::pause(hold, due, (self.clock)(), Instant::now())
     }
 
     fn said(&self, result: Result<(), StoreError>) {
         if let Err(error) = result {
             tracing::error!(%error, "the outbox cannot be kept");
-            self.board.complain_of_store();
+            self.published.complain_of_store();
         }
     }
 }

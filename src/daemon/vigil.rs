@@ -8,8 +8,8 @@ use chrono::{DateTime, Utc};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use super::board::Board;
 use super::heartbeat::Heartbeat;
+use super::publish::Published;
 use super::pulse::Pulse;
 use crate::alert::engine::state_collectors;
 use crate::failpoint;
@@ -32,7 +32,7 @@ const DEAD_MAIL_COUNTS: chrono::Duration = chrono::Duration::days(1);
 /// What the vigil looks at.
 pub(super) struct Vigil {
     pub(super) pulse: Arc<Pulse>,
-    pub(super) board: Board,
+    pub(super) published: Published,
     pub(super) own: Arc<Own>,
     pub(super) snapshot: Shared<Snapshot>,
     /// Replaced at a reload.
@@ -81,7 +81,7 @@ impl Vigil {
             tracing::error!(loops = stuck.join(", "), "a loop of the daemon does not turn any more");
         }
         *said = stuck;
-        let status = status_line(&self.snapshot.get(), &self.board.watch.get());
+        let status = status_line(&self.snapshot.get(), &self.published.watch.get());
         notify(&[sd_notify::NotifyState::Status(&status)]);
     }
 
@@ -90,7 +90,7 @@ impl Vigil {
         let Some(heartbeat) = heartbeat.as_ref() else { return };
         let now = (self.clock)();
         let trouble = if self.pulse.stuck().is_empty() {
-            trouble(&self.snapshot.get(), *self.board.trouble.get(), self.board.keeps(), now)
+            trouble(&self.snapshot.get(), *self.published.trouble.get(), self.published.keeps(), now)
         } else {
             Some("a loop does not turn".to_owned())
         };

@@ -2,10 +2,11 @@
 //! rate limit. One guard serves all listeners of a daemon.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Response, StatusCode};
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
@@ -42,11 +43,7 @@ impl Guard {
 
     /// Whether a request may go on.
     pub(super) async fn admit(&self, config: &WebConfig, headers: &HeaderMap) -> Result<(), Refusal> {
-        let limited = config.rate.is_some_and(|rate| {
-            let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
-            !bucket.take(rate, Instant::now())
-        });
-        if limited {
+        if config.rate.is_some_and(|rate| !self.bucket.lock().take(rate, Instant::now())) {
             return Err(Refusal::Rate);
         }
         let authorization = headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);

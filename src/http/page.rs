@@ -63,6 +63,10 @@ impl Page<'_> {
         words::day(*at, account.zone, self.status.generated_at)
     }
 
+    fn date(&self, account: &Account, date: &chrono::NaiveDate) -> String {
+        words::date(*date, account.zone, self.status.generated_at)
+    }
+
     fn moment(&self, account: &Account, at: &chrono::DateTime<chrono::Utc>) -> String {
         words::moment(*at, account.zone, self.status.generated_at)
     }

@@ -7,13 +7,12 @@ use chrono_tz::Tz;
 use super::body::{Body, Figure, Section, Table, Tone};
 use super::chart::Chart;
 use super::compose::{self, MOST_NAMES};
-use super::payby::PayBy;
 use super::render::{Context, LivesOn};
 use super::words;
 use crate::alert::{Event, Item, Ladder};
 use crate::model::changes::{self, Change};
 use crate::model::forecast::{self, Disconnect, SPANS_DAYS};
-use crate::model::{AccountState, Collector, Edd, Money, Order, OrderId, Report};
+use crate::model::{AccountState, Collector, Edd, Money, Order, OrderId, PayBy, Report};
 
 const MOST_ORDERS: usize = 5;
 const MOST_CHANGES: usize = 10;
@@ -204,7 +203,7 @@ impl<'a> Facts<'a> {
             Charges::UsedUp(at) => {
                 let when = words::moment(at, self.zone);
                 let sooner = self.ladder.edd.is_none_or(|edd| at < edd);
-                let by = PayBy::before(at, self.lead_days, self.now, self.zone).filter(|_| sooner);
+                let by = PayBy::before(at, self.lead_days, self.zone, self.now).filter(|_| sooner);
                 let advice = by.map(|by| format!("; to be safe, pay {}", by.in_sentence()));
                 let advice = advice.unwrap_or_default();
                 format!("By the charges in the report the balance is used up {when}{advice}")
@@ -216,7 +215,7 @@ impl<'a> Facts<'a> {
         if self.is_overdue() {
             return Some(PayBy::Now);
         }
-        PayBy::before(self.ladder.edd?, self.lead_days, self.now, self.zone)
+        PayBy::before(self.ladder.edd?, self.lead_days, self.zone, self.now)
     }
 
     fn in_short(&self) -> Section {

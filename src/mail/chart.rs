@@ -1,13 +1,13 @@
 //! The balance to come as a picture for mails: a step line without lettering. What it shows is said in
 //! words around it and in its alternative text. Pure.
 
-use chrono::{DateTime, Duration, Utc};
+use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
 use super::body::Figure;
 use super::png::{Canvas, Colour};
 use super::words;
-use crate::model::{Money, Report, forecast};
+use crate::model::{Money, Report, forecast, pay_by};
 
 /// Shown at half this size, so that it is sharp on dense screens.
 const WIDTH: usize = 1200;
@@ -80,8 +80,8 @@ impl Chart<'_> {
     fn draw(&self, frame: &Frame, now: Money) -> Vec<u8> {
         let mut canvas = Canvas::new(WIDTH, HEIGHT, &PALETTE);
         if let Some(at) = self.disconnect.filter(|&at| at <= frame.end) {
-            let late = frame.x(at - Duration::days(i64::from(self.lead_days)));
             let cut = frame.x(at);
+            let late = pay_by::too_late_from(at, self.lead_days, self.zone).map_or(cut, |late| frame.x(late));
             canvas.fill(late, 0, cut - late, HEIGHT, LATE);
             canvas.fill(cut, 0, WIDTH, HEIGHT, DARK);
         }

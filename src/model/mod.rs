@@ -7,6 +7,7 @@ pub mod forecast;
 pub mod ids;
 pub mod moments;
 pub mod money;
+pub mod nearest;
 pub mod pattern;
 pub mod pay_by;
 pub mod phrase;

@@ -1,12 +1,13 @@
-//! The last day on which a payment still arrives before the account is cut off. Pure.
+//! The last day on which a payment still arrives before the account is cut off: THE one, for every surface. Pure.
 
-use chrono::{DateTime, Datelike as _, Duration, NaiveDate, Utc, Weekday};
+use chrono::{DateTime, Datelike as _, Days, Duration, NaiveDate, NaiveTime, Utc, Weekday};
 use chrono_tz::Tz;
 
 use super::forecast::Disconnect;
+use super::time::at_zone;
 
 /// By when to pay.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum PayBy {
     /// Cut off already, or nothing is left: whatever is paid is paid late.
     Now,
@@ -18,17 +19,22 @@ pub enum PayBy {
 
 impl PayBy {
     /// The day by which to pay; `None` where no disconnect is known. `lead_days` is how long a payment
-    /// takes to arrive; the day is one of `zone`.
+    /// takes to arrive.
     pub fn of(disconnect: Disconnect, lead_days: u32, zone: Tz, now: DateTime<Utc>) -> Option<Self> {
-        let at = match disconnect {
-            Disconnect::At { at, .. } if at > now => at,
-            Disconnect::At { .. } | Disconnect::Now => return Some(Self::Now),
-            Disconnect::NotExpected | Disconnect::Unknown => return None,
-        };
-        let last = at.checked_sub_signed(Duration::days(i64::from(lead_days)))?;
-        let last = last.with_timezone(&zone).date_naive();
-        let today = now.with_timezone(&zone).date_naive();
-        Some(match last.cmp(&today) {
+        match disconnect {
+            Disconnect::At { at, .. } => Self::before(at, lead_days, zone, now),
+            Disconnect::Now => Some(Self::Now),
+            Disconnect::NotExpected | Disconnect::Unknown => None,
+        }
+    }
+
+    /// The same for a cut-off at a known moment.
+    pub fn before(cut_off: DateTime<Utc>, lead_days: u32, zone: Tz, now: DateTime<Utc>) -> Option<Self> {
+        if cut_off <= now {
+            return Some(Self::Now);
+        }
+        let last = last_day(cut_off, lead_days, zone)?;
+        Some(match last.cmp(&now.with_timezone(&zone).date_naive()) {
             std::cmp::Ordering::Less => Self::Missed(last),
             std::cmp::Ordering::Equal => Self::Today(last),
             std::cmp::Ordering::Greater => Self::On(last),
@@ -42,6 +48,24 @@ impl PayBy {
             Self::Missed(date) | Self::Today(date) | Self::On(date) => Some(date),
         }
     }
+
+    /// No day is left on which a payment is sure to arrive in time.
+    pub fn is_at_once(self) -> bool {
+        matches!(self, Self::Now | Self::Missed(_))
+    }
+}
+
+/// From when on a payment comes too late: the midnight after the last day, and never after the cut-off.
+pub fn too_late_from(cut_off: DateTime<Utc>, lead_days: u32, zone: Tz) -> Option<DateTime<Utc>> {
+    let next = last_day(cut_off, lead_days, zone)?.succ_opt()?;
+    Some(at_zone(next.and_time(NaiveTime::MIN), zone).min(cut_off))
+}
+
+/// Counted in the calendar of the account's zone, so that a change of clocks in between moves nothing; a cut-off
+/// at midnight belongs to the day that it ends.
+fn last_day(cut_off: DateTime<Utc>, lead_days: u32, zone: Tz) -> Option<NaiveDate> {
+    let day = cut_off.checked_sub_signed(Duration::seconds(1))?.with_timezone(&zone).date_naive();
+    day.checked_sub_days(Days::new(lead_days.into()))
 }
 
 /// The Friday before a day of the weekend, on which a payment may lie until Monday; `None` for a
@@ -86,5 +110,55 @@ mod tests {
         assert_eq!(friday_before(date("2026-03-07")), Some(date("2026-03-06")));
         assert_eq!(friday_before(date("2026-03-08")), Some(date("2026-03-06")));
         assert_eq!(friday_before(date("2026-03-09")), None);
+    }
+
+    #[test]
+    fn a_payment_that_takes_no_time_is_never_too_late() {
+        let cut_off = t("2026-03-10T12:00:00");
+        assert_eq!(too_late_from(cut_off, 0, Tz::UTC), Some(cut_off));
+    }
+
+    #[test]
+    fn days_are_those_of_the_accounts_calendar() {
+        let (berlin, moscow) = (chrono_tz::Europe::Berlin, chrono_tz::Europe::Moscow);
+        let table = [
+            ("2026-03-09T20:30:00", moscow, "2026-03-06"),
+            ("2026-03-09T21:30:00", moscow, "2026-03-07"),
+            // Midnight at Moscow, as of a report that gives a date alone: the 10th begins in the dark.
+            ("2026-03-09T21:00:00", moscow, "2026-03-06"),
+            // Clocks go forward on 29 March: 72 hours before 00:30 on the 30th it was 23:30 on the 26th.
+            ("2026-03-29T22:30:00", berlin, "2026-03-27"),
+            ("2026-03-29T12:00:00", berlin, "2026-03-26"),
+            // Clocks go back on 25 October: 72 hours before 23:30 that day it was 00:30 on the 23rd.
+            ("2026-10-25T22:30:00", berlin, "2026-10-22"),
+            ("2026-10-25T23:30:00", berlin, "2026-10-23"),
+            // 02:30 comes twice that night.
+            ("2026-10-25T00:30:00", berlin, "2026-10-22"),
+            ("2026-10-25T01:30:00", berlin, "2026-10-22"),
+        ];
+        for (edd, zone, want) in table {
+            let by = PayBy::before(t(edd), 3, zone, t("2026-01-01T12:00:00"));
+            let want: NaiveDate = want.parse().unwrap();
+            assert_eq!(by, Some(PayBy::On(want)), "{edd} in {zone}");
+            // Only from the next day on it is too late.
+            let late = too_late_from(t(edd), 3, zone).unwrap().with_timezone(&zone);
+            assert_eq!(late.date_naive().pred_opt(), Some(want), "{edd} in {zone}");
+        }
+    }
+
+    #[test]
+    fn today_begins_and_ends_at_the_accounts_midnight() {
+        let berlin = chrono_tz::Europe::Berlin;
+        let edd = t("2026-03-30T10:00:00");
+        let date = |text: &str| text.parse().unwrap();
+        for (now, want) in [
+            ("2026-03-26T22:59:59", PayBy::On(date("2026-03-27"))),
+            ("2026-03-26T23:00:00", PayBy::Today(date("2026-03-27"))),
+            ("2026-03-27T22:59:59", PayBy::Today(date("2026-03-27"))),
+            ("2026-03-27T23:00:00", PayBy::Missed(date("2026-03-27"))),
+            ("2026-03-30T10:00:00", PayBy::Now),
+        ] {
+            assert_eq!(PayBy::before(edd, 3, berlin, t(now)), Some(want), "{now}");
+        }
     }
 }

@@ -3,15 +3,15 @@
 //! One writer: the daemon, which holds `PATH.lock`. Commands beside it read and write rows without that
 //! lock. Decides nothing; incidents and mails come in together and commit together.
 
-mod attention;
-mod held;
+mod fallback;
 mod incidents;
 mod outbox;
-mod overlays;
-mod refuge;
+mod polls;
+mod rate_limited;
+mod requests;
 mod retention;
 mod schema;
-mod tally;
+mod silences;
 
 use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
@@ -21,14 +21,14 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
-pub use attention::Which;
-pub use held::Held;
 pub use incidents::{Decision, Loaded};
 pub use outbox::{
-    Claim, Envelope, EnvelopeState, Expired, GIVE_UP_AFTER, GivenUp, Lane, Outgoing, Result as SendResult,
-    Summary, Trouble, retry_delay,
+    Claim, Envelope, EnvelopeState, Expired, GIVE_UP_AFTER, GivenUp, Lane, Outgoing, SendResult, Summary,
+    Trouble, retry_delay,
 };
-pub use tally::{Polls, Week};
+pub use polls::{Polls, Week};
+pub use rate_limited::RateLimited;
+pub use requests::Which;
 
 use crate::alert::{Incident, Key, Reason};
 use crate::failpoint;
@@ -65,7 +65,7 @@ pub enum StoreError {
 
 impl From<Store> for Opened {
     fn from(store: Store) -> Self {
-        Self { store, aside: None, refuge: None }
+        Self { store, aside: None, fallback: None }
     }
 }
 
@@ -85,7 +85,7 @@ pub struct Batch {
     /// The first-start mail is among `mails`, or was never due.
     pub started: bool,
     /// Notices that the hourly cap keeps back.
-    pub held: Vec<Held>,
+    pub rate_limited: Vec<RateLimited>,
     /// What was held is among `mails` now, up to this row.
     pub released: Option<i64>,
     /// Until when digests were decided on.
@@ -97,10 +97,10 @@ pub struct Batch {
 pub struct Store {
     connection: Connection,
     path: Option<PathBuf>,
-    /// Held while the daemon runs.
+    /// RateLimited while the daemon runs.
     _lock: Option<File>,
     /// It runs in memory because its file cannot be used, and this is what it took along.
-    refuge: Option<refuge::Taken>,
+    fallback: Option<fallback::Taken>,
     /// The version of an older release's file, of which this is a copy that is read only.
     older: Option<i64>,
 }
@@ -112,7 +112,7 @@ pub struct Opened {
     /// Where the damaged store was put, in place of which this one is new.
     pub aside: Option<PathBuf>,
     /// Why it runs in memory for now.
-    pub refuge: Option<StoreError>,
+    pub fallback: Option<StoreError>,
 }
 
 impl Store {
@@ -125,25 +125,25 @@ impl Store {
     pub fn open(path: &Path, now: DateTime<Utc>) -> Result<Opened, StoreError> {
         let lock = lock(path)?;
         let existed = path.exists();
-        let (mut store, aside, refuge) = match Self::open_file(path, now) {
+        let (mut store, aside, fallback) = match Self::open_file(path, now) {
             Ok(store) => (store, None, None),
             Err(error) if error.is_damage() => {
-                let aside = refuge::set_aside(path, now)?;
+                let aside = fallback::set_aside(path, now)?;
                 (Self::open_file(path, now)?, Some(aside), None)
             }
             Err(error @ (StoreError::Sql(_) | StoreError::Open { .. } | StoreError::Copy { .. }))
                 if existed =>
             {
-                let Ok((connection, taken)) = refuge::copy_into_memory(path) else { return Err(error) };
+                let Ok((connection, taken)) = fallback::copy_into_memory(path) else { return Err(error) };
                 let path = Some(path.to_owned());
-                let mut store = Self { path, refuge: Some(taken), ..Self::on(connection) };
+                let mut store = Self { path, fallback: Some(taken), ..Self::on(connection) };
                 store.void_claims(now)?;
                 (store, None, Some(error))
             }
             Err(error) => return Err(error),
         };
         store._lock = Some(lock);
-        Ok(Opened { store, aside, refuge })
+        Ok(Opened { store, aside, fallback })
     }
 
     fn open_file(path: &Path, now: DateTime<Utc>) -> Result<Self, StoreError> {
@@ -177,7 +177,7 @@ impl Store {
         if found == schema::NEWEST {
             return Ok(store);
         }
-        let connection = refuge::copy_of_older(path, found)?;
+        let connection = fallback::copy_of_older(path, found)?;
         Ok(Self { connection, older: Some(found), ..store })
     }
 
@@ -200,7 +200,7 @@ impl Store {
     }
 
     fn on(connection: Connection) -> Self {
-        Self { connection, path: None, _lock: None, refuge: None, older: None }
+        Self { connection, path: None, _lock: None, fallback: None, older: None }
     }
 
     /// Commits a decision: incidents, reasons, rendered mails, in one transaction.
@@ -214,7 +214,7 @@ impl Store {
         for id in &batch.reported {
             transaction.execute("UPDATE envelopes SET reported = 1 WHERE id = ?1", [id])?;
         }
-        held::write(&transaction, &batch.held, batch.released)?;
+        rate_limited::write(&transaction, &batch.rate_limited, batch.released)?;
         if batch.started {
             set_meta(&transaction, "started", &now.to_rfc3339())?;
         }
@@ -230,7 +230,7 @@ impl Store {
     /// Notes that the daemon watched until now, and how its polls went since the last call.
     pub fn still_watching(&mut self, polls: &[Polls], now: DateTime<Utc>) -> Result<(), StoreError> {
         let transaction = self.connection.transaction()?;
-        tally::add(&transaction, polls, now)?;
+        polls::add(&transaction, polls, now)?;
         set_meta(&transaction, "watched_until", &now.to_rfc3339())?;
         // Digests count from the first start on.
         transaction.execute(

@@ -48,7 +48,7 @@ pub struct Claim {
 
 /// How an attempt ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Result {
+pub enum SendResult {
     Sent,
     /// To be tried again, then.
     Retry {
@@ -143,7 +143,7 @@ pub struct Expired {
 
 impl Store {
     /// Mails of which no envelope was ever tried.
-    pub fn unsent(&self) -> std::result::Result<Unsent, StoreError> {
+    pub fn unsent(&self) -> Result<Unsent, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT m.message_id, m.told FROM messages m WHERE m.message_id IN (
                SELECT message_id FROM envelopes WHERE state = 'queued' AND attempts = 0)
@@ -161,7 +161,7 @@ impl Store {
     }
 
     /// Claims the next mail that is due: disconnect mails first, then by age.
-    pub fn claim(&mut self, now: DateTime<Utc>) -> std::result::Result<Option<Claim>, StoreError> {
+    pub fn claim(&mut self, now: DateTime<Utc>) -> Result<Option<Claim>, StoreError> {
         // A transaction that first reads could not wait for a command that writes meanwhile.
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let found = transaction
@@ -197,25 +197,25 @@ impl Store {
     pub fn finish(
         &mut self,
         claim: &Claim,
-        result: &Result,
+        result: &SendResult,
         now: DateTime<Utc>,
-    ) -> std::result::Result<(), StoreError> {
+    ) -> Result<(), StoreError> {
         let id = claim.envelope;
         let at = stamp(now);
         match result {
-            Result::Sent => self.connection.execute(
+            SendResult::Sent => self.connection.execute(
                 "UPDATE envelopes SET state = 'sent', attempts = attempts + 1, error = NULL, ended_at = ?2 WHERE id = ?1 AND message_id = ?3",
                 params![id, at, claim.message_id],
             )?,
-            Result::Retry { due_at, error } => self.connection.execute(
+            SendResult::Retry { due_at, error } => self.connection.execute(
                 "UPDATE envelopes SET state = 'queued', attempts = attempts + 1, due_at = ?2, error = ?3 WHERE id = ?1 AND message_id = ?4",
                 params![id, stamp(*due_at), error, claim.message_id],
             )?,
-            Result::Untried { error } => self.connection.execute(
+            SendResult::Untried { error } => self.connection.execute(
                 "UPDATE envelopes SET state = 'queued', due_at = ?2, error = ?3 WHERE id = ?1 AND message_id = ?4",
                 params![id, at, error, claim.message_id],
             )?,
-            Result::Dead { error } => self.connection.execute(
+            SendResult::Dead { error } => self.connection.execute(
                 "UPDATE envelopes SET state = 'dead', attempts = attempts + 1, error = ?2, ended_at = ?3 WHERE id = ?1 AND message_id = ?4",
                 params![id, error, at, claim.message_id],
             )?,
@@ -224,7 +224,7 @@ impl Store {
     }
 
     /// When the next queued mail falls due; `None` with none queued.
-    pub fn next_due(&self) -> std::result::Result<Option<DateTime<Utc>>, StoreError> {
+    pub fn next_due(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
         let due: Option<String> = self.connection.query_row(
             "SELECT min(due_at) FROM envelopes WHERE state = 'queued'",
             [],
@@ -234,11 +234,7 @@ impl Store {
     }
 
     /// Gives up queued mails created before `then` that were tried.
-    pub fn expire(
-        &mut self,
-        then: DateTime<Utc>,
-        now: DateTime<Utc>,
-    ) -> std::result::Result<Vec<Expired>, StoreError> {
+    pub fn expire(&mut self, then: DateTime<Utc>, now: DateTime<Utc>) -> Result<Vec<Expired>, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "UPDATE envelopes SET state = 'dead', ended_at = ?2, error = 'given up: ' || error
              WHERE state = 'queued' AND error IS NOT NULL AND coalesce(revived_at, '') < ?1
@@ -258,7 +254,7 @@ impl Store {
     }
 
     /// No mail waits for longer than a minute because the clock was set back.
-    pub fn pull_in(&mut self, latest: DateTime<Utc>) -> std::result::Result<(), StoreError> {
+    pub fn pull_in(&mut self, latest: DateTime<Utc>) -> Result<(), StoreError> {
         self.connection.execute(
             "UPDATE envelopes SET due_at = ?1 WHERE state = 'queued' AND due_at > ?1",
             [stamp(latest)],
@@ -267,7 +263,7 @@ impl Store {
     }
 
     /// Mails that were given up and that no other mail has named yet.
-    pub fn unreported(&self) -> std::result::Result<Vec<GivenUp>, StoreError> {
+    pub fn unreported(&self) -> Result<Vec<GivenUp>, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT e.id, e.recipient, coalesce(e.error, ''), m.told,
                (SELECT json_group_array(recipient) FROM envelopes o WHERE o.message_id = e.message_id)
@@ -289,7 +285,7 @@ impl Store {
     }
 
     /// Every envelope, newest first.
-    pub fn envelopes(&self, most: u32) -> std::result::Result<Vec<Envelope>, StoreError> {
+    pub fn envelopes(&self, most: u32) -> Result<Vec<Envelope>, StoreError> {
         let mut statement = self.connection.prepare(
             "SELECT e.id, e.state, e.recipient, m.subject, m.created_at, e.attempts, e.error
              FROM envelopes e JOIN messages m USING (message_id) ORDER BY e.id DESC LIMIT ?1",
@@ -311,7 +307,7 @@ impl Store {
     }
 
     /// Counts for metrics and the page.
-    pub fn outbox_summary(&self) -> std::result::Result<Summary, StoreError> {
+    pub fn outbox_summary(&self) -> Result<Summary, StoreError> {
         let mut summary = Summary::default();
         for state in EnvelopeState::ALL {
             let count: i64 = self.connection.query_row(
@@ -321,7 +317,7 @@ impl Store {
             )?;
             summary.by_state.insert(state.as_str(), count.unsigned_abs());
         }
-        let time = |sql: &str, since: &[&str]| -> std::result::Result<_, StoreError> {
+        let time = |sql: &str, since: &[&str]| -> Result<_, StoreError> {
             let mut statement = self.connection.prepare_cached(sql)?;
             let found: Option<String> =
                 statement.query_row(rusqlite::params_from_iter(since), |row| row.get(0))?;
@@ -348,7 +344,7 @@ impl Store {
     }
 
     /// Claims that a crash left open are void.
-    pub(super) fn void_claims(&mut self, now: DateTime<Utc>) -> std::result::Result<(), StoreError> {
+    pub(super) fn void_claims(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
         self.connection.execute(
             "UPDATE envelopes SET state = 'queued', due_at = ?1 WHERE state = 'sending'",
             [stamp(now)],
@@ -361,7 +357,7 @@ pub(super) fn insert(
     transaction: &Transaction<'_>,
     mail: &Outgoing,
     now: DateTime<Utc>,
-) -> std::result::Result<(), StoreError> {
+) -> Result<(), StoreError> {
     // The last guard of "one mail an event": whoever was told already is left out.
     let mut recipients = Vec::new();
     for recipient in &mail.recipients {
@@ -396,7 +392,7 @@ pub(super) fn insert(
     Ok(())
 }
 
-pub(super) fn withdraw(transaction: &Transaction<'_>, ids: &[String]) -> std::result::Result<(), StoreError> {
+pub(super) fn withdraw(transaction: &Transaction<'_>, ids: &[String]) -> Result<(), StoreError> {
     for id in ids {
         let claimed: bool = transaction.query_row(
             "SELECT EXISTS (SELECT 1 FROM envelopes WHERE message_id = ?1 AND NOT (state = 'queued' AND attempts = 0))",

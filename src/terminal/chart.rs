@@ -8,7 +8,7 @@ use chrono_tz::Tz;
 
 use super::layout::{Layout, Tone};
 use super::{text, words};
-use crate::model::{Report, forecast};
+use crate::model::{PayBy, Report, forecast, pay_by};
 
 /// Eighths of a character, from below.
 const UP: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
@@ -24,9 +24,8 @@ pub(super) struct Chart<'a> {
     pub(super) report: &'a Report,
     /// The left end: today.
     pub(super) from: DateTime<Utc>,
-    /// From when a payment comes too late.
-    pub(super) pay_by: Option<DateTime<Utc>>,
     pub(super) disconnect: Option<DateTime<Utc>>,
+    pub(super) lead_days: u32,
     pub(super) zone: Tz,
 }
 
@@ -44,7 +43,8 @@ impl Chart<'_> {
         let values = self.columns(now, end, columns);
         let scale = Scale::new(high, low, if layout.width() < NARROW { NARROW_ROWS } else { ROWS });
         let at = |moment: DateTime<Utc>| self.column(moment, end, columns);
-        let late = self.pay_by.map_or(columns, at);
+        let late = self.disconnect.and_then(|cut| pay_by::too_late_from(cut, self.lead_days, self.zone));
+        let late = late.map_or(columns, at);
         let cut = self.disconnect.map_or(columns, at);
         let tone = |column: usize| match column {
             column if column >= cut => Tone::Bad,
@@ -106,7 +106,10 @@ impl Chart<'_> {
     fn legend(&self, layout: &mut Layout, margin: usize) {
         let end = self.end().unwrap_or(self.from);
         let within = |at: &DateTime<Utc>| *at >= self.from && *at <= end;
-        let pay_by = self.pay_by.filter(within).map(|at| format!("△ pay by {}", self.short_day(at)));
+        let pay_by = self.disconnect.filter(|at| within(at)).and_then(|at| {
+            let date = PayBy::before(at, self.lead_days, self.zone, self.from)?.date()?;
+            Some(format!("△ pay by {}", words::day(date, self.zone, self.from)))
+        });
         let cut_off = self.disconnect.filter(within).map(|at| format!("▲ cut off {}", self.short_day(at)));
         let legend: Vec<String> = pay_by.into_iter().chain(cut_off).collect();
         if !legend.is_empty() {
@@ -240,9 +243,8 @@ mod tests {
     fn drawn(report: &Report, width: usize) -> String {
         let from = t("2026-03-01T12:00:00");
         let disconnect = forecast::first_unpaid(report);
-        let pay_by = disconnect.map(|at| at - chrono::Duration::days(3));
         let mut layout = Layout::new(Style { width, colour: false });
-        Chart { report, from, pay_by, disconnect, zone: Tz::UTC }.draw(&mut layout);
+        Chart { report, from, disconnect, lead_days: 3, zone: Tz::UTC }.draw(&mut layout);
         layout.finish()
     }
 

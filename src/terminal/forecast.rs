@@ -193,10 +193,9 @@ impl AccountForecast {
             Disconnect::Now => Some(now),
             Disconnect::NotExpected | Disconnect::Unknown => None,
         };
-        let lead = chrono::Duration::days(i64::from(billing.basis.lead_days));
-        let pay_by = disconnect.and_then(|at| at.checked_sub_signed(lead)).map(|at| at.max(now));
+        let lead_days = billing.basis.lead_days;
         layout.text(0, "", Tone::Plain);
-        Chart { report, from: now, pay_by, disconnect, zone: self.zone }.draw(layout);
+        Chart { report, from: now, disconnect, lead_days, zone: self.zone }.draw(layout);
     }
 
     fn orders(&self, layout: &mut Layout, billing: &Billing) {

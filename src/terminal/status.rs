@@ -135,8 +135,8 @@ impl Status {
         };
         pairs.push(("Cut off", cut_off));
         let by = match billing.pay_by {
-            Some(by) if by <= now => ", at once".to_owned(),
-            Some(by) => format!(" by {}", words::day(by.with_timezone(&zone).date_naive(), zone, now)),
+            _ if billing.pay_at_once => ", at once".to_owned(),
+            Some(by) => format!(" by {}", words::day(by, zone, now)),
             None => String::new(),
         };
         let mut label = "Pay";

@@ -1,7 +1,7 @@
 //! The state of everything as one value: what the page shows and `/api/v1/status` answers with
 //! (docs/api.md). Pure: snapshot, incidents, query and time in, a value out.
 
-use chrono::{DateTime, Duration, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 use chrono_tz::Tz;
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use super::incidents::{IncidentRow, OutboxSummary, Watch};
 use super::resources::Resources;
 use crate::chart::Chart;
 use crate::model::forecast::{self, Disconnect};
-use crate::model::{AccountState, Collector, Money, Report, Snapshot};
+use crate::model::{AccountState, Collector, Money, PayBy, Report, Snapshot};
 
 /// The orders that are listed.
 const TOP_ORDERS: usize = 20;
@@ -105,8 +105,10 @@ pub struct Billing {
     pub disconnect_at: Option<DateTime<Utc>>,
     /// The date is recomputed from the charges; the report names none.
     pub disconnect_computed: bool,
-    /// The last day on which a payment still arrives in time.
-    pub pay_by: Option<DateTime<Utc>>,
+    /// The last day, in the account's zone, on which a payment still arrives in time.
+    pub pay_by: Option<NaiveDate>,
+    /// That day is over.
+    pub pay_at_once: bool,
     pub pay: Vec<Pay>,
     /// The dearest, at most 20 of them.
     pub orders: Vec<OrderRow>,
@@ -231,6 +233,7 @@ fn billing(report: &Report, read_at: DateTime<Utc>, zone: Tz, lead_days: u32, no
         Disconnect::NotExpected => ("not_expected", None, false),
         Disconnect::Unknown => ("unknown", None, false),
     };
+    let pay_by = PayBy::of(forecast::disconnect(report), lead_days, zone, now);
     let costs = forecast::order_costs(report, read_at);
     let chart = Chart { report, from: read_at, today: now, disconnect: at, lead_days, zone };
     Billing {
@@ -241,7 +244,8 @@ fn billing(report: &Report, read_at: DateTime<Utc>, zone: Tz, lead_days: u32, no
         disconnect,
         disconnect_at: at,
         disconnect_computed: computed,
-        pay_by: at.map(|at| at - Duration::days(i64::from(lead_days))),
+        pay_by: pay_by.and_then(PayBy::date),
+        pay_at_once: pay_by.is_some_and(PayBy::is_at_once),
         pay: PAY_SPANS
             .map(|days| Pay { days, amount: forecast::top_up_required(report, read_at, days) })
             .into(),

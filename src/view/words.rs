@@ -1,6 +1,6 @@
 //! Times, amounts and counts as people read them. Pure.
 
-use chrono::{DateTime, Datelike as _, Utc};
+use chrono::{DateTime, Datelike as _, NaiveDate, Utc};
 use chrono_tz::Tz;
 
 use crate::model::Money;
@@ -8,8 +8,13 @@ pub(crate) use crate::model::phrase::{count, distance};
 
 /// `3 March`, with the year when it is not this one.
 pub(crate) fn day(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
-    let (at, now) = (at.with_timezone(&zone), now.with_timezone(&zone));
-    at.format(if at.year() == now.year() { "%-d %B" } else { "%-d %B %Y" }).to_string()
+    date(at.with_timezone(&zone).date_naive(), zone, now)
+}
+
+/// The same of a day of the zone.
+pub(crate) fn date(date: NaiveDate, zone: Tz, now: DateTime<Utc>) -> String {
+    let this_year = now.with_timezone(&zone).year() == date.year();
+    date.format(if this_year { "%-d %B" } else { "%-d %B %Y" }).to_string()
 }
 
 /// `3 March 14:05 MSK`.

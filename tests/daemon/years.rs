@@ -33,7 +33,7 @@ fn listener() -> (String, mpsc::Receiver<String>) {
     (url, requests)
 }
 
-/// Runs it with the clocks of upkeep a hundred times faster.
+/// Runs it with the clocks of housekeeping a hundred times faster.
 fn hasty(provider: &Provider, smtp: &SmtpServer, extra: &str) -> Daemon {
     let mut daemon = Daemon::prepare(provider, smtp.address, extra);
     daemon.environment.push(("HOSTWATCH_HASTE", "100".into()));

@@ -169,6 +169,14 @@ fn schedules_limits_and_alerts() {
             "x.toml: alerts.stuck_after: '30 min' is no duration; such as \"90s\", \"30m\", \"6h\" or \"1d\"",
         ),
         (
+            "[alerts]\nstuck_after = '1M'",
+            "x.toml: alerts.stuck_after: '1M' is no duration; such as \"90s\", \"30m\", \"6h\" or \"1d\"",
+        ),
+        (
+            "[alerts]\nstuck_after = '90000ms'",
+            "x.toml: alerts.stuck_after: '90000ms' is no duration; such as \"90s\", \"30m\", \"6h\" or \"1d\"",
+        ),
+        (
             "[alerts]\nstuck_after = ''",
             "x.toml: alerts.stuck_after: is empty; give a duration such as \"30m\", or remove the key",
         ),

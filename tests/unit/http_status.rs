@@ -222,7 +222,7 @@ async fn billing_says_what_to_pay_by_when() {
     assert_eq!(billing["disconnect"], "at");
     assert_eq!(billing["disconnect_computed"], true);
     assert_eq!(billing["disconnect_at"], "2026-03-24T11:00:00Z");
-    assert_eq!(billing["pay_by"], "2026-03-21T11:00:00Z");
+    assert_eq!(billing["pay_by"], "2026-03-21");
     assert_eq!(billing["pay"][0], serde_json::json!({"days": 30, "amount": "74.51"}));
     assert_eq!(billing["orders"][0]["per_month"], "148.35");
     let server = Server::start(&[&book], false).await;
@@ -232,6 +232,35 @@ async fn billing_says_what_to_pay_by_when() {
     {
         assert!(page.text().contains(part), "{part} in {}", page.text());
     }
+}
+
+/// Midnight at Moscow, as of a report that gives a date alone: the 10th begins in the dark.
+#[tokio::test]
+async fn a_cut_off_at_midnight_belongs_to_the_day_it_ends() {
+    let (mut book, mut passed) = (full("main"), full("passed"));
+    let edd = |text: &str| Edd::At(t(text));
+    book.apply(
+        Read::ExpectedBalance(Report { edd: edd("2026-03-09T21:00:00"), ..report("225.50", "10") }),
+        read_at(),
+    );
+    // A day too late for a payment, though not yet cut off.
+    passed.apply(
+        Read::ExpectedBalance(Report { edd: edd("2026-03-03T11:00:00"), ..report("225.50", "10") }),
+        read_at(),
+    );
+    let got = status(&[&book, &passed], vec![], "").await;
+    let billing = |index: usize| got["accounts"][index]["billing"].clone();
+    assert_eq!((&billing(1)["pay_by"], &billing(1)["pay_at_once"]), (&"2026-03-06".into(), &false.into()));
+    assert_eq!((&billing(0)["pay_by"], &billing(0)["pay_at_once"]), (&"2026-02-28".into(), &true.into()));
+    let server = Server::start(&[&book], false).await;
+    let page = server.get("/").await;
+    assert!(page.text().contains("<small>by 6 March</small>"), "{}", page.text());
+    let status = crate::terminal::Status::read(&server.get("/api/v1/status").await.body).unwrap();
+    let text = status.text(crate::terminal::Style { width: 80, colour: false });
+    assert!(text.contains(" by Fri 6 March, to stay up for 30 days"), "{text}");
+    let server = Server::start(&[&book, &passed], false).await;
+    let page = server.get("/").await;
+    assert!(page.text().contains("<td>6 March</td>") && page.text().contains("<td>at once</td>"));
 }
 
 #[tokio::test]

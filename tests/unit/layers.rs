@@ -53,6 +53,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("sd_notify", &["daemon"]),
     ("if_addrs", &["daemon"]),
     ("terminal_size", &["commands"]),
+    ("strsim", &["model"]),
     ("unicode_width", &["terminal"]),
     ("listenfd", &["daemon"]),
     ("bcrypt", &["http"]),

@@ -118,6 +118,8 @@ fn the_day_to_pay_by() {
         // Half an hour before midnight at Moscow: the day is Moscow's.
         ("2026-03-09T20:30:00", "Friday 2026-03-06"),
         ("2026-03-09T21:30:00", "Saturday 2026-03-07"),
+        // Midnight there: the 10th begins in the dark.
+        ("2026-03-09T21:00:00", "Friday 2026-03-06"),
     ] {
         let item = disconnect(Event::Rung(14), Severity::Warning, Some(ladder(edd)));
         let text = text(&rendered(item, &running_dry()));

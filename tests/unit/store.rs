@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::alert::{Cause, Event, Incident, Key, Kind, Severity};
-use crate::store::{Batch, Held, Lane, Outgoing, Polls, SendResult, Store, StoreError, Trouble, Which};
+use crate::store::{
+    Batch, Lane, Outgoing, Polls, RateLimited, SendResult, Store, StoreError, Trouble, Which,
+};
 use chrono::{DateTime, Duration, Utc};
 
 fn now() -> DateTime<Utc> {
@@ -137,7 +139,7 @@ fn a_store_of_the_first_release_is_brought_up_and_a_copy_of_it_kept() {
     raw.execute_batch(include_str!("../fixtures/store/v1.sql")).unwrap();
     drop(raw);
     let opened = Store::open(&path, now()).unwrap();
-    assert!(opened.aside.is_none() && opened.refuge.is_none());
+    assert!(opened.aside.is_none() && opened.fallback.is_none());
     let mut store = opened.store;
     let loaded = store.load().unwrap();
     assert!(loaded.started);
@@ -145,7 +147,7 @@ fn a_store_of_the_first_release_is_brought_up_and_a_copy_of_it_kept() {
     assert_eq!(keys, ["main/balance_drop/account", "main/disconnect/account", "main/vm_error/10001"]);
     let claim = store.claim(now()).unwrap().unwrap();
     assert!(String::from_utf8_lossy(&claim.raw).contains("X-Hostwatch-Event: rung:7"), "disconnect first");
-    assert!(store.overlays(now()).unwrap().silences.is_empty());
+    assert!(store.silences(now()).unwrap().silences.is_empty());
     let copy = rusqlite::Connection::open(directory.path().join("hw.db.v1")).unwrap();
     let version: i64 = copy.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
     let mails: i64 = copy.query_row("SELECT count(*) FROM messages", [], |row| row.get(0)).unwrap();
@@ -192,16 +194,16 @@ fn an_older_store_without_room_for_its_copy_goes_on_in_memory_and_is_brought_up_
     let in_the_way = directory.path().join("hw.db.v1.begun");
     std::fs::create_dir(&in_the_way).unwrap();
     let opened = Store::open(&path, now()).unwrap();
-    assert!(matches!(opened.refuge, Some(StoreError::Copy { .. })), "{:?}", opened.refuge);
+    assert!(matches!(opened.fallback, Some(StoreError::Copy { .. })), "{:?}", opened.fallback);
     let mut store = opened.store;
     assert_eq!(store.load().unwrap().incidents.len(), 3);
     let claim = store.claim(now()).unwrap().unwrap();
     store.finish(&claim, &SendResult::Sent, now()).unwrap();
     store.silence("main/*/*", now() + Duration::hours(1), "", now()).unwrap();
-    assert!(store.return_home(now()).is_err());
+    assert!(store.return_to_file(now()).is_err());
     assert_eq!(version(), 1, "nothing is brought up without a copy");
     std::fs::remove_dir(in_the_way).unwrap();
-    store.return_home(now()).unwrap();
+    store.return_to_file(now()).unwrap();
     assert_eq!(version(), 3);
     assert!(directory.path().join("hw.db.v1").exists());
     let summary = Store::open_beside(&path).unwrap().outbox_summary().unwrap();
@@ -217,15 +219,15 @@ fn without_its_file_the_store_goes_on_in_memory_and_comes_home() {
     let claimed = store.claim(now()).unwrap().unwrap();
     let other = rusqlite::Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    store.take_refuge(&[], &Default::default(), true, now()).unwrap();
-    assert!(store.is_in_refuge());
+    store.fall_back(&[], &Default::default(), true, now()).unwrap();
+    assert!(store.is_in_memory());
     store.finish(&claimed, &SendResult::Sent, now()).unwrap();
     store.commit(&batch(vec![mail("meanwhile", Lane::Normal)]), now()).unwrap();
-    assert!(store.return_home(now()).is_err(), "it is still locked");
-    assert!(store.is_in_refuge());
+    assert!(store.return_to_file(now()).is_err(), "it is still locked");
+    assert!(store.is_in_memory());
     other.execute_batch("ROLLBACK").unwrap();
-    assert_eq!(store.return_home(now()).unwrap(), None);
-    assert!(!store.is_in_refuge());
+    assert_eq!(store.return_to_file(now()).unwrap(), None);
+    assert!(!store.is_in_memory());
     drop(store);
     let reader = Store::open_beside(&path).unwrap();
     let summary = reader.outbox_summary().unwrap();
@@ -244,9 +246,9 @@ fn a_file_damaged_while_running_is_set_aside_and_the_incidents_go_on() {
         let size = std::fs::metadata(&file).unwrap().len() as usize;
         std::fs::write(&file, vec![b'x'; size]).unwrap();
     }
-    store.take_refuge(&known, &Default::default(), true, now()).unwrap();
+    store.fall_back(&known, &Default::default(), true, now()).unwrap();
     assert_eq!(store.load().unwrap().incidents, known);
-    let aside = store.return_home(now()).unwrap().unwrap();
+    let aside = store.return_to_file(now()).unwrap().unwrap();
     assert!(aside.exists());
     drop(store);
     let opened = Store::open(&path, now()).unwrap();
@@ -287,13 +289,13 @@ fn what_people_decide_is_read_back() {
     let mut store = Store::in_memory().unwrap();
     store.acknowledge(&key(), 3, "Ann", now()).unwrap();
     let id = store.silence("main/*", now() + Duration::hours(2), "moving", now()).unwrap();
-    let overlays = store.overlays(now()).unwrap();
+    let overlays = store.silences(now()).unwrap();
     assert_eq!((overlays.acks[&key()].episode, overlays.acks[&key()].comment.as_str()), (3, "Ann"));
     assert_eq!((overlays.silences[0].id, overlays.silences[0].pattern.as_str()), (id, "main/*"));
-    assert!(store.overlays(now() + Duration::hours(2)).unwrap().silences.is_empty());
+    assert!(store.silences(now() + Duration::hours(2)).unwrap().silences.is_empty());
     assert!(store.end_silence(id, now()).unwrap() && !store.end_silence(id, now()).unwrap());
     assert!(store.take_back_ack(&key()).unwrap() && !store.take_back_ack(&key()).unwrap());
-    assert_eq!(store.overlays(now()).unwrap(), Default::default());
+    assert_eq!(store.silences(now()).unwrap(), Default::default());
 }
 
 #[test]
@@ -316,8 +318,8 @@ fn what_a_refuge_did_not_know_is_still_there_when_it_comes_home() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("hw.db");
     let mut store = Store::open(&path, now()).unwrap().store;
-    let held = Held { at: now(), to: vec!["a@example.com".into()], items: Vec::new() };
-    let kept = Batch { held: vec![held], ..batch(vec![mail("before", Lane::Normal)]) };
+    let held = RateLimited { at: now(), to: vec!["a@example.com".into()], items: Vec::new() };
+    let kept = Batch { rate_limited: vec![held], ..batch(vec![mail("before", Lane::Normal)]) };
     store.commit(&kept, now()).unwrap();
     let claimed = store.claim(now()).unwrap().unwrap();
     // The file is away, as a network volume may be, and comes back as it was.
@@ -328,16 +330,16 @@ fn what_a_refuge_did_not_know_is_still_there_when_it_comes_home() {
         std::fs::rename(directory.path().join(file), away.join(file)).unwrap();
     }
     std::fs::create_dir(&path).unwrap();
-    store.take_refuge(&[], &Default::default(), true, now()).unwrap();
+    store.fall_back(&[], &Default::default(), true, now()).unwrap();
     store.finish(&claimed, &SendResult::Dead { error: "550".into() }, now()).unwrap();
     store.commit(&batch(vec![mail("meanwhile", Lane::Normal)]), now()).unwrap();
-    assert!(store.return_home(now()).is_err());
+    assert!(store.return_to_file(now()).is_err());
     std::fs::remove_dir(&path).unwrap();
     for file in files {
         std::fs::rename(away.join(file), directory.path().join(file)).unwrap();
     }
-    assert_eq!(store.return_home(now()).unwrap(), None);
-    assert!(store.held_since().unwrap().is_some());
+    assert_eq!(store.return_to_file(now()).unwrap(), None);
+    assert!(store.rate_limited_since().unwrap().is_some());
     let waiting: Vec<String> =
         std::iter::from_fn(|| store.claim(now()).unwrap()).map(|claim| claim.message_id).collect();
     assert_eq!(waiting, ["before", "before", "meanwhile", "meanwhile"]);

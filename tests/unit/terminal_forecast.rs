@@ -66,6 +66,9 @@ fn what_needs_somebody() {
             Answer::NeedsYou,
             "Sat 7 March (a payment takes 3 days); a weekend: better by",
         ),
+        // Midnight at Moscow: the 10th begins in the dark.
+        (soon("2026-03-09T21:00:00"), Answer::NeedsYou, "Fri 6 March (a payment takes 3 days)\n"),
+        (soon("2026-03-09T21:00:00"), Answer::NeedsYou, "△ pay by Fri 6 March · ▲ cut off Tue 10 March"),
         (
             soon("2026-03-04T11:00:00"),
             Answer::NeedsYou,

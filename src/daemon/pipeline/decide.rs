@@ -2,13 +2,12 @@
 
 use chrono::{DateTime, Utc};
 
-use super::super::board::lock;
 use super::super::notes::concerns;
 use super::Pipeline;
 use crate::alert::{Cause, Input, Key, Notice, Outcome, rate_limit};
 use crate::failpoint;
 use crate::model::{Snapshot, lives_on};
-use crate::store::{Batch, Held, StoreError};
+use crate::store::{Batch, RateLimited, StoreError};
 
 /// Message-IDs of opening mails: incident, recipient, id.
 pub(super) type Threads = Vec<(Key, String, String)>;
@@ -39,7 +38,7 @@ impl Pipeline {
     fn decide_once(&mut self, input: &Input) -> Result<(), StoreError> {
         let now = (self.clock)();
         let snapshot = self.snapshot.get();
-        let unsent = lock(&self.board.store).unsent()?;
+        let unsent = self.published.store.lock().unsent()?;
         let outcome = self.engine.step(input, &snapshot, &unsent, now);
         if outcome.is_empty() {
             self.engine.commit(outcome, Vec::new());
@@ -47,7 +46,7 @@ impl Pipeline {
         }
         failpoint::reach("decided");
         let (batch, threads) = self.batch(&outcome, &snapshot, now)?;
-        lock(&self.board.store).commit(&batch, now)?;
+        self.published.store.lock().commit(&batch, now)?;
         failpoint::reach("committed");
         for (key, reason) in &batch.decisions {
             tracing::info!(incident = %key, reason = reason.to_string(), "decided");
@@ -59,16 +58,16 @@ impl Pipeline {
 
     /// What follows a commit: the sender is called and the view shows it. Nothing in here undoes it.
     pub(super) fn committed(&mut self, batch: &Batch, now: DateTime<Utc>) {
-        self.upkeep.took(batch, now);
+        self.housekeeping.took(batch, now);
         if !batch.mails.is_empty() {
             failpoint::reach("waking-sender");
             self.wake.new_mail();
             // What cannot be shown is kept all the same: deciding again would count one reading twice.
-            if let Err(error) = self.board.show_outbox() {
+            if let Err(error) = self.published.show_outbox() {
                 tracing::error!(%error, "the outbox cannot be shown");
             }
         }
-        self.board.show_incidents(&self.engine, now);
+        self.published.show_incidents(&self.engine, now);
     }
 
     fn batch(
@@ -95,7 +94,11 @@ impl Pipeline {
                 for item in &notice.items {
                     batch.decisions.push((item.key.clone(), Cause::HourlyLimit.into()));
                 }
-                batch.held.push(Held { at: now, to: notice.to.clone(), items: notice.items.clone() });
+                batch.rate_limited.push(RateLimited {
+                    at: now,
+                    to: notice.to.clone(),
+                    items: notice.items.clone(),
+                });
             }
         }
         let threads = self.write_mails(&notices, &mut batch, snapshot, now)?;
@@ -105,12 +108,12 @@ impl Pipeline {
     /// How many more mails the hourly cap allows. While something is held everything joins it: what
     /// came first is told first.
     fn room(&self, now: DateTime<Utc>) -> Result<usize, StoreError> {
-        let Some(mailroom) = &self.mailroom else { return Ok(usize::MAX) };
-        if self.upkeep.held_since.is_some() {
+        let Some(mail_writer) = &self.mail_writer else { return Ok(usize::MAX) };
+        if self.housekeeping.rate_limited_since.is_some() {
             return Ok(0);
         }
-        let sent = lock(&self.board.store).mails_since(now - rate_limit::WINDOW)?;
-        Ok(mailroom.max_per_hour.saturating_sub(sent) as usize)
+        let sent = self.published.store.lock().mails_since(now - rate_limit::WINDOW)?;
+        Ok(mail_writer.max_per_hour.saturating_sub(sent) as usize)
     }
 
     /// Renders notices into a batch, and their threads into its incidents.
@@ -122,19 +125,21 @@ impl Pipeline {
         now: DateTime<Utc>,
     ) -> Result<Threads, StoreError> {
         let mut threads = Vec::new();
-        let Some(mailroom) = self.mailroom.as_ref().filter(|_| !notices.is_empty()) else {
+        let Some(mail_writer) = self.mail_writer.as_ref().filter(|_| !notices.is_empty()) else {
             return Ok(threads);
         };
-        let given_up = lock(&self.board.store).unreported()?;
+        let given_up = self.published.store.lock().unreported()?;
         let home = lives_on(snapshot, &self.addresses);
-        for (notice, mut notes) in notices.iter().flat_map(|notice| self.upkeep.store_notes.split(notice)) {
+        for (notice, mut notes) in
+            notices.iter().flat_map(|notice| self.housekeeping.store_notes.split(notice))
+        {
             let named: Vec<_> = given_up.iter().filter(|mail| concerns(mail, &notice)).collect();
             notes.extend(
                 named
                     .iter()
                     .map(|mail| format!("A mail to {} had to be given up: {}", mail.recipient, mail.error)),
             );
-            let mail = match mailroom.write(&notice, snapshot, &notes, home.as_ref(), now) {
+            let mail = match mail_writer.write(&notice, snapshot, &notes, home.as_ref(), now) {
                 Ok(mail) => mail,
                 Err(error) => {
                     tracing::error!(%error, to = notice.to.join(", "), "no mail can be made of a notice");
@@ -142,7 +147,7 @@ impl Pipeline {
                 }
             };
             batch.reported.extend(named.iter().map(|mail| mail.envelope));
-            threads.extend(mailroom.threads(&notice, &mail));
+            threads.extend(mail_writer.threads(&notice, &mail));
             batch.mails.push(mail);
         }
         for (key, to, id) in &threads {

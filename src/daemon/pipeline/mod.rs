@@ -2,7 +2,7 @@
 //! Nothing calls back into it: collectors send updates, and what it makes is published or stored.
 
 mod decide;
-mod upkeep;
+mod housekeeping;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -14,8 +14,8 @@ use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use super::board::Board;
-use super::mailroom::Mailroom;
+use super::mails::MailWriter;
+use super::publish::Published;
 use super::pulse::Pulse;
 use super::wake::Wake;
 use crate::alert::{Engine, Input, Watcher};
@@ -28,7 +28,7 @@ use crate::model::{
 use crate::provider::cron::Schedule;
 use crate::provider::poll::Update;
 use crate::state::Shared;
-pub(super) use upkeep::Upkeep;
+pub(super) use housekeeping::Housekeeping;
 
 /// What the pipeline is told.
 pub(super) enum Message {
@@ -41,7 +41,7 @@ pub(super) enum Message {
 pub(crate) struct Accounts {
     pub(crate) profiles: Vec<Arc<Profile>>,
     pub(crate) watchers: BTreeMap<AccountName, Watcher>,
-    pub(crate) mailroom: Option<Mailroom>,
+    pub(crate) mail_writer: Option<MailWriter>,
     /// When the digest goes out.
     pub(crate) digest: Option<Schedule>,
     pub(crate) metrics: metrics::Settings,
@@ -52,9 +52,9 @@ pub(super) struct Pipeline {
     pub(super) books: BTreeMap<AccountName, KnownAccount>,
     pub(super) engine: Engine,
     pub(super) encoder: Encoder,
-    pub(super) mailroom: Option<Mailroom>,
+    pub(super) mail_writer: Option<MailWriter>,
     pub(super) own: Arc<Own>,
-    pub(super) board: Board,
+    pub(super) published: Published,
     pub(super) snapshot: Shared<Snapshot>,
     pub(super) page: Shared<Page>,
     /// Wakes the sender.
@@ -62,7 +62,7 @@ pub(super) struct Pipeline {
     pub(super) pulse: Arc<Pulse>,
     pub(super) clock: fn() -> DateTime<Utc>,
     pub(super) sites_encoded: SitesEncoded,
-    pub(super) upkeep: Upkeep,
+    pub(super) housekeeping: Housekeeping,
     pub(super) digest: Option<Schedule>,
     /// Every address of this machine.
     pub(super) addresses: Vec<IpAddr>,
@@ -132,7 +132,7 @@ impl Pipeline {
         if ended {
             let status = state.collectors.get(&collector).cloned().unwrap_or_default();
             self.own.collector(&account, collector, &status);
-            self.upkeep.polled(&account, status.success);
+            self.housekeeping.polled(&account, status.success);
             tell_change(&account, collector, &before, &status, &problems);
         }
         self.own.rejected(&account, collector, rejected);
@@ -200,7 +200,7 @@ impl Pipeline {
     }
 
     fn accounts(&mut self, accounts: Accounts) {
-        let Accounts { profiles, watchers, mailroom, digest, metrics } = accounts;
+        let Accounts { profiles, watchers, mail_writer, digest, metrics } = accounts;
         self.own.hide(metrics.hidden.clone());
         self.encoder.configure(metrics);
         let names: Vec<AccountName> = self.books.keys().cloned().collect();
@@ -227,11 +227,11 @@ impl Pipeline {
         self.snapshot.set(snapshot);
         self.page.set(self.encoder.page());
         self.engine.set_watchers(watchers);
-        self.mailroom = mailroom;
+        self.mail_writer = mail_writer;
         self.digest = digest;
         // What is no longer watched ends now.
         self.decide(&Input::Tick);
-        self.board.show_incidents(&self.engine, (self.clock)());
+        self.published.show_incidents(&self.engine, (self.clock)());
         self.wake.new_mail();
     }
 }

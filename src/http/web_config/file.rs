@@ -8,6 +8,8 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use serde_saphyr::Error;
 
+use crate::model::nearest::nearest;
+
 /// The whole file; what is left out is `None`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -79,47 +81,16 @@ fn in_words(error: &Error) -> String {
     format!("{place}{what}")
 }
 
-/// The name most like `name`.
-pub(super) fn nearest<'a>(name: &str, known: &[&'a str]) -> &'a str {
-    let likeness = |known: &str| {
-        strsim::normalized_damerau_levenshtein(&name.to_ascii_lowercase(), &known.to_ascii_lowercase())
-    };
-    let mut best = ("", -1.0);
-    for &candidate in known {
-        let likeness = likeness(candidate);
-        if likeness > best.1 {
-            best = (candidate, likeness);
-        }
-    }
-    best.0
-}
-
-/// A duration as Go writes it: `1s`, `1m30s`, `250ms`, `0`. Not negative.
+/// A duration as Go writes it: `1s`, `1m30s`, `250ms`, `.5s`, `0`. Not negative.
 pub(super) fn duration(text: &str) -> Option<Duration> {
-    if text == "0" {
-        return Some(Duration::ZERO);
+    // Of humantime's units those of Go, and Go's two signs for "micro".
+    let ours = |c: char| matches!(c, '0'..='9' | '.' | 'n' | 'u' | 'µ' | 'm' | 's' | 'h');
+    match text.replace('μ', "µ") {
+        text if text == "0" => Some(Duration::ZERO),
+        text if !text.chars().all(ours) => None,
+        text if text.starts_with('.') => humantime::parse_duration(&format!("0{text}")).ok(),
+        text => humantime::parse_duration(&text).ok(),
     }
-    let mut rest = text;
-    let mut sum = Duration::ZERO;
-    while !rest.is_empty() {
-        let unit_at = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let (number, tail) = rest.split_at(unit_at);
-        let end = tail.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(tail.len());
-        let (unit, tail) = tail.split_at(end);
-        let seconds = match unit {
-            "ns" => 1e-9,
-            "us" | "µs" | "μs" => 1e-6,
-            "ms" => 1e-3,
-            "s" => 1.0,
-            "m" => 60.0,
-            "h" => 3600.0,
-            _ => return None,
-        };
-        let amount: f64 = number.parse().ok()?;
-        sum = sum.checked_add(Duration::try_from_secs_f64(amount * seconds).ok()?)?;
-        rest = tail;
-    }
-    (!text.is_empty()).then_some(sum)
 }
 
 #[cfg(test)]

@@ -26,6 +26,8 @@ use file::File;
 use problem::{Findings, Seen};
 use users::Users;
 
+use crate::model::nearest::nearest;
+
 /// The headers that may be set, as in the toolkit, with the values that they are held to.
 const HEADERS: &[(&str, HeaderName, &[&str])] = &[
     ("Content-Security-Policy", header::CONTENT_SECURITY_POLICY, &[]),
@@ -126,7 +128,7 @@ fn header(name: &str, value: &str, findings: &mut Findings) -> Option<(HeaderNam
     let key = format!("http_server_config.headers.{name}");
     let Some((_, header, allowed)) = HEADERS.iter().find(|(known, ..)| *known == name) else {
         let known = HEADERS.iter().map(|(known, ..)| *known).collect::<Vec<_>>();
-        let near = file::nearest(name, &known);
+        let near = nearest(name, &known);
         findings.error(&key, format!("this header cannot be set; did you mean '{near}'?"));
         return None;
     };

@@ -4,6 +4,8 @@ use rustls::SupportedCipherSuite;
 use rustls::crypto::SupportedKxGroup;
 use rustls::crypto::aws_lc_rs::{cipher_suite as suites, kx_group as groups};
 
+use crate::model::nearest::nearest;
+
 /// TLS versions.
 pub(super) const VERSIONS: &[(&str, Version)] = &[
     ("TLS13", Version::Tls13),
@@ -90,5 +92,5 @@ pub(super) struct ClientAuth {
 pub(super) fn find<T: Copy>(name: &str, table: &[(&'static str, T)]) -> Result<T, &'static str> {
     let found = table.iter().find(|(known, _)| *known == name);
     let names = || table.iter().map(|(known, _)| *known).collect::<Vec<_>>();
-    found.map(|&(_, value)| value).ok_or_else(|| super::file::nearest(name, &names()))
+    found.map(|&(_, value)| value).ok_or_else(|| nearest(name, &names()))
 }

@@ -4,15 +4,23 @@ use std::fmt;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// One thing that is wrong.
+/// One thing that is wrong with a configuration, this or the daemon's own.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
-    /// The configuration file.
-    pub file: String,
+    /// The file or environment variable.
+    pub source: String,
     /// The key as it stands there; empty where the whole file is meant.
     pub key: String,
     /// What is wrong and what to do.
     pub message: String,
+}
+
+/// One line, whatever the parts hold: it goes to a log.
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [&self.source, &self.key, &self.message].into_iter().filter(|part| !part.is_empty());
+        f.write_str(&one_line(&parts.map(String::as_str).collect::<Vec<_>>().join(": ")))
+    }
 }
 
 /// Everything that is wrong, in the order it was found; never empty in an `Err`.
@@ -21,25 +29,16 @@ pub struct Problems(pub Vec<Problem>);
 
 impl std::error::Error for Problems {}
 
-/// One line, whatever the keys hold: it goes to a log.
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, Problem { file, key, message }) in self.0.iter().enumerate() {
-            let separator = if index == 0 { "" } else { "; " };
-            let key = if key.is_empty() { String::new() } else { format!("{key}: ") };
-            f.write_str(&one_line(&format!("{separator}{file}: {key}{message}")))?;
-        }
-        Ok(())
+        f.write_str(&self.0.iter().map(Problem::to_string).collect::<Vec<_>>().join("; "))
     }
 }
 
 /// Control characters as escapes.
 fn one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() { line.extend(c.escape_default()) } else { line.push(c) }
-    }
-    line
+    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(escaped).collect()
 }
 
 /// A reading under way: what it found and which files it read.
@@ -89,8 +88,8 @@ impl Findings {
     }
 
     pub fn error(&mut self, key: &str, message: impl Into<String>) {
-        let file = self.main.display().to_string();
-        self.problems.push(Problem { file, key: key.to_owned(), message: message.into() });
+        let source = self.main.display().to_string();
+        self.problems.push(Problem { source, key: key.to_owned(), message: message.into() });
     }
 
     pub fn note(&mut self, note: impl AsRef<str>) {

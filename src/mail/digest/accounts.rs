@@ -4,11 +4,10 @@ use chrono::{DateTime, Days, NaiveDate, Utc};
 use chrono_tz::Tz;
 
 use crate::alert::{Item, Kind};
-use crate::mail::payby::PayBy;
 use crate::mail::render::Context;
 use crate::mail::words;
 use crate::model::forecast::{self, Disconnect};
-use crate::model::{AccountName, AccountState, Collector, Money, Report};
+use crate::model::{AccountName, AccountState, Collector, Money, PayBy, Report};
 
 /// For how long the amounts to pay are to last.
 pub(super) const PAY_DAYS: u32 = 30;
@@ -50,7 +49,7 @@ impl<'a> Account<'a> {
         let cut_off = cut_off(state, report.map(|(report, _)| report), disconnect);
         let by = match cut_off {
             CutOff::Now => Some(PayBy::Now),
-            CutOff::At(edd) => PayBy::before(edd, context.lead(name), context.now, zone),
+            CutOff::At(edd) => PayBy::before(edd, context.lead(name), zone, context.now),
             CutOff::NotKnown | CutOff::Beyond(_) | CutOff::NotWatched => None,
         };
         let currency = state.map_or("", |state| state.profile.currency.as_str());

@@ -5,10 +5,10 @@ mod tables;
 
 use self::accounts::{Account, CutOff, PAY_DAYS, Totals};
 use super::body::{Body, Section, Tone};
-use super::payby::PayBy;
 use super::render::Context;
 use super::{compose, words};
 use crate::alert::{Digest, Item, Notice};
+use crate::model::PayBy;
 
 /// Incidents listed, open ones and past ones each; rows of a table.
 const MOST_ROWS: usize = 50;

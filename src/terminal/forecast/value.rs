@@ -244,7 +244,7 @@ fn basis<S: serde::Serializer>(basis: &Basis, serializer: S) -> Result<S::Ok, S:
         disconnect_at,
         disconnect_computed,
         pay_by: basis.pay_by.and_then(PayBy::date),
-        pay_at_once: matches!(basis.pay_by, Some(PayBy::Now | PayBy::Missed(_))),
+        pay_at_once: basis.pay_by.is_some_and(PayBy::is_at_once),
         lead_days: basis.lead_days,
     }
     .serialize(serializer)

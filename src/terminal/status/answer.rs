@@ -1,7 +1,7 @@
 //! The answer of `/api/v1/status` as far as the terminal shows it. Written after docs/api.md, not after
 //! the server's types: what the two misunderstand, a test that runs both finds.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 use chrono_tz::Tz;
 use serde::Deserialize;
 
@@ -63,7 +63,8 @@ pub(super) struct Billing {
     pub(super) disconnect: String,
     pub(super) disconnect_at: Option<DateTime<Utc>>,
     pub(super) disconnect_computed: bool,
-    pub(super) pay_by: Option<DateTime<Utc>>,
+    pub(super) pay_by: Option<NaiveDate>,
+    pub(super) pay_at_once: bool,
     pub(super) pay: Vec<Pay>,
     pub(super) orders: Vec<OrderRow>,
     pub(super) orders_with_charges: usize,

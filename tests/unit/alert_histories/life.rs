@@ -190,7 +190,7 @@ impl Life {
     }
 }
 
-/// As the mailroom: what opens a thread.
+/// As the mail writer: what opens a thread.
 fn opened_by(notice: &Notice, id: &str) -> Vec<(Key, String, String)> {
     if matches!(notice.form, Form::Closed | Form::Reminder) {
         return Vec::new();

@@ -57,7 +57,7 @@ fn status(names: &[String]) -> Value {
             "name": name(3), "currency": name(4), "time_zone": name(5), "resources": 3, "verdict": verdict(6),
             "billing": {
                 "read_at": at, "balance": "25.5", "horizon": at, "disconnect": "at", "disconnect_at": at, "disconnect_computed": true,
-                "pay_by": at, "pay": [{"days": 30, "amount": "45"}],
+                "pay_by": "2026-03-01", "pay_at_once": true, "pay": [{"days": 30, "amount": "45"}],
                 "orders": [{"id": 71, "comment": name(7), "tariff": name(8), "per_day": "5", "share_percent": name(9), "buys_days": 2}],
                 "orders_with_charges": 2,
             },

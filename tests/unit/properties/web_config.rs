@@ -23,7 +23,9 @@ pub fn read(bytes: &[u8]) -> Result<WebConfig, Problems> {
     if let Err(problems) = &read {
         let text = problems.to_string();
         assert!(!text.chars().any(char::is_control), "{text:?} is more than a line");
-        assert!(!problems.0.is_empty() && problems.0.iter().all(|problem| Path::new(&problem.file) == path));
+        assert!(
+            !problems.0.is_empty() && problems.0.iter().all(|problem| Path::new(&problem.source) == path)
+        );
         assert!(
             text.starts_with(&path.display().to_string())
                 && problems.0.iter().all(|one| !one.message.is_empty())

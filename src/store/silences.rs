@@ -11,7 +11,7 @@ use crate::alert::{Ack, Key, Overlays, Silence};
 
 impl Store {
     /// Every acknowledgement, and the silences that are not over.
-    pub fn overlays(&self, now: DateTime<Utc>) -> Result<Overlays, StoreError> {
+    pub fn silences(&self, now: DateTime<Utc>) -> Result<Overlays, StoreError> {
         let mut acks = BTreeMap::new();
         let mut statement =
             self.connection.prepare_cached("SELECT key, episode, created_at, comment FROM acks")?;

@@ -2,10 +2,11 @@
 //! write to it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Duration, Utc};
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::alert::{Engine, Incident, Overlays, Phase};
 use crate::metrics::own::{IncidentLabels, Own};
@@ -14,26 +15,22 @@ use crate::state::Shared;
 use crate::store::{Store, StoreError, Trouble};
 use crate::view::incidents::{IncidentRow, OutboxSummary, Watch};
 
-/// The store, shared by the pipeline and the sender; each call on it is short.
+/// The store, shared by the pipeline and the sender; each call on it is short. A panic while it is locked leaves a
+/// transaction that was rolled back, nothing worse.
 pub(super) type SharedStore = Arc<Mutex<Store>>;
-
-/// Locks the store. A panic elsewhere while it was held leaves a rolled-back transaction, nothing worse.
-pub(super) fn lock(store: &SharedStore) -> MutexGuard<'_, Store> {
-    store.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// How long an incident is shown after it ended.
 const SHOWN_AFTER_END_DAYS: i64 = 7;
 
 /// The published view and what it is made from.
 #[derive(Clone)]
-pub(super) struct Board {
+pub(super) struct Published {
     pub(super) watch: Shared<Watch>,
     pub(super) own: Arc<Own>,
     pub(super) store: SharedStore,
     /// What speaks against delivery.
     pub(super) trouble: Shared<Trouble>,
-    /// Held from reading the view to writing it back.
+    /// RateLimited from reading the view to writing it back.
     writing: Arc<Mutex<()>>,
     /// The sender could not write to the store.
     store_fails: Arc<AtomicBool>,
@@ -41,7 +38,7 @@ pub(super) struct Board {
     keeps: Arc<AtomicBool>,
 }
 
-impl Board {
+impl Published {
     pub(super) fn new(own: Arc<Own>, store: SharedStore, mails: bool) -> Self {
         let watch = Shared::new(Watch { mails, ..Watch::default() });
         Self {
@@ -87,7 +84,7 @@ impl Board {
     pub(super) fn show_outbox(&self) -> Result<(), StoreError> {
         // Else whoever read first might write last, and show for a minute what is over.
         let _writing = self.writing();
-        let summary = lock(&self.store).outbox_summary()?;
+        let summary = self.store.lock().outbox_summary()?;
         self.own.outbox(&summary.by_state, summary.oldest);
         self.trouble.set(summary.trouble);
         let count = |state: &str| summary.by_state.get(state).copied().unwrap_or(0);
@@ -145,7 +142,7 @@ impl Board {
     }
 
     fn writing(&self) -> MutexGuard<'_, ()> {
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+        self.writing.lock()
     }
 
     fn change(&self, change: impl FnOnce(&mut Watch)) {

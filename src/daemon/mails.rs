@@ -12,7 +12,7 @@ use crate::store::{Lane, Outgoing};
 
 /// What rendering needs beside the notice.
 #[derive(Clone, Debug)]
-pub(crate) struct Mailroom {
+pub(crate) struct MailWriter {
     pub(crate) from: Mailbox,
     pub(crate) lead_days: BTreeMap<AccountName, u32>,
     /// The last rung before overdue, in days.
@@ -21,7 +21,7 @@ pub(crate) struct Mailroom {
     pub(crate) max_per_hour: u32,
 }
 
-impl Mailroom {
+impl MailWriter {
     /// Renders a notice. `notes` are lines about mails that had to be given up, `home` the watched VM
     /// that this machine is.
     ///

@@ -87,20 +87,20 @@ const GIVE_OVERLAYS: [&str; 2] = [
 
 impl Store {
     /// Does it run in memory because its file cannot be used?
-    pub fn is_in_refuge(&self) -> bool {
-        self.refuge.is_some()
+    pub fn is_in_memory(&self) -> bool {
+        self.fallback.is_some()
     }
 
     /// Leaves a file that cannot be used. Goes on from what it still gives, or, where it gives nothing,
     /// from what the daemon knows.
-    pub fn take_refuge(
+    pub fn fall_back(
         &mut self,
         known: &[Incident],
         overlays: &Overlays,
         started: bool,
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
-        if self.is_in_refuge() {
+        if self.is_in_memory() {
             return Ok(());
         }
         let Some(path) = self.path.clone() else {
@@ -109,7 +109,7 @@ impl Store {
         match copy_into_memory(&path) {
             Ok((memory, taken)) => {
                 self.connection = memory;
-                self.refuge = Some(taken);
+                self.fallback = Some(taken);
             }
             Err(error) => {
                 let mut memory = empty()?;
@@ -120,7 +120,7 @@ impl Store {
                 }
                 transaction.commit()?;
                 self.connection = memory;
-                self.refuge = Some(if error.is_damage() { Taken::Damaged } else { Taken::Part });
+                self.fallback = Some(if error.is_damage() { Taken::Damaged } else { Taken::Part });
                 for (key, ack) in &overlays.acks {
                     self.acknowledge(key, ack.episode, &ack.comment, ack.at)?;
                 }
@@ -134,8 +134,8 @@ impl Store {
 
     /// Writes home what changed and goes on there. A damaged file is set aside first; its new name is
     /// returned.
-    pub fn return_home(&mut self, now: DateTime<Utc>) -> Result<Option<PathBuf>, StoreError> {
-        let (Some(path), Some(taken)) = (self.path.clone(), self.refuge) else { return Ok(None) };
+    pub fn return_to_file(&mut self, now: DateTime<Utc>) -> Result<Option<PathBuf>, StoreError> {
+        let (Some(path), Some(taken)) = (self.path.clone(), self.fallback) else { return Ok(None) };
         let found = if taken == Taken::Damaged { None } else { Some(Self::usable(&path)) };
         let (home, aside) = match found {
             Some(Ok(home)) => (home, None),
@@ -151,12 +151,12 @@ impl Store {
         if let Err(error) = &written
             && error.is_damage()
         {
-            self.refuge = Some(Taken::Damaged);
+            self.fallback = Some(Taken::Damaged);
         }
         written?;
         self.connection = home.connection;
         self.connection.busy_timeout(super::BUSY)?;
-        self.refuge = None;
+        self.fallback = None;
         Ok(aside)
     }
 

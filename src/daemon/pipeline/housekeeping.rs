@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use chrono::{DateTime, Duration, NaiveDate, Utc};
 use chrono_tz::Tz;
 
-use super::super::board::lock;
 use super::super::notes::StoreNotes;
 use super::Pipeline;
 use crate::alert::{Digest, DigestAccount, Incident, Input, Notice, Overflow, digest, engine, rate_limit};
@@ -18,15 +17,15 @@ use crate::store::{Batch, Polls, Store, StoreError};
 const DIGEST_AT_MOST_LATE: Duration = Duration::hours(24);
 
 /// A store that runs in memory looks at its file this often.
-const HOME_EVERY: Duration = Duration::seconds(10);
+const FILE_EVERY: Duration = Duration::seconds(10);
 
 const PRUNE_EVERY: Duration = Duration::days(1);
 
-/// What upkeep remembers.
+/// What housekeeping remembers.
 #[derive(Debug, Default)]
-pub(in crate::daemon) struct Upkeep {
+pub(in crate::daemon) struct Housekeeping {
     /// Since when the hourly cap keeps something back.
-    pub(super) held_since: Option<DateTime<Utc>>,
+    pub(super) rate_limited_since: Option<DateTime<Utc>>,
     last_summary: Option<DateTime<Utc>>,
     /// Until when digests were decided on.
     digested_until: DateTime<Utc>,
@@ -40,11 +39,11 @@ pub(in crate::daemon) struct Upkeep {
     failing: bool,
     /// The watched VM that this machine is.
     home: Option<OwnVm>,
-    home_tried: Option<DateTime<Utc>>,
+    file_tried: Option<DateTime<Utc>>,
     pruned: Option<DateTime<Utc>>,
 }
 
-impl Upkeep {
+impl Housekeeping {
     /// Goes on from what the store holds.
     pub(in crate::daemon) fn new(
         store: &Store,
@@ -53,7 +52,7 @@ impl Upkeep {
         now: DateTime<Utc>,
     ) -> Result<Self, StoreError> {
         Ok(Self {
-            held_since: store.held_since()?,
+            rate_limited_since: store.rate_limited_since()?,
             digested_until: digested_until.unwrap_or(now),
             retry_asked: store.retry_asked()?,
             store_notes,
@@ -71,11 +70,11 @@ impl Upkeep {
     /// Takes in what a commit changed.
     pub(super) fn took(&mut self, batch: &Batch, now: DateTime<Utc>) {
         if batch.released.is_some() {
-            self.held_since = None;
+            self.rate_limited_since = None;
             self.last_summary = Some(now);
         }
-        if let Some(first) = batch.held.first() {
-            self.held_since.get_or_insert(first.at);
+        if let Some(first) = batch.rate_limited.first() {
+            self.rate_limited_since.get_or_insert(first.at);
         }
         if let Some(until) = batch.digested_until {
             self.digested_until = until;
@@ -89,15 +88,15 @@ impl Pipeline {
     pub(super) fn look(&mut self) {
         self.pulse.pipeline.now();
         let now = (self.clock)();
-        if self.upkeep.home_tried.is_none_or(|tried| now - tried >= HOME_EVERY || now < tried) {
-            self.upkeep.home_tried = Some(now);
-            self.come_home(now);
+        if self.housekeeping.file_tried.is_none_or(|tried| now - tried >= FILE_EVERY || now < tried) {
+            self.housekeeping.file_tried = Some(now);
+            self.return_to_file(now);
         }
         let mut result = self.look_at_store();
         result = result.and_then(|()| self.release_held());
         result = result.and_then(|()| self.send_digests(now));
         self.store_said(result);
-        if self.board.store_fails() {
+        if self.published.store_fails() {
             // The sender could not note what it did.
             let fails = StoreError::Content("the sender cannot write".to_owned());
             self.leave_file(&fails);
@@ -107,27 +106,27 @@ impl Pipeline {
     /// Once a minute.
     pub(super) fn keep_up(&mut self, now: DateTime<Utc>) {
         self.look_where_we_live();
-        let polls: Vec<Polls> = std::mem::take(&mut self.upkeep.polls)
+        let polls: Vec<Polls> = std::mem::take(&mut self.housekeeping.polls)
             .into_iter()
             .map(|(account, (polls, failed))| Polls { account, polls, failed })
             .collect();
-        let noted = lock(&self.board.store).still_watching(&polls, now);
+        let noted = self.published.store.lock().still_watching(&polls, now);
         if let Err(error) = &noted {
             for one in polls {
-                let counts = self.upkeep.polls.entry(one.account).or_default();
+                let counts = self.housekeeping.polls.entry(one.account).or_default();
                 counts.0 += one.polls;
                 counts.1 += one.failed;
             }
             self.leave_file(error);
         }
         let pruned = self.prune(now);
-        self.store_said(noted.and(pruned).and_then(|()| self.board.show_outbox()));
+        self.store_said(noted.and(pruned).and_then(|()| self.published.show_outbox()));
     }
 
     /// A daemon on one of the VMs that it watches goes dark with them, and then mails nobody.
     fn look_where_we_live(&mut self) {
         let home = lives_on(&self.snapshot.get(), &self.addresses);
-        if home == self.upkeep.home {
+        if home == self.housekeeping.home {
             return;
         }
         if let Some(home) = &home {
@@ -138,17 +137,17 @@ impl Pipeline {
                 "this machine is one of the watched VMs: when it goes dark nobody is mailed; set heartbeat.url so that somebody notices"
             );
         }
-        self.board.show_home(home.as_ref());
-        self.upkeep.home = home;
+        self.published.show_home(home.as_ref());
+        self.housekeeping.home = home;
     }
 
     /// Once a day.
     fn prune(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
-        if self.upkeep.pruned.is_some_and(|last| now - last < PRUNE_EVERY && now >= last) {
+        if self.housekeeping.pruned.is_some_and(|last| now - last < PRUNE_EVERY && now >= last) {
             return Ok(());
         }
-        self.upkeep.pruned = Some(now);
-        let gone = lock(&self.board.store).prune(now)?;
+        self.housekeeping.pruned = Some(now);
+        let gone = self.published.store.lock().prune(now)?;
         if gone > 0 {
             tracing::info!(rows = gone, "the store forgot what is past keeping");
         }
@@ -157,40 +156,43 @@ impl Pipeline {
 
     /// Takes in what commands wrote, where they wrote.
     pub(super) fn look_at_store(&mut self) -> Result<(), StoreError> {
-        let version = lock(&self.board.store).data_version()?;
-        if self.upkeep.data_version == Some(version) {
+        let version = self.published.store.lock().data_version()?;
+        if self.housekeeping.data_version == Some(version) {
             return Ok(());
         }
         let now = (self.clock)();
         let (overlays, asked) = {
-            let store = lock(&self.board.store);
-            (store.overlays(now)?, store.retry_asked()?)
+            let store = self.published.store.lock();
+            (store.silences(now)?, store.retry_asked()?)
         };
-        self.upkeep.data_version = Some(version);
+        self.housekeeping.data_version = Some(version);
         if overlays != *self.engine.overlays() {
             self.engine.set_overlays(overlays);
             // The end of a silence may be the beginning of a mail.
             self.decide(&Input::Tick);
-            self.board.show_incidents(&self.engine, now);
+            self.published.show_incidents(&self.engine, now);
         }
-        if asked != self.upkeep.retry_asked {
-            self.upkeep.retry_asked = asked;
+        if asked != self.housekeeping.retry_asked {
+            self.housekeeping.retry_asked = asked;
             self.wake.by_hand();
         }
-        self.board.show_outbox()
+        self.published.show_outbox()
     }
 
     /// The summary of what the hourly cap kept back, once it is due.
     fn release_held(&mut self) -> Result<(), StoreError> {
-        let (Some(since), Some(mailroom)) = (self.upkeep.held_since, &self.mailroom) else { return Ok(()) };
-        let (max_per_hour, now) = (mailroom.max_per_hour, (self.clock)());
+        let (Some(since), Some(mail_writer)) = (self.housekeeping.rate_limited_since, &self.mail_writer)
+        else {
+            return Ok(());
+        };
+        let (max_per_hour, now) = (mail_writer.max_per_hour, (self.clock)());
         let (held, last) = {
-            let store = lock(&self.board.store);
+            let store = self.published.store.lock();
             let mails = store.mails_since(now - rate_limit::WINDOW)?;
-            if !rate_limit::is_due(since, self.upkeep.last_summary, mails, max_per_hour, now) {
+            if !rate_limit::is_due(since, self.housekeeping.last_summary, mails, max_per_hour, now) {
                 return Ok(());
             }
-            store.held()?
+            store.rate_limited()?
         };
         let told = held.iter().map(|one| (one.to.as_slice(), one.items.as_slice()));
         let notices = rate_limit::summaries(told, &Overflow { max_per_hour, since });
@@ -199,7 +201,7 @@ impl Pipeline {
     }
 
     fn send_digests(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
-        if self.mailroom.is_none() || !self.engine.is_started() {
+        if self.mail_writer.is_none() || !self.engine.is_started() {
             return Ok(());
         }
         let due = self.digests_due(now);
@@ -207,7 +209,7 @@ impl Pipeline {
             return Ok(());
         }
         let (week, queued) = {
-            let store = lock(&self.board.store);
+            let store = self.published.store.lock();
             let waiting = |states: &BTreeMap<&'static str, u64>| {
                 ["queued", "sending"].iter().filter_map(|state| states.get(state)).sum()
             };
@@ -237,7 +239,7 @@ impl Pipeline {
     fn digests_due(&self, now: DateTime<Utc>) -> BTreeMap<AccountName, NaiveDate> {
         let Some(schedule) = &self.digest else { return BTreeMap::new() };
         // Never from what lies ahead: the clock may have been set back.
-        let since = self.upkeep.digested_until.min(now).max(now - DIGEST_AT_MOST_LATE);
+        let since = self.housekeeping.digested_until.min(now).max(now - DIGEST_AT_MOST_LATE);
         let snapshot = self.snapshot.get();
         if !snapshot.accounts.values().all(|state| engine::attempted(state)) {
             return BTreeMap::new();
@@ -258,7 +260,7 @@ impl Pipeline {
     fn send(&mut self, notices: &[Notice], mut batch: Batch, now: DateTime<Utc>) -> Result<(), StoreError> {
         let snapshot = self.snapshot.get();
         let threads = self.write_mails(&notices.iter().collect::<Vec<_>>(), &mut batch, &snapshot, now)?;
-        lock(&self.board.store).commit(&batch, now)?;
+        self.published.store.lock().commit(&batch, now)?;
         failpoint::reach("committed");
         self.engine.add_threads(threads);
         self.committed(&batch, now);
@@ -272,9 +274,9 @@ impl Pipeline {
         }
         let known: Vec<Incident> = self.engine.incidents().values().cloned().collect();
         let now = (self.clock)();
-        let mut store = lock(&self.board.store);
-        if store.is_in_refuge()
-            || store.take_refuge(&known, self.engine.overlays(), self.engine.is_started(), now).is_err()
+        let mut store = self.published.store.lock();
+        if store.is_in_memory()
+            || store.fall_back(&known, self.engine.overlays(), self.engine.is_started(), now).is_err()
         {
             return false;
         }
@@ -283,21 +285,21 @@ impl Pipeline {
             %error,
             "the store cannot be used; incidents and mails go on in memory until it can: free its disk, or end what locks it"
         );
-        self.upkeep.data_version = None;
-        self.board.store_changed();
+        self.housekeeping.data_version = None;
+        self.published.store_changed();
         self.wake.new_mail();
         true
     }
 
-    fn come_home(&mut self, now: DateTime<Utc>) {
-        let mut store = lock(&self.board.store);
-        if !store.is_in_refuge() {
+    fn return_to_file(&mut self, now: DateTime<Utc>) {
+        let mut store = self.published.store.lock();
+        if !store.is_in_memory() {
             return;
         }
-        match store.return_home(now) {
+        match store.return_to_file(now) {
             Ok(None) => tracing::info!("the store works again; what was kept in memory is in it"),
             Ok(Some(aside)) => {
-                self.upkeep.store_notes.damaged(&aside, self.engine.everybody());
+                self.housekeeping.store_notes.damaged(&aside, self.engine.everybody());
                 let aside = aside.display();
                 tracing::error!(%aside, "the store was damaged; it was set aside and a new one begun");
             }
@@ -307,21 +309,21 @@ impl Pipeline {
             }
         }
         drop(store);
-        self.board.store_changed();
-        self.upkeep.data_version = None;
+        self.published.store_changed();
+        self.housekeeping.data_version = None;
     }
 
     /// Says once that the store fails, and once that it works again.
     pub(super) fn store_said(&mut self, result: Result<(), StoreError>) {
-        self.board.set_keeps(result.is_ok() && !lock(&self.board.store).is_in_refuge());
+        self.published.set_keeps(result.is_ok() && !self.published.store.lock().is_in_memory());
         match result {
-            Ok(()) if self.upkeep.failing => {
-                self.upkeep.failing = false;
+            Ok(()) if self.housekeeping.failing => {
+                self.housekeeping.failing = false;
                 tracing::info!("the store takes incidents and mails again");
             }
             Ok(()) => {}
-            Err(error) if !self.upkeep.failing => {
-                self.upkeep.failing = true;
+            Err(error) if !self.housekeeping.failing => {
+                self.housekeeping.failing = true;
                 tracing::error!(%error, "the store cannot keep incidents and mails; the next poll tries again");
             }
             Err(_) => {}

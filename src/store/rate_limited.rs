@@ -9,7 +9,7 @@ use crate::alert::Item;
 
 /// Items kept back, and who is to be told of them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Held {
+pub struct RateLimited {
     pub at: DateTime<Utc>,
     /// Mailboxes as configured.
     pub to: Vec<String>,
@@ -18,14 +18,14 @@ pub struct Held {
 
 impl Store {
     /// What is held, oldest first, and the row it ends at.
-    pub fn held(&self) -> Result<(Vec<Held>, Option<i64>), StoreError> {
+    pub fn rate_limited(&self) -> Result<(Vec<RateLimited>, Option<i64>), StoreError> {
         let mut statement =
             self.connection.prepare_cached("SELECT id, held_at, recipients, items FROM held ORDER BY id")?;
         let mut rows = statement.query([])?;
         let (mut held, mut last) = (Vec::new(), None);
         while let Some(row) = rows.next()? {
             last = Some(row.get(0)?);
-            held.push(Held {
+            held.push(RateLimited {
                 at: moment(&row.get::<_, String>(1)?)?,
                 to: json(&row.get::<_, String>(2)?)?,
                 items: json(&row.get::<_, String>(3)?)?,
@@ -35,7 +35,7 @@ impl Store {
     }
 
     /// Since when something is held.
-    pub fn held_since(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
+    pub fn rate_limited_since(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
         let oldest: Option<String> =
             self.connection.query_row("SELECT min(held_at) FROM held", [], |row| row.get(0))?;
         oldest.map(|text| moment(&text)).transpose()
@@ -55,7 +55,7 @@ impl Store {
 
 pub(super) fn write(
     transaction: &Transaction<'_>,
-    held: &[Held],
+    held: &[RateLimited],
     released: Option<i64>,
 ) -> Result<(), StoreError> {
     if let Some(last) = released {

@@ -1,0 +1,85 @@
+//! The merged values held against the table of keys: every unknown key with the nearest known one, every value of the
+//! wrong type with what is expected. What the values mean is for those who ask for them.
+
+use figment::value::{Dict, Value};
+
+use super::keys;
+use super::problem::Findings;
+use super::sources::Sources;
+use crate::alert::Kind;
+use crate::metrics;
+use crate::model::nearest::{likeness, nearest};
+
+/// Tells what is wrong with names and types.
+pub(super) fn check(sources: &Sources, findings: &mut Findings) {
+    if let Some(root) = sources.values.as_dict() {
+        walk(&mut Vec::new(), root, sources, findings);
+    }
+}
+
+fn walk(path: &mut Vec<String>, table: &Dict, sources: &Sources, findings: &mut Findings) {
+    for (name, value) in table {
+        path.push(name.clone());
+        match value.as_dict() {
+            Some(inner) if keys::find(path).is_none() && keys::is_table(path) => {
+                walk(path, inner, sources, findings);
+            }
+            _ => {
+                if let Some(message) = complaint(path, value) {
+                    let origin = sources.origin(value);
+                    let source = origin.as_ref().map_or(sources.main.as_str(), |origin| &origin.name);
+                    findings.error(source, &path.join("."), message);
+                }
+            }
+        }
+        path.pop();
+    }
+}
+
+fn complaint(path: &[String], value: &Value) -> Option<String> {
+    match keys::find(path) {
+        Some(key) if key.kind.fits(value) => None,
+        Some(key) => Some(format!("is {}, expected {}", actual(value), key.kind.expected())),
+        None if keys::is_table(path) => {
+            Some(format!("is {}, expected a table: [{}]", actual(value), path.join(".")))
+        }
+        None => Some(unknown(path)),
+    }
+}
+
+/// What a value is, never which.
+fn actual(value: &Value) -> &'static str {
+    match value {
+        Value::String(..) | Value::Char(..) => "text",
+        Value::Bool(..) => "true or false",
+        Value::Num(..) => "another number",
+        Value::Empty(..) => "empty",
+        Value::Dict(..) => "a table",
+        Value::Array(..) => "a list of something else",
+    }
+}
+
+fn unknown(path: &[String]) -> String {
+    let (name, table) = path.split_last().map_or(("", path), |(name, table)| (name.as_str(), table));
+    let known = keys::names_in(table);
+    if known.contains(&"<kind>") {
+        return format!("unknown kind of incident; did you mean '{}'?", nearest(name, Kind::NAMES));
+    }
+    if known.contains(&"<name>") {
+        return "an account's name is made of letters, digits, '_' and '-'; rename it".to_owned();
+    }
+    if known.contains(&"<family>") {
+        let names: Vec<&str> = metrics::FAMILIES.iter().map(|family| family.name).collect();
+        return format!("unknown metric; did you mean '{}'?", nearest(name, &names));
+    }
+    if known.contains(&"<code>") {
+        return "a container state's code is a whole number, such as 0 = \"ENABLED\"".to_owned();
+    }
+    let near = nearest(name, &known);
+    match keys::homes_of(name).next() {
+        Some(home) if likeness(name, near) < 0.5 => {
+            format!("unknown key in this place; it belongs to '{home}'")
+        }
+        Some(_) | None => format!("unknown key; did you mean '{near}'?"),
+    }
+}

@@ -1,0 +1,136 @@
+//! What one account, or the daemon as a whole, sees of the merged values: an account its own before `[defaults]`,
+//! those before the shared tables. Tells errors with the place that the value was written in.
+
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+use figment::value::{Dict, Value};
+use serde::de::DeserializeOwned;
+
+use super::problem::Findings;
+use super::sources::{Origin, Sources};
+
+/// See the module.
+pub(super) struct View<'a> {
+    sources: &'a Sources,
+    /// Where its keys stand (`accounts.main`); empty for the daemon.
+    pub place: String,
+    /// Where it was named.
+    pub source: String,
+}
+
+/// One value.
+pub(super) struct Leaf<'a> {
+    /// Where it stands, `accounts.main.schedule.vms`.
+    key: String,
+    value: &'a Value,
+    /// `None` for a default.
+    pub origin: Option<Origin>,
+}
+
+impl Leaf<'_> {
+    /// Stands in `[defaults]`.
+    pub fn is_shared(&self) -> bool {
+        self.key.starts_with("defaults.")
+    }
+}
+
+impl<'a> View<'a> {
+    /// The whole daemon's.
+    pub fn global(sources: &'a Sources, source: &str) -> Self {
+        Self { sources, place: String::new(), source: source.to_owned() }
+    }
+
+    /// An account's.
+    pub fn account(sources: &'a Sources, name: &str, source: &str) -> Self {
+        Self { sources, place: format!("accounts.{name}"), source: source.to_owned() }
+    }
+
+    /// What stands in each of the places where a key or table is looked for, nearest first.
+    fn found(&self, key: &str) -> impl Iterator<Item = (String, &'a Value)> {
+        let places: &[&str] = if self.place.is_empty() { &[""] } else { &[&self.place, "defaults", ""] };
+        let paths: Vec<String> = places.iter().map(|place| format!("{place}.{key}")).collect();
+        let values = &self.sources.values;
+        paths.into_iter().filter_map(move |path| {
+            let path = path.trim_start_matches('.');
+            Some((path.to_owned(), values.find_ref(path)?))
+        })
+    }
+
+    /// A value, where one is set or has a default.
+    pub fn leaf(&self, key: &str) -> Option<Leaf<'a>> {
+        let (key, value) = self.found(key).next()?;
+        Some(Leaf { key, value, origin: self.sources.origin(value) })
+    }
+
+    /// Somebody gave it a value, were it an unusable one; an empty text is none.
+    pub fn is_set(&self, key: &str) -> bool {
+        self.leaf(key).is_some_and(|leaf| leaf.value.as_str() != Some(""))
+    }
+
+    /// Has something else than text for a value; that has been said.
+    pub fn is_no_text(&self, key: &str) -> bool {
+        self.leaf(key).is_some_and(|leaf| leaf.value.as_str().is_none())
+    }
+
+    /// A text; `None` where unset, empty or unusable.
+    pub fn text(&self, key: &str) -> Option<&'a str> {
+        self.leaf(key)?.value.as_str().filter(|text| !text.is_empty())
+    }
+
+    /// A value of another type; `None` where unset or unusable.
+    pub fn get<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        self.leaf(key)?.value.deserialize().ok()
+    }
+
+    /// The names below a table: codes of container states, kinds of rules.
+    pub fn names_below(&self, table: &str) -> BTreeSet<String> {
+        self.found(table).filter_map(|(_, value)| value.as_dict()).flat_map(Dict::keys).cloned().collect()
+    }
+
+    /// A text put through `parse`; its error is told with file and key. Empty is unset.
+    pub fn parsed<T, E: Display>(
+        &self,
+        key: &str,
+        findings: &mut Findings,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Option<T> {
+        parse(self.text(key)?).map_err(|error| self.error(key, findings, error.to_string())).ok()
+    }
+
+    /// A whole number within bounds; the lower one stands in where it is wrong.
+    pub fn bounded(&self, key: &str, range: RangeInclusive<u32>, findings: &mut Findings) -> u32 {
+        let (least, most) = range.into_inner();
+        match self.get(key) {
+            Some(value) if (least..=most).contains(&value) => value,
+            Some(value) => {
+                let message = format!("{value} is out of range; allowed are {least} to {most}");
+                self.error(key, findings, message);
+                least
+            }
+            None => least,
+        }
+    }
+
+    /// Tells an error about a key, set or missing.
+    pub fn error(&self, key: &str, findings: &mut Findings, message: impl Into<String>) {
+        let (source, place) = self.locate(key);
+        findings.error(&source, &place, message);
+    }
+
+    /// Tells a warning about a key.
+    pub fn warn(&self, key: &str, findings: &mut Findings, message: impl Into<String>) {
+        let (source, place) = self.locate(key);
+        findings.warn(&source, &place, message);
+    }
+
+    /// The source and full name of a key. Nobody wrote a default of `[defaults]`: the account's own place is named.
+    fn locate(&self, key: &str) -> (String, String) {
+        let written = |leaf: &Leaf<'_>| leaf.origin.is_some() || !leaf.is_shared();
+        match self.leaf(key).filter(written) {
+            Some(leaf) => (leaf.origin.map_or_else(|| self.source.clone(), |origin| origin.name), leaf.key),
+            None => (self.source.clone(), format!("{}.{key}", self.place).trim_start_matches('.').to_owned()),
+        }
+    }
+}
