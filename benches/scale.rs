@@ -104,7 +104,7 @@ fn encoding(c: &mut Criterion<Cpu>) {
     let mut encoder = Encoder::new(Settings::default());
     encoder.refresh(book.state(), &Collector::ALL, read_at());
     let page = encoder.page();
-    group.throughput(Throughput::Bytes(page.length()));
+    group.throughput(Throughput::Bytes(page.identity("").left()));
     group.bench_function("the whole page", |b| {
         b.iter(|| {
             let mut encoder = Encoder::new(Settings::default());

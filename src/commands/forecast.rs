@@ -3,11 +3,11 @@
 use anyhow::{Context as _, Result, bail};
 
 use super::basic::print;
-use super::screen;
+use super::{reading, screen};
 use crate::cli;
 use crate::clock;
 use crate::config::Account;
-use crate::daemon::provider;
+use crate::daemon::top_rung_days;
 use crate::model::Group;
 use crate::terminal::forecast::AccountForecast;
 use crate::terminal::{Answer, Forecasts, harmless_json};
@@ -16,11 +16,11 @@ use crate::terminal::{Answer, Forecasts, harmless_json};
 pub(super) async fn run(args: cli::Forecast) -> Result<Answer> {
     let settings = super::load(&args.config.file)?;
     let accounts = chosen(&settings.accounts, args.account.as_deref())?;
-    let reports = provider::reports(&accounts, |account| account.horizon_days).await;
+    let reports = reading::reports(&accounts, |account| account.horizon_days).await;
     let now = clock::now();
     let forecasts = accounts.iter().zip(reports).map(|(account, report)| {
         let lead_days = account.alert.lead_days;
-        AccountForecast::new(&account.profile, report, lead_days, provider::top_rung_days(account), now)
+        AccountForecast::new(&account.profile, report, lead_days, top_rung_days(account), now)
     });
     let forecasts = Forecasts::new(forecasts.collect(), now);
     if args.json {

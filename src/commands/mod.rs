@@ -7,6 +7,7 @@ mod demo;
 mod doctor;
 mod forecast;
 mod outbox;
+mod reading;
 mod rehearse;
 mod screen;
 mod silence;
@@ -24,8 +25,7 @@ use crate::cli::{Cli, Command, Log, Run};
 use crate::config::{self, Environment, Settings};
 use crate::daemon::control;
 use crate::daemon::listen::Front;
-use crate::daemon::reload::ReadSettings;
-use crate::daemon::{self, Start};
+use crate::daemon::{self, ReadSettings, Start};
 use crate::telemetry;
 use crate::terminal::Answer;
 
@@ -96,14 +96,10 @@ async fn run(run: Run) -> Result<()> {
     daemon::stop_at_signal(&stop)?;
     let front = Front::open(&run.web).await?;
     let store = daemon::open_store(&settings)?;
+    // Held to the end, and then removed.
+    let (_control, control) = control::open(&settings.store_path).unzip();
     front.announce(&run.web.telemetry_path);
-    let mut listeners = front.into_listeners();
-    // RateLimited to the end, and then removed.
-    let control = settings.email.as_ref().and_then(|_| control::open(&settings.store_path));
-    let _control = control.map(|(control, listener)| {
-        listeners.push(listener);
-        control
-    });
+    let listeners = front.into_listeners().into_iter().chain(control).collect();
     let read_settings: ReadSettings = Arc::new(move || load(&file).map_err(|error| error.to_string()));
     let start = Start {
         settings,

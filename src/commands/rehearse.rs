@@ -6,14 +6,14 @@ use anyhow::Result;
 use chrono::{DateTime, Utc};
 
 use super::basic::print;
-use super::{forecast, screen};
+use super::{forecast, reading, screen};
 use crate::alert::rehearsal::{self, Told};
 use crate::alert::{Kind, Severity};
 use crate::cli;
 use crate::clock;
 use crate::config::{Account, Settings};
 use crate::daemon::pipeline::Accounts;
-use crate::daemon::{self, provider};
+use crate::daemon::top_rung_days;
 use crate::model::forecast::{Disconnect, SPANS_DAYS, disconnect, top_up_required};
 use crate::model::{Collector, Group, Money, PayBy, Report};
 use crate::terminal::Answer;
@@ -34,9 +34,9 @@ pub(super) async fn run(args: cli::Rehearse) -> Result<Answer> {
 pub(super) async fn all(settings: &Settings, days: Option<u32>) -> Result<Vec<Rehearsal>> {
     let accounts = forecast::chosen(&settings.accounts, None)?;
     let horizon = |account: &Account| account.horizon_days.max(days.map_or(0, |days| days + BEYOND_DAYS));
-    let reports = provider::reports(&accounts, horizon).await;
+    let reports = reading::reports(&accounts, horizon).await;
     let now = clock::now();
-    let watch = daemon::accounts(settings);
+    let watch = Accounts::of(settings);
     let both = accounts.into_iter().zip(reports);
     Ok(both.map(|(account, report)| rehearse(account, &watch, report, days, now)).collect())
 }
@@ -144,7 +144,7 @@ fn left_out(account: &Account, watch: &Accounts, report: &Report, now: DateTime<
         }
     }
     let reach = report.date.map(|date| (date - now).num_days());
-    let top = i64::from(provider::top_rung_days(account));
+    let top = i64::from(top_rung_days(account));
     if reach.is_some_and(|days| days < top) {
         left.push(format!(
             "a cut-off further off than the report reaches, which is {} days; the first rung is at {top}",

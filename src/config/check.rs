@@ -7,8 +7,12 @@ use super::keys;
 use super::problem::Findings;
 use super::sources::Sources;
 use crate::alert::Kind;
-use crate::metrics;
 use crate::model::nearest::{likeness, nearest};
+
+/// A table that is gone.
+const FAMILIES: [&str; 2] = ["metrics", "families"];
+const FAMILIES_GONE: &str = "there are no switches of single metrics any more; name those to leave out in \
+                             'metrics.deny', or all that are wanted in 'metrics.allow'";
 
 /// Tells what is wrong with names and types.
 pub(super) fn check(sources: &Sources, findings: &mut Findings) {
@@ -43,6 +47,11 @@ fn complaint(path: &[String], value: &Value) -> Option<String> {
         None if keys::is_table(path) => {
             Some(format!("is {}, expected a table: [{}]", actual(value), path.join(".")))
         }
+        None if *path == FAMILIES => {
+            // The sample configuration had it, empty.
+            let used = value.as_dict().is_none_or(|inner| !inner.is_empty());
+            used.then(|| FAMILIES_GONE.to_owned())
+        }
         None => Some(unknown(path)),
     }
 }
@@ -67,10 +76,6 @@ fn unknown(path: &[String]) -> String {
     }
     if known.contains(&"<name>") {
         return "an account's name is made of letters, digits, '_' and '-'; rename it".to_owned();
-    }
-    if known.contains(&"<family>") {
-        let names: Vec<&str> = metrics::FAMILIES.iter().map(|family| family.name).collect();
-        return format!("unknown metric; did you mean '{}'?", nearest(name, &names));
     }
     if known.contains(&"<code>") {
         return "a container state's code is a whole number, such as 0 = \"ENABLED\"".to_owned();

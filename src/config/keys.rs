@@ -7,13 +7,13 @@ use figment::Provider;
 use figment::providers::{Format, Toml};
 use figment::value::{Dict, Value};
 
+use crate::alert;
 use crate::model::AccountName;
-use crate::{alert, metrics};
 
 /// One key.
 #[derive(Debug)]
 pub struct Key {
-    /// Where it stands; `<name>`, `<kind>`, `<family>` and `<code>` for what the user names.
+    /// Where it stands; `<name>`, `<kind>` and `<code>` for what the user names.
     pub path: &'static str,
     pub kind: Type,
     /// As TOML; empty where there is none.
@@ -174,7 +174,6 @@ fn covers(place: &[&str], path: &[String]) -> bool {
     place.iter().zip(path).all(|(segment, name)| match *segment {
         "<name>" => name.parse::<AccountName>().is_ok(),
         "<kind>" => name.parse::<alert::Kind>().is_ok(),
-        "<family>" => metrics::family::named(name).is_some(),
         "<code>" => name.parse::<i64>().is_ok(),
         exact => exact == name,
     })
@@ -383,12 +382,6 @@ pub const KEYS: &[Key] = &[
         "\"all\"",
         "`all`: a series for each known state, 1 for the current one; `current`: that one only, advised from \
          some 2,000 sites.",
-    ),
-    key(
-        "metrics.families.<family>",
-        Type::Switch,
-        "",
-        "Whether this metric is written, whatever `allow` and `deny` say; `hostwatch metrics` lists the names.",
     ),
     key(
         "metrics.allow",

@@ -1,10 +1,8 @@
 //! `[metrics]`: which series are written.
 
-use std::collections::BTreeMap;
-
 use super::problem::Findings;
 use super::view::View;
-use crate::metrics::{FAMILIES, Hidden, Settings, StateSeries};
+use crate::metrics::{Selection, Settings, StateSeries, families};
 use crate::model::nearest::nearest;
 use crate::model::pattern::matches_pattern;
 
@@ -13,24 +11,18 @@ const LEAST_CAP: u32 = 100;
 
 /// Reads what holds for all accounts; `stale_after` is each account's own.
 pub(super) fn read(view: &View<'_>, findings: &mut Findings) -> Settings {
-    let table = "metrics.families";
-    let switches: BTreeMap<String, bool> = view
-        .names_below(table)
-        .into_iter()
-        .filter_map(|name| Some((name.clone(), view.get(&format!("{table}.{name}"))?)))
-        .collect();
     let allow = patterns(view, "metrics.allow", findings);
     let deny = patterns(view, "metrics.deny", findings);
     Settings {
         state_series: state_series(view, findings),
-        hidden: Hidden::new(&switches, &allow, &deny),
+        selection: Selection { allow, deny },
         max_series_per_collector: cap(view, findings).into(),
     }
 }
 
 /// A pattern that no metric has is a slip of the pen.
 fn patterns(view: &View<'_>, key: &str, findings: &mut Findings) -> Vec<String> {
-    let names: Vec<&str> = FAMILIES.iter().map(|family| family.name).collect();
+    let names: Vec<&str> = families().map(|family| family.name).collect();
     let texts: Vec<String> = view.get(key).unwrap_or_default();
     for pattern in &texts {
         if !names.iter().any(|name| matches_pattern(pattern, name)) {

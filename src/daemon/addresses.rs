@@ -12,6 +12,14 @@ pub fn of_this_machine() -> io::Result<Vec<IpAddr>> {
     Ok(interfaces.iter().map(if_addrs::Interface::ip).collect())
 }
 
+/// The same; none where the system does not tell.
+pub(crate) fn or_none() -> Vec<IpAddr> {
+    of_this_machine().unwrap_or_else(|error| {
+        tracing::warn!(%error, "cannot list the addresses of this machine; whether it is one of the watched VMs is not known");
+        Vec::new()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,4 +1,4 @@
-//! The control socket: beside the store, for commands beside the daemon. It serves what the web side serves, without
+//! The control socket: beside the store, or where it would be, for commands beside the daemon. It serves what the web side serves, without
 //! TLS and passwords: only the daemon's own user and root can open it.
 
 use std::fs::{self, File, Permissions};

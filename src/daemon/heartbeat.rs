@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use reqwest::{Client, ClientBuilder, Url, redirect};
 
+use crate::config::Settings;
+
 /// How long the other side may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -26,6 +28,14 @@ pub struct Heartbeat {
 }
 
 impl Heartbeat {
+    /// What pings `heartbeat.url`, where it is set.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn of(settings: &Settings) -> Result<Option<Self>, HeartbeatError> {
+        settings.heartbeat_url.clone().map(Self::new).transpose()
+    }
+
     /// # Errors
     /// Where no TLS can be set up.
     pub fn new(url: Url) -> Result<Self, HeartbeatError> {

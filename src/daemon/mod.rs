@@ -1,21 +1,85 @@
-//! The daemon: what runs until it is told to stop. Only it and the commands know every other layer.
+//! The daemon: what runs until it is told to stop. It is built, then its loops are spawned, then it is supervised.
+//! Knows every layer but the commands.
 
 pub(crate) mod addresses;
+mod build;
+mod collectors;
 pub(crate) mod control;
 mod delivery;
 mod heartbeat;
 pub(crate) mod listen;
+mod liveness;
 pub(crate) mod mails;
 mod notes;
-mod observer;
 pub(crate) mod pipeline;
-pub(crate) mod provider;
 mod publish;
-mod pulse;
-pub(crate) mod reload;
-mod run;
+mod reload;
+mod secret_files;
 mod sender;
-mod vigil;
+mod supervise;
+mod systemd;
 mod wake;
+mod watchdog;
 
-pub(crate) use run::{Start, accounts, open_store, run, stop_at_signal};
+use anyhow::{Context as _, Result, bail};
+use tokio_util::sync::CancellationToken;
+
+use crate::clock;
+use crate::config::Settings;
+use crate::http::Listener;
+use crate::store::{Opened, Store};
+pub(crate) use collectors::{plan, top_rung_days};
+pub(crate) use reload::ReadSettings;
+
+/// What a daemon is started with.
+pub(crate) struct Start {
+    pub(crate) settings: Settings,
+    pub(crate) listeners: Vec<Listener>,
+    pub(crate) store: Opened,
+    pub(crate) telemetry_path: String,
+    pub(crate) lifecycle: bool,
+    pub(crate) read_settings: ReadSettings,
+}
+
+/// Runs the daemon until `stop`.
+///
+/// # Errors
+/// When it cannot start: a mail server's CA that cannot be read, a store that cannot be loaded. When a part of it ends
+/// by a fault of its own: better a restart by whoever watches us than a daemon that looks alive.
+pub(crate) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
+    build::build(start, &stop)?.spawn(stop)?.supervise().await
+}
+
+/// Cancels `stop` at SIGTERM or SIGINT.
+///
+/// # Errors
+/// When the handlers cannot be set.
+pub(crate) fn stop_at_signal(stop: &CancellationToken) -> Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut term = signal(SignalKind::terminate()).context("handling SIGTERM")?;
+    let mut int = signal(SignalKind::interrupt()).context("handling SIGINT")?;
+    let stop = stop.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = term.recv() => {}
+            _ = int.recv() => {}
+        }
+        stop.cancel();
+    });
+    Ok(())
+}
+
+/// Opens the store of a configuration: a file where mail is on, memory where it is not.
+///
+/// # Errors
+/// As [`Store::open`] says.
+pub(crate) fn open_store(settings: &Settings) -> Result<Opened> {
+    if settings.email.is_none() {
+        return Ok(Store::in_memory()?.into());
+    }
+    let path = &settings.store_path;
+    if path.as_os_str().is_empty() {
+        bail!("store.path is empty; name a file");
+    }
+    Ok(Store::open(path, clock::now())?)
+}

@@ -5,27 +5,24 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use chrono::{DateTime, Duration, Utc};
+use chrono::{DateTime, Utc};
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::alert::{Engine, Incident, Overlays, Phase};
+use crate::alert::{Engine, Incident, Phase};
 use crate::metrics::own::{IncidentLabels, Own};
 use crate::model::OwnVm;
 use crate::state::Shared;
 use crate::store::{Store, StoreError, Trouble};
-use crate::view::incidents::{IncidentRow, OutboxSummary, Watch};
+use crate::view::{Alerting, IncidentRow, OutboxSummary};
 
 /// The store, shared by the pipeline and the sender; each call on it is short. A panic while it is locked leaves a
 /// transaction that was rolled back, nothing worse.
 pub(super) type SharedStore = Arc<Mutex<Store>>;
 
-/// How long an incident is shown after it ended.
-const SHOWN_AFTER_END_DAYS: i64 = 7;
-
 /// The published view and what it is made from.
 #[derive(Clone)]
 pub(super) struct Published {
-    pub(super) watch: Shared<Watch>,
+    pub(super) alerting: Shared<Alerting>,
     pub(super) own: Arc<Own>,
     pub(super) store: SharedStore,
     /// What speaks against delivery.
@@ -40,9 +37,10 @@ pub(super) struct Published {
 
 impl Published {
     pub(super) fn new(own: Arc<Own>, store: SharedStore, mails: bool) -> Self {
-        let watch = Shared::new(Watch { mails, ..Watch::default() });
+        let mut alerting = Alerting::default();
+        alerting.mails.outbox = mails.then(OutboxSummary::default);
         Self {
-            watch,
+            alerting: Shared::new(alerting),
             own,
             store,
             trouble: Shared::new(Trouble::default()),
@@ -55,26 +53,20 @@ impl Published {
     /// Shows incidents as they stand.
     pub(super) fn show_incidents(&self, engine: &Engine, now: DateTime<Utc>) {
         let mut counts: BTreeMap<IncidentLabels, u64> = BTreeMap::new();
-        let mut rows = Vec::new();
-        let since = now - Duration::days(SHOWN_AFTER_END_DAYS);
-        for incident in engine.watched() {
-            let over = matches!(incident.phase, Phase::Resolved | Phase::Watching);
-            if !over {
-                let labels = IncidentLabels {
-                    account: incident.key.account.clone(),
-                    kind: incident.key.kind.as_str(),
-                    severity: incident.severity.as_str(),
-                    state: incident.phase.as_str(),
-                };
-                *counts.entry(labels).or_default() += 1;
-            }
-            let recent = incident.resolved_at.is_some_and(|at| at > since) && incident.announced;
-            if incident.phase != Phase::Watching && (!over || recent) {
-                rows.push(row(incident, engine.overlays(), now));
-            }
+        let is_over = |incident: &&Incident| matches!(incident.phase, Phase::Resolved | Phase::Watching);
+        for incident in engine.watched().filter(|incident| !is_over(incident)) {
+            let labels = IncidentLabels {
+                account: incident.key.account.clone(),
+                kind: incident.key.kind.as_str(),
+                severity: incident.severity.as_str(),
+                state: incident.phase.as_str(),
+            };
+            *counts.entry(labels).or_default() += 1;
         }
         self.own.incidents(&counts);
-        self.write(|watch| watch.incidents = rows);
+        let rows = engine.watched().filter_map(|incident| IncidentRow::of(incident, engine.overlays(), now));
+        let rows = rows.collect();
+        self.write(|alerting| alerting.incidents = rows);
     }
 
     /// Shows the outbox as it stands.
@@ -88,15 +80,17 @@ impl Published {
         self.own.outbox(&summary.by_state, summary.oldest);
         self.trouble.set(summary.trouble);
         let count = |state: &str| summary.by_state.get(state).copied().unwrap_or(0);
-        self.change(|watch| {
-            watch.outbox = OutboxSummary {
-                queued: count("queued"),
-                sending: count("sending"),
-                sent: count("sent"),
-                dead: count("dead"),
-                oldest: summary.oldest,
-            };
-            watch.last_mail_at = summary.last_sent;
+        let outbox = OutboxSummary {
+            queued: count("queued"),
+            sending: count("sending"),
+            sent: count("sent"),
+            dead: count("dead"),
+            oldest: summary.oldest,
+        };
+        self.change(|alerting| {
+            // Without mail configured there is nothing to show of it.
+            alerting.mails.outbox = alerting.mails.outbox.map(|_| outbox);
+            alerting.mails.last_mail_at = summary.last_sent;
         });
         Ok(())
     }
@@ -107,7 +101,7 @@ impl Published {
             let name = home.vm_name.as_deref().unwrap_or_default();
             format!("VM {} \"{name}\" of account {}", home.vm, home.account)
         });
-        self.write(|watch| watch.lives_on = words);
+        self.write(|alerting| alerting.mails.lives_on = words);
     }
 
     /// The sender cannot write to the store; the pipeline sees to it.
@@ -136,7 +130,7 @@ impl Published {
         self.store_fails.store(false, Ordering::Release);
     }
 
-    fn write(&self, change: impl FnOnce(&mut Watch)) {
+    fn write(&self, change: impl FnOnce(&mut Alerting)) {
         let _writing = self.writing();
         self.change(change);
     }
@@ -145,28 +139,9 @@ impl Published {
         self.writing.lock()
     }
 
-    fn change(&self, change: impl FnOnce(&mut Watch)) {
-        let mut watch = (*self.watch.get()).clone();
-        change(&mut watch);
-        self.watch.set(watch);
-    }
-}
-
-fn row(incident: &Incident, overlays: &Overlays, now: DateTime<Utc>) -> IncidentRow {
-    let root = incident.folded_into.as_ref().map(|root| format!(" (part of {root})")).unwrap_or_default();
-    IncidentRow {
-        key: incident.key.to_string(),
-        account: incident.key.account.to_string(),
-        kind: incident.key.kind.to_string(),
-        severity: incident.severity.to_string(),
-        state: incident.phase.as_str().to_owned(),
-        title: incident.words(),
-        resource_name: incident.subject.clone(),
-        since: incident.since,
-        last_change: incident.last_change,
-        resolved_at: incident.resolved_at,
-        reason: format!("{}; {}{root}", incident.detail, incident.reason),
-        acknowledged: overlays.is_acknowledged(incident),
-        silenced_until: overlays.silence(incident, now).map(|silence| silence.until),
+    fn change(&self, change: impl FnOnce(&mut Alerting)) {
+        let mut alerting = (*self.alerting.get()).clone();
+        change(&mut alerting);
+        self.alerting.set(alerting);
     }
 }

@@ -8,8 +8,8 @@ use chrono::{DateTime, Utc};
 use tokio_util::sync::CancellationToken;
 
 use super::delivery::{self, Clocks, Hold};
+use super::liveness::LastRun;
 use super::publish::Published;
-use super::pulse::Beat;
 use super::wake::Wake;
 use crate::failpoint;
 use crate::mail::smtp::{SendError, Transport};
@@ -22,7 +22,7 @@ pub(super) struct Sender {
     pub(super) transport: Shared<Transport>,
     pub(super) published: Published,
     pub(super) wake: Arc<Wake>,
-    pub(super) beat: Beat,
+    pub(super) last_run: LastRun,
     pub(super) clock: fn() -> DateTime<Utc>,
 }
 
@@ -38,7 +38,7 @@ impl Sender {
         let mut transport = self.transport.get();
         let mut clocks = Clocks::new((self.clock)(), Instant::now());
         loop {
-            self.beat.now();
+            self.last_run.now();
             if clocks.stepped_back((self.clock)(), Instant::now()) {
                 let now = (self.clock)();
                 self.said(self.published.store.lock().pull_in(now));
@@ -76,7 +76,7 @@ impl Sender {
     /// Sends what is due, until nothing is or the server is in the way. False where the store failed.
     async fn drain(&self, hold: &mut Option<Hold>, stop: &CancellationToken) -> bool {
         while !stop.is_cancelled() {
-            self.beat.now();
+            self.last_run.now();
             let claimed = tokio::task::block_in_place(|| self.published.store.lock().claim((self.clock)()));
             let claim = match claimed {
                 Ok(Some(claim)) => claim,

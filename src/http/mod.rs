@@ -6,7 +6,8 @@ mod guard;
 mod listener;
 mod middleware;
 mod negotiate;
-pub mod page;
+mod page;
+mod query;
 mod routes;
 mod server;
 pub mod web_config;
@@ -20,7 +21,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::metrics;
 use crate::model::Snapshot;
 use crate::state::Shared;
-use crate::view::incidents::Watch;
+use crate::view::Alerting;
 
 pub use guard::Guard;
 pub use listener::Listener;
@@ -38,7 +39,7 @@ pub struct Context {
     pub page: Shared<metrics::Page>,
     pub own: Arc<metrics::Own>,
     /// Incidents and mails, as whoever keeps them last said.
-    pub watch: Shared<Watch>,
+    pub alerting: Shared<Alerting>,
     /// Where metrics are served, with a leading slash.
     pub telemetry_path: String,
     /// `POST /-/reload` is allowed.

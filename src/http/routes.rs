@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::body::Body;
 use super::guard::Guard;
-use super::{Context, negotiate, page};
+use super::{Context, negotiate, page, query};
 use crate::model::{Collector, Snapshot};
 use crate::view::{About, Query, Status};
 
@@ -92,8 +92,11 @@ async fn respond<B>(
             Ok(place) => metrics(request, context, place),
             Err(refusal) => refusal.into(),
         },
-        Endpoint::StatusPage => html(page::render(&status(request, context), &context.telemetry_path)),
-        Endpoint::StatusJson => json(&status(request, context)),
+        Endpoint::StatusPage => {
+            let query = query_of(request);
+            html(page::render(&status(&query, context), &query, &context.telemetry_path))
+        }
+        Endpoint::StatusJson => json(&status(&query_of(request), context)),
         Endpoint::Healthy => text(StatusCode::OK, "hostwatch is healthy.\n"),
         Endpoint::Ready => match is_ready(&context.snapshot.get()) {
             true => text(StatusCode::OK, "hostwatch is ready.\n"),
@@ -126,15 +129,18 @@ fn metrics<B>(
     response
 }
 
-fn status<B>(request: &Request<B>, context: &Context) -> Status {
-    let query = Query::parse(request.uri().query().unwrap_or_default());
+fn query_of<B>(request: &Request<B>) -> Query {
+    query::parse(request.uri().query().unwrap_or_default())
+}
+
+fn status(query: &Query, context: &Context) -> Status {
     let about = About {
         version: context.build.version,
         commit: context.build.commit,
         started_at: context.started_at,
         lead_days: context.lead_days,
     };
-    Status::new(&context.snapshot.get(), &context.watch.get(), &about, &query, (context.clock)())
+    Status::new(&context.snapshot.get(), &context.alerting.get(), &about, query, (context.clock)())
 }
 
 /// Everything that says whether all is well was asked for once, well or not.

@@ -1,112 +1,227 @@
-//! Billing (interface 2.8, 2.9) as metrics. The arithmetic is the model's.
+//! Billing (interface 2.8, 2.9) as metrics. The arithmetic is the model's; days count from when the report was read.
 
 use chrono::{DateTime, Days, Utc};
 
-use super::encoder::Sink;
-use super::parts::is_fresh;
-use super::text::Label;
-use super::{states, table};
-use crate::model::forecast::{self, Disconnect, SPANS_DAYS};
-use crate::model::{AccountState, Collector, Money, OrderState, Report};
+use super::family::{Family, Section, Write};
+use super::given::Given;
+use super::states;
+use super::text::{Label, Lines, Value};
+use crate::model::forecast::{self, Disconnect, NextCharge, SPANS_DAYS};
+use crate::model::{ChargeMoment, Collector, Money, OrderState, Report};
 
-/// The balance now and to come, and what the orders cost; days count from when the report was read.
-pub(super) fn balance(state: &AccountState, now: DateTime<Utc>, sink: &mut Sink<'_>) {
-    let billing = &state.billing;
-    let (Some(report), Some(read_at)) = (&billing.report, billing.read_at) else { return };
-    if !is_fresh(&state.profile, Collector::ExpectedBalance, Some(read_at), now) {
-        return;
-    }
-    sink.family(&table::BILLING_BALANCE, |lines| lines.maybe(&[], forecast::balance_now(report)));
-    sink.family(&table::BILLING_EXPECTED_BALANCE, |lines| lines.maybe(&[], report.expected_balance));
-    sink.family(&table::BILLING_HORIZON, |lines| lines.maybe(&[], report.date.map(|date| date.timestamp())));
-    sink.family(&table::BILLING_FORECAST, |lines| {
-        for days in SPANS_DAYS {
-            let balance = forecast::balance_in(report, read_at, days);
-            lines.maybe(&[Label::Id(days.into())], balance);
-        }
-    });
-    sink.family(&table::BILLING_TOP_UP, |lines| {
-        for days in SPANS_DAYS {
-            let required = forecast::top_up_required(report, read_at, days);
-            lines.maybe(&[Label::Id(days.into())], required);
-        }
-    });
-    let next = forecast::next_charge(report, read_at);
-    sink.family(&table::BILLING_NEXT_CHARGE, |lines| {
-        lines.maybe(&[], next.map(|next| next.at.timestamp()));
-    });
-    sink.family(&table::BILLING_NEXT_CHARGE_AMOUNT, |lines| lines.maybe(&[], next.map(|next| next.amount)));
-    orders(report, read_at, sink);
+pub(super) const FAMILIES: &[Family] = &[
+    balance(
+        "hosting_billing_balance",
+        &["account"],
+        "Balance now, in the account's currency.",
+        |given, lines| one(given, lines, |report, _| forecast::balance_now(report)),
+    ),
+    balance(
+        "hosting_billing_expected_balance",
+        &["account"],
+        "Balance expected at the end of the report, in the account's currency.",
+        |given, lines| one(given, lines, |report, _| report.expected_balance),
+    ),
+    balance(
+        "hosting_billing_horizon_timestamp_seconds",
+        &["account"],
+        "End of the expected-balance report, in seconds since the Unix epoch.",
+        |given, lines| one(given, lines, |report, _| report.date),
+    ),
+    disconnect(
+        "hosting_billing_disconnect_expected",
+        "Whether the account is or will be cut off for non-payment before the end of the report (0 or 1), \
+         absent where the report does not tell.",
+        |given, lines| {
+            lines.maybe(
+                &[],
+                match last_disconnect(given) {
+                    Some(Disconnect::At { .. } | Disconnect::Now) => Some(true),
+                    Some(Disconnect::NotExpected) => Some(false),
+                    Some(Disconnect::Unknown) | None => None,
+                },
+            );
+        },
+    ),
+    disconnect(
+        "hosting_billing_disconnect_timestamp_seconds",
+        "When the account is expected to be cut off for non-payment, in seconds since the Unix epoch, absent \
+         when none is expected.",
+        |given, lines| {
+            if let Some(Disconnect::At { at, .. }) = last_disconnect(given) {
+                lines.put(&[], at);
+            }
+        },
+    ),
+    disconnect(
+        "hosting_billing_disconnect_computed_timestamp_seconds",
+        "When by its charges the balance is used up, in seconds since the Unix epoch, absent when it is not; \
+         the report's own date may differ.",
+        |given, lines| {
+            let report = given.state.billing.report.as_deref();
+            lines.maybe(&[], report.and_then(forecast::first_unpaid));
+        },
+    ),
+    balance(
+        "hosting_billing_forecast_balance",
+        &["account", "days"],
+        "Balance after the last charge within so many days, in the account's currency.",
+        |given, lines| by_days(given, lines, forecast::balance_in),
+    ),
+    balance(
+        "hosting_billing_top_up_required",
+        &["account", "days"],
+        "Least payment that keeps the balance above 0 through every charge within so many days, in the \
+         account's currency.",
+        |given, lines| by_days(given, lines, forecast::top_up_required),
+    ),
+    balance(
+        "hosting_billing_next_charge_timestamp_seconds",
+        &["account"],
+        "When the next charge is due, in seconds since the Unix epoch.",
+        |given, lines| one(given, lines, |report, from| Some(next_charge(report, from)?.at)),
+    ),
+    balance(
+        "hosting_billing_next_charge_amount",
+        &["account"],
+        "All that is charged at the moment of the next charge, in the account's currency.",
+        |given, lines| one(given, lines, |report, from| Some(next_charge(report, from)?.amount)),
+    ),
+    balance(
+        "hosting_billing_order_info",
+        &["account", "order", "comment", "tariff", "generic_type", "state"],
+        "Descriptions of the billing order with this id, always 1.",
+        order_info,
+    ),
+    balance(
+        "hosting_billing_order_charges_amount",
+        &["account", "order"],
+        "Sum of the order's charges up to the end of the report, in the account's currency.",
+        order_charges,
+    ),
+    balance(
+        "hosting_billing_orders",
+        &["account", "state"],
+        "Billing orders with charges ahead, by state.",
+        orders,
+    ),
+    Family::of(
+        Section::Charges,
+        "hosting_billing_charged_amount",
+        &["account"],
+        "Sum of what was charged in the last 30 days, in the account's currency.",
+        |given, lines| lines.maybe(&[], charged(given)),
+    ),
+];
+
+const fn balance(
+    name: &'static str,
+    labels: &'static [&'static str],
+    about: &'static str,
+    write: Write,
+) -> Family {
+    Family::of(Section::Balance, name, labels, about, write)
 }
 
-fn orders(report: &Report, from: DateTime<Utc>, sink: &mut Sink<'_>) {
-    if report.moments.is_empty() && report.moments_rejected > 0 {
-        // There are orders, and none is known.
-        return;
+const fn disconnect(name: &'static str, about: &'static str, write: Write) -> Family {
+    Family::of(Section::Disconnect, name, &["account"], about, write)
+}
+
+/// The report and when it was read, unless it is stale.
+fn report<'a>(given: &Given<'a>) -> Option<(&'a Report, DateTime<Utc>)> {
+    let billing = &given.state.billing;
+    let read_at = billing.read_at.filter(|&at| given.is_fresh(Collector::ExpectedBalance, Some(at)))?;
+    Some((billing.report.as_deref()?, read_at))
+}
+
+/// One value of the report, where it tells it.
+fn one<V: Value>(
+    given: &Given<'_>,
+    lines: &mut Lines<'_>,
+    value: impl Fn(&Report, DateTime<Utc>) -> Option<V>,
+) {
+    lines.maybe(&[], report(given).and_then(|(report, from)| value(report, from)));
+}
+
+fn by_days(
+    given: &Given<'_>,
+    lines: &mut Lines<'_>,
+    value: impl Fn(&Report, DateTime<Utc>, u32) -> Option<Money>,
+) {
+    let Some((report, from)) = report(given) else { return };
+    for days in SPANS_DAYS {
+        lines.maybe(&[Label::Id(days.into())], value(report, from, days));
     }
-    sink.family(&table::BILLING_ORDER_INFO, |lines| {
-        for order in &report.orders {
-            let tariff = order.tariff.as_ref();
-            let name = tariff.and_then(|tariff| tariff.name.as_deref().or(tariff.short_name.as_deref()));
-            let labels = [
-                Label::Id(order.id.get()),
-                Label::maybe(order.comment.as_deref()),
-                Label::maybe(name),
-                Label::maybe(tariff.and_then(|tariff| tariff.generic_type.as_deref())),
-                Label::Text(order.state.as_str()),
-            ];
-            lines.put(&labels, true);
-        }
-    });
+}
+
+/// Whether and when the account is cut off, by the last report that was read, however old.
+fn last_disconnect(given: &Given<'_>) -> Option<Disconnect> {
+    given.state.billing.report.as_deref().map(forecast::disconnect)
+}
+
+fn next_charge(report: &Report, from: DateTime<Utc>) -> Option<NextCharge> {
+    forecast::next_charge(report, from)
+}
+
+/// As [`report`], but none where there are orders, and no charge of theirs is known.
+fn with_orders<'a>(given: &Given<'a>) -> Option<(&'a Report, DateTime<Utc>)> {
+    report(given).filter(|(report, _)| !report.moments.is_empty() || report.moments_rejected == 0)
+}
+
+fn order_info(given: &Given<'_>, lines: &mut Lines<'_>) {
+    let Some((report, _)) = with_orders(given) else { return };
+    for order in &report.orders {
+        let tariff = order.tariff.as_ref();
+        let name = tariff.and_then(|tariff| tariff.name.as_deref().or(tariff.short_name.as_deref()));
+        let labels = [
+            Label::Id(order.id.get()),
+            Label::maybe(order.comment.as_deref()),
+            Label::maybe(name),
+            Label::maybe(tariff.and_then(|tariff| tariff.generic_type.as_deref())),
+            Label::Text(order.state.as_str()),
+        ];
+        lines.put(&labels, true);
+    }
+}
+
+fn order_charges(given: &Given<'_>, lines: &mut Lines<'_>) {
+    let Some((report, _)) = with_orders(given) else { return };
     let mut sums = vec![Money::ZERO; report.orders.len()];
-    let mut ahead = vec![false; report.orders.len()];
     for moment in report.moments.iter() {
-        let Some(index) = moment.order.map(|index| index as usize).filter(|&index| index < sums.len()) else {
-            continue;
-        };
-        sums[index] += moment.amount;
-        ahead[index] |= moment.at >= from;
-    }
-    sink.family(&table::BILLING_ORDER_CHARGES, |lines| {
-        for (order, sum) in report.orders.iter().zip(sums) {
-            lines.put(&[Label::Id(order.id.get())], sum);
+        if let Some(sum) = of_order(moment, &mut sums) {
+            *sum += moment.amount;
         }
-    });
-    sink.family(&table::BILLING_ORDERS, |lines| {
-        let known = OrderState::KNOWN.iter().map(OrderState::as_str);
-        let ahead = report.orders.iter().zip(ahead).filter(|(_, ahead)| *ahead);
-        states::count(lines, known, ahead.map(|(order, _)| order.state.as_str()));
-    });
+    }
+    for (order, sum) in report.orders.iter().zip(sums) {
+        lines.put(&[Label::Id(order.id.get())], sum);
+    }
 }
 
-/// Whether and when the account is cut off, from the last report that was read, however old.
-pub(super) fn disconnect(state: &AccountState, sink: &mut Sink<'_>) {
-    let Some(report) = &state.billing.report else { return };
-    let (expected, at) = match forecast::disconnect(report) {
-        Disconnect::At { at, .. } => (Some(true), Some(at)),
-        Disconnect::Now => (Some(true), None),
-        Disconnect::NotExpected => (Some(false), None),
-        Disconnect::Unknown => (None, None),
-    };
-    sink.family(&table::BILLING_DISCONNECT_EXPECTED, |lines| lines.maybe(&[], expected));
-    sink.family(&table::BILLING_DISCONNECT, |lines| lines.maybe(&[], at.map(|at| at.timestamp())));
-    let computed = forecast::first_unpaid(report);
-    sink.family(&table::BILLING_DISCONNECT_COMPUTED, |lines| {
-        lines.maybe(&[], computed.map(|at| at.timestamp()));
-    });
+fn orders(given: &Given<'_>, lines: &mut Lines<'_>) {
+    let Some((report, from)) = with_orders(given) else { return };
+    let mut ahead = vec![false; report.orders.len()];
+    for moment in report.moments.iter().filter(|moment| moment.at >= from) {
+        if let Some(ahead) = of_order(moment, &mut ahead) {
+            *ahead = true;
+        }
+    }
+    let known = OrderState::KNOWN.iter().map(OrderState::as_str);
+    let ahead = report.orders.iter().zip(ahead).filter(|(_, ahead)| *ahead);
+    states::count(lines, known, ahead.map(|(order, _)| order.state.as_str()));
+}
+
+/// The place of the order that a moment charges, where it names one.
+fn of_order<'a, T>(moment: ChargeMoment, orders: &'a mut [T]) -> Option<&'a mut T> {
+    orders.get_mut(moment.order? as usize)
 }
 
 /// What was charged in the 30 days up to the day on which the charges were read, in the account's zone.
-pub(super) fn charged(state: &AccountState, now: DateTime<Utc>, sink: &mut Sink<'_>) {
-    let charges = &state.charges;
-    let Some(read_at) = charges.read_at else { return };
-    if !is_fresh(&state.profile, Collector::Charges, Some(read_at), now) {
-        return;
-    }
-    let today = read_at.with_timezone(&state.profile.zone()).date_naive();
-    let Some(before) = today.checked_sub_days(Days::new(30)) else { return };
+fn charged(given: &Given<'_>) -> Option<Money> {
+    let charges = &given.state.charges;
+    let read_at = charges.read_at.filter(|&at| given.is_fresh(Collector::Charges, Some(at)))?;
+    let today = read_at.with_timezone(&given.state.profile.zone()).date_naive();
+    let before = today.checked_sub_days(Days::new(30))?;
     let recent =
         charges.rows.iter().filter(|charge| charge.event_date > before && charge.event_date <= today);
-    let sum: Money = recent.map(|charge| charge.total).sum();
-    sink.family(&table::BILLING_CHARGED, |lines| lines.put(&[], sum));
+    Some(recent.map(|charge| charge.total).sum())
 }

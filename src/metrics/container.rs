@@ -1,66 +1,99 @@
 //! Containers (interface 2.1) as metrics.
 
-use chrono::{DateTime, Utc};
+use super::family::{Family, Section, Write};
+use super::given::Given;
+use super::states;
+use super::text::Label;
+use crate::model::{Collector, Container, ContainerState};
 
-use super::encoder::{Completed, Sink};
-use super::parts::is_fresh;
-use super::text::{Label, Value};
-use super::{Settings, family::Family, states, table};
-use crate::model::{AccountState, Collector, Container, ContainerState};
+pub(super) const FAMILIES: &[Family] = &[
+    family(
+        "hosting_container_info",
+        &["account", "container", "login", "name", "server"],
+        "Descriptions of the container with this id, always 1.",
+        |given, lines| {
+            for container in containers(given) {
+                let labels = [
+                    Label::Id(container.id.get()),
+                    Label::maybe(container.login.as_deref()),
+                    Label::maybe(container.name.as_deref()),
+                    Label::maybe(container.server.as_deref()),
+                ];
+                lines.put(&labels, true);
+            }
+        },
+    ),
+    family(
+        "hosting_container_state",
+        &["account", "container", "state"],
+        "State of the container, 1 on the current one.",
+        |given, lines| {
+            for container in containers(given) {
+                let state = container.state.as_str();
+                states::state(lines, container.id.get(), state, known(), given.state_series);
+            }
+        },
+    ),
+    family(
+        "hosting_container_memory_limit_bytes",
+        &["account", "container"],
+        "Memory limit of the container in bytes (the provider's MB taken as 1048576).",
+        |given, lines| lines.each(containers(given), |container| bytes(container.memory_limit_mb)),
+    ),
+    family(
+        "hosting_container_disk_quota_bytes",
+        &["account", "container"],
+        "Disk quota of the container in bytes (the provider's MB taken as 1048576).",
+        |given, lines| lines.each(containers(given), |container| bytes(container.disk_quota_mb)),
+    ),
+    family(
+        "hosting_container_in_transfer",
+        &["account", "container"],
+        "Whether the container is being transferred to another account (0 or 1).",
+        |given, lines| lines.each(containers(given), |container| container.in_transfer),
+    ),
+    family(
+        "hosting_container_created_timestamp_seconds",
+        &["account", "container"],
+        "When the container was created, in seconds since the Unix epoch.",
+        |given, lines| lines.each(containers(given), |container| container.created),
+    ),
+    family(
+        "hosting_container_updated_timestamp_seconds",
+        &["account", "container"],
+        "When the container was changed last, in seconds since the Unix epoch.",
+        |given, lines| lines.each(containers(given), |container| container.updated),
+    ),
+    family(
+        "hosting_containers",
+        &["account", "state"],
+        "Containers by state, once the listing was read completely.",
+        |given, lines| {
+            if let Some(rows) = given.counted(Collector::Containers, &given.state.containers) {
+                states::count(lines, known(), rows.iter().map(|container| container.state.as_str()));
+            }
+        },
+    ),
+];
 
-/// The provider's MB; it does not say which one, the help texts say that it is taken as 2^20.
-const MEGABYTE: u64 = 1_048_576;
-
-pub(super) fn encode(
-    state: &AccountState,
-    completed: &Completed,
-    settings: &Settings,
-    now: DateTime<Utc>,
-    sink: &mut Sink<'_>,
-) {
-    if !is_fresh(&state.profile, Collector::Containers, state.containers.read_at, now) {
-        return;
-    }
-    let rows = state.containers.rows.as_slice();
-    let known = || ContainerState::KNOWN.iter().map(ContainerState::as_str);
-    sink.family(&table::CONTAINER_INFO, |lines| {
-        for container in rows {
-            let labels = [
-                Label::Id(container.id.get()),
-                Label::maybe(container.login.as_deref()),
-                Label::maybe(container.name.as_deref()),
-                Label::maybe(container.server.as_deref()),
-            ];
-            lines.put(&labels, true);
-        }
-    });
-    sink.family(&table::CONTAINER_STATE, |lines| {
-        for container in rows {
-            states::state(lines, container.id.get(), container.state.as_str(), known(), settings);
-        }
-    });
-    let bytes = |megabytes: Option<u64>| megabytes?.checked_mul(MEGABYTE);
-    let seconds = |moment: Option<DateTime<Utc>>| moment.map(|moment| moment.timestamp());
-    each(sink, &table::CONTAINER_MEMORY, rows, |container| bytes(container.memory_limit_mb));
-    each(sink, &table::CONTAINER_DISK, rows, |container| bytes(container.disk_quota_mb));
-    each(sink, &table::CONTAINER_IN_TRANSFER, rows, |container| container.in_transfer);
-    each(sink, &table::CONTAINER_CREATED, rows, |container| seconds(container.created));
-    each(sink, &table::CONTAINER_UPDATED, rows, |container| seconds(container.updated));
-    if completed.listings.contains(&Collector::Containers) {
-        let current = rows.iter().map(|container| container.state.as_str());
-        sink.family(&table::CONTAINERS_COUNT, |lines| states::count(lines, known(), current));
-    }
+const fn family(
+    name: &'static str,
+    labels: &'static [&'static str],
+    about: &'static str,
+    write: Write,
+) -> Family {
+    Family::of(Section::Containers, name, labels, about, write)
 }
 
-fn each<V: Value>(
-    sink: &mut Sink<'_>,
-    family: &'static Family,
-    rows: &[Container],
-    value: impl Fn(&Container) -> Option<V>,
-) {
-    sink.family(family, |lines| {
-        for container in rows {
-            lines.maybe(&[Label::Id(container.id.get())], value(container));
-        }
-    });
+fn containers<'a>(given: &Given<'a>) -> &'a [Container] {
+    given.rows(Collector::Containers, &given.state.containers)
+}
+
+fn known() -> impl Iterator<Item = &'static str> {
+    ContainerState::KNOWN.iter().map(ContainerState::as_str)
+}
+
+/// The provider does not say which MB it means; the help texts say that it is taken as 2^20.
+fn bytes(megabytes: Option<u64>) -> Option<u64> {
+    megabytes?.checked_mul(1_048_576)
 }

@@ -7,12 +7,14 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 
 use super::family::Family;
+use super::given::{Completed, Given};
 use super::page::{Chunk, Page, Squeezer};
 use super::parts::{self, Part, Source};
 use super::series_limit::{Count, Limit};
-use super::text::Lines;
-use super::{Hidden, Settings, billing, container, inventory, site, vm};
-use crate::model::{AccountName, AccountState, Collector, ContainerId, Listing};
+use super::settings::{Selection, Settings};
+use super::table::families;
+use super::text::{Lines, To};
+use crate::model::{AccountName, AccountState, Collector};
 
 /// The provider's facts of every account as exposition text, compressed.
 ///
@@ -35,13 +37,6 @@ struct Account {
     /// Where there is a cap.
     counts: HashMap<Part, Count>,
     limits: BTreeMap<Collector, Limit>,
-}
-
-/// Which listings were ever read completely: counts before that would be too small.
-#[derive(Debug, Default)]
-pub(super) struct Completed {
-    pub(super) listings: BTreeSet<Collector>,
-    pub(super) sites: BTreeSet<ContainerId>,
 }
 
 #[derive(Debug)]
@@ -68,36 +63,35 @@ impl Encoder {
     ///
     /// Call it with all collectors now and then, so that stale families vanish while polls fail.
     pub fn refresh(&mut self, state: &AccountState, which: &[Collector], now: DateTime<Utc>) -> bool {
+        let Self { settings, accounts, chunks, squeezer, scratch } = self;
         let name = &state.profile.name;
-        let account = self.accounts.entry(name.clone()).or_default();
+        let account = accounts.entry(name.clone()).or_default();
         account.completed.note(state);
-        let sources = parts::sources(state, which, &account.completed, now);
+        let Account { sources, completed, counts, limits } = account;
+        let given = Given { state, completed, state_series: settings.state_series, shard: 0, now };
+        let fed = parts::sources(&given, which);
         let mut recut = BTreeSet::new();
-        if self.settings.max_series_per_collector > 0 {
-            for &(part, ref source) in &sources {
-                if account.sources.get(&part) == Some(source) {
-                    continue;
-                }
-                let mut count = Count::default();
-                let mut sink = Sink::new(name, &self.settings, Work::Count(&mut count, &mut self.scratch));
-                encode(part, state, &account.completed, &self.settings, now, &mut sink);
-                account.counts.insert(part, count);
+        if settings.max_series_per_collector > 0 {
+            for (part, _) in fed.iter().filter(|(part, source)| sources.get(part) != Some(source)) {
+                counts.insert(*part, count(*part, &given, &settings.selection));
             }
-            recut = account.cut(self.settings.max_series_per_collector);
+            recut = cut(counts, limits, settings.max_series_per_collector);
         }
         let mut changed = false;
-        for (part, source) in sources {
-            let recut = part.collector().is_some_and(|collector| recut.contains(&collector));
-            if !recut && account.sources.get(&part) == Some(&source) {
+        for (part, source) in fed {
+            let collector = part.section.collector();
+            if sources.get(&part) == Some(&source) && !collector.is_some_and(|one| recut.contains(&one)) {
                 continue;
             }
-            let mut fresh = Vec::new();
-            let write = Work::Write(&mut self.scratch, &mut self.squeezer, &mut fresh);
-            let limit = part.collector().and_then(|collector| account.limits.get(&collector).copied());
-            let mut sink = Sink::new(name, &self.settings, write).within(limit.unwrap_or_default());
-            encode(part, state, &account.completed, &self.settings, now, &mut sink);
-            changed |= place(&mut self.chunks, &mut self.squeezer, (name, part), fresh);
-            account.sources.insert(part, source);
+            let limit = collector.and_then(|one| limits.get(&one).copied()).unwrap_or_default();
+            for family in of(part) {
+                scratch.clear();
+                if !settings.selection.hides(family.name) {
+                    write(family, part, &given, To::Text(scratch, limit));
+                }
+                changed |= place(chunks, squeezer, (name, part), family, scratch);
+            }
+            sources.insert(part, source);
         }
         changed
     }
@@ -139,134 +133,69 @@ impl Encoder {
     }
 }
 
-impl Account {
-    /// Fits every collector under the cap; those whose resources are cut elsewhere than before.
-    fn cut(&mut self, cap: u64) -> BTreeSet<Collector> {
-        let mut recut = BTreeSet::new();
-        for collector in Collector::ALL {
-            let counts = self.counts.iter().filter(|(part, _)| part.collector() == Some(collector));
-            let limit = Limit::of(counts.map(|(_, count)| count), cap);
-            let old = self.limits.insert(collector, limit).unwrap_or_default();
-            if old.below != limit.below {
-                recut.insert(collector);
-            }
-        }
-        recut
+/// The families of which a part has samples.
+fn of(part: Part) -> impl Iterator<Item = &'static Family> {
+    families().filter(move |family| family.facts.is_some_and(|(section, _)| section == part.section))
+}
+
+fn write(family: &'static Family, part: Part, given: &Given<'_>, to: To<'_>) {
+    if let Some((_, write)) = family.facts {
+        let mut lines = Lines::new(to, family.name, family.labels, given.state.profile.name.as_str());
+        write(&Given { shard: part.shard, ..*given }, &mut lines);
     }
 }
 
-/// Puts the chunks of one part in the place of its old ones.
+fn count(part: Part, given: &Given<'_>, selection: &Selection) -> Count {
+    let mut count = Count::default();
+    for family in of(part).filter(|family| !selection.hides(family.name)) {
+        write(family, part, given, To::Count(&mut count));
+    }
+    count
+}
+
+/// Fits every collector under the cap; those whose resources are cut elsewhere than before.
+fn cut(
+    counts: &HashMap<Part, Count>,
+    limits: &mut BTreeMap<Collector, Limit>,
+    cap: u64,
+) -> BTreeSet<Collector> {
+    let mut recut = BTreeSet::new();
+    for collector in Collector::ALL {
+        let counts = counts.iter().filter(|(part, _)| part.section.collector() == Some(collector));
+        let limit = Limit::of(counts.map(|(_, count)| count), cap);
+        let old = limits.insert(collector, limit).unwrap_or_default();
+        if old.below != limit.below {
+            recut.insert(collector);
+        }
+    }
+    recut
+}
+
+/// Puts a part's text of one family in the place of its old one; without a line it is not there at all.
 fn place(
     chunks: &mut BTreeMap<&'static str, OneFamily>,
     squeezer: &mut Squeezer,
     (account, part): (&AccountName, Part),
-    fresh: Vec<(&'static Family, Chunk)>,
+    family: &'static Family,
+    text: &[u8],
 ) -> bool {
     let key = (account.clone(), part);
-    let mut changed = false;
-    for (name, family) in chunks.iter_mut() {
-        if !fresh.iter().any(|(fresh, _)| fresh.name == *name) {
-            changed |= family.parts.remove(&key).is_some();
+    if text.is_empty() {
+        let Some(all) = chunks.get_mut(family.name) else { return false };
+        let gone = all.parts.remove(&key).is_some();
+        if all.parts.is_empty() {
+            chunks.remove(family.name);
         }
+        return gone;
     }
-    for (family, chunk) in fresh {
-        let header = |squeezer: &mut Squeezer| squeezer.squeeze(family.header().as_bytes());
-        let all = chunks
-            .entry(family.name)
-            .or_insert_with(|| OneFamily { header: header(squeezer), parts: BTreeMap::new() });
-        let same = all.parts.get(&key).is_some_and(|old| old.same_text(&chunk));
-        if !same {
-            all.parts.insert(key.clone(), chunk);
-            changed = true;
-        }
+    let chunk = squeezer.squeeze(text);
+    let all = chunks.entry(family.name).or_insert_with(|| OneFamily {
+        header: squeezer.squeeze(family.header().as_bytes()),
+        parts: BTreeMap::new(),
+    });
+    let changed = !all.parts.get(&key).is_some_and(|old| old.same_text(&chunk));
+    if changed {
+        all.parts.insert(key, chunk);
     }
-    chunks.retain(|_, family| !family.parts.is_empty());
     changed
-}
-
-/// Takes the families of one part: writes and compresses each, or counts its series.
-pub(super) struct Sink<'a> {
-    account: &'a str,
-    hidden: &'a Hidden,
-    limit: Limit,
-    work: Work<'a>,
-}
-
-/// What a sink does.
-enum Work<'a> {
-    /// With a buffer for the text, into these chunks.
-    Write(&'a mut Vec<u8>, &'a mut Squeezer, &'a mut Vec<(&'static Family, Chunk)>),
-    /// With a buffer that stays empty.
-    Count(&'a mut Count, &'a mut Vec<u8>),
-}
-
-impl<'a> Sink<'a> {
-    fn new(account: &'a AccountName, settings: &'a Settings, work: Work<'a>) -> Self {
-        Self { account: account.as_str(), hidden: &settings.hidden, limit: Limit::default(), work }
-    }
-
-    fn within(mut self, limit: Limit) -> Self {
-        self.limit = limit;
-        self
-    }
-
-    /// Writes one family; without a line it does not appear at all.
-    pub(super) fn family(&mut self, family: &'static Family, write: impl FnOnce(&mut Lines<'_>)) {
-        if self.hidden.has(family.name) {
-            return;
-        }
-        match &mut self.work {
-            Work::Write(text, squeezer, chunks) => {
-                text.clear();
-                write(&mut Lines::new(text, family, self.account).within(self.limit));
-                if !text.is_empty() {
-                    chunks.push((family, squeezer.squeeze(text)));
-                }
-            }
-            Work::Count(count, unused) => {
-                write(&mut Lines::new(unused, family, self.account).counting(count));
-            }
-        }
-    }
-}
-
-impl Completed {
-    /// Remembers what is complete now.
-    fn note(&mut self, state: &AccountState) {
-        let mut note = |collector, complete| {
-            if complete {
-                self.listings.insert(collector);
-            }
-        };
-        note(Collector::Vms, state.vms.complete);
-        note(Collector::Containers, state.containers.complete);
-        note(Collector::SshKeys, state.ssh_keys.complete);
-        self.sites.retain(|container| state.sites.contains_key(container));
-        let complete = |listing: &Listing<_>| listing.complete;
-        self.sites.extend(state.sites.iter().filter(|(_, sites)| complete(sites)).map(|(&id, _)| id));
-    }
-}
-
-fn encode(
-    part: Part,
-    state: &AccountState,
-    completed: &Completed,
-    settings: &Settings,
-    now: DateTime<Utc>,
-    sink: &mut Sink<'_>,
-) {
-    match part {
-        Part::Account => inventory::account(state, sink),
-        Part::Vms => vm::encode(state, completed, settings, now, sink),
-        Part::Containers => container::encode(state, completed, settings, now, sink),
-        Part::Sites(shard) => site::encode(state, shard, settings, now, sink),
-        Part::SiteCounts => site::counts(state, completed, now, sink),
-        Part::Databases(shard) => inventory::databases(state, shard, now, sink),
-        Part::CronJobs(shard) => inventory::cron_jobs(state, shard, now, sink),
-        Part::Ips => inventory::ips(state, now, sink),
-        Part::SshKeys => inventory::ssh_keys(state, completed, now, sink),
-        Part::Balance => billing::balance(state, now, sink),
-        Part::Disconnect => billing::disconnect(state, sink),
-        Part::Charges => billing::charged(state, now, sink),
-    }
 }

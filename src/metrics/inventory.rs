@@ -1,69 +1,72 @@
-//! What hangs off an account, its sites and its VMs: databases, cron jobs, IP addresses, SSH keys.
+//! The account, and what hangs off it, its sites and its VMs: databases, cron jobs, IP addresses, SSH keys.
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, Utc};
+use super::family::{Family, Section};
+use super::given::Given;
+use super::text::{Label, Lines};
+use crate::model::{Collector, SiteId, Tally};
 
-use super::encoder::{Completed, Sink};
-use super::family::Family;
-use super::parts::{is_fresh, shard_of};
-use super::table;
-use super::text::Label;
-use crate::model::{AccountState, Collector, SiteId, Tally};
+pub(super) const ACCOUNT: &[Family] = &[Family::of(
+    Section::Account,
+    "hosting_account_info",
+    &["account", "currency", "time_zone"],
+    "Currency and time zone of the account as configured, always 1.",
+    |given, lines| {
+        let profile = &given.state.profile;
+        let zone = profile.time_zone.map(|zone| zone.name());
+        lines.put(&[Label::Text(&profile.currency), Label::maybe(zone)], true);
+    },
+)];
 
-/// The account as configured.
-pub(super) fn account(state: &AccountState, sink: &mut Sink<'_>) {
-    let zone = state.profile.time_zone.map(|zone| zone.name());
-    sink.family(&table::ACCOUNT_INFO, |lines| {
-        lines.put(&[Label::Text(&state.profile.currency), Label::maybe(zone)], true);
-    });
-}
-
-/// Databases of each site of one shard.
-pub(super) fn databases(state: &AccountState, shard: u64, now: DateTime<Utc>, sink: &mut Sink<'_>) {
-    tallies(state, Collector::Databases, &state.databases, shard, now, &table::DATABASES, sink);
-}
-
-/// Cron jobs of each site of one shard.
-pub(super) fn cron_jobs(state: &AccountState, shard: u64, now: DateTime<Utc>, sink: &mut Sink<'_>) {
-    tallies(state, Collector::CronJobs, &state.cron_jobs, shard, now, &table::CRON_JOBS, sink);
-}
-
-/// IP records (interface 2.7).
-pub(super) fn ips(state: &AccountState, now: DateTime<Utc>, sink: &mut Sink<'_>) {
-    if !is_fresh(&state.profile, Collector::Ips, state.ips.read_at, now) {
-        return;
-    }
-    sink.family(&table::IP_INFO, |lines| {
-        for ip in state.ips.rows.iter() {
-            let vm = ip.vm.map_or(Label::Text(""), |vm| Label::Id(vm.get()));
-            lines.put(&[Label::Id(ip.id.get()), Label::maybe(ip.address.as_deref()), vm], true);
-        }
-    });
-}
-
-/// SSH keys (interface 2.6): how many.
-pub(super) fn ssh_keys(state: &AccountState, completed: &Completed, now: DateTime<Utc>, sink: &mut Sink<'_>) {
-    let fresh = is_fresh(&state.profile, Collector::SshKeys, state.ssh_keys.read_at, now);
-    if fresh && completed.listings.contains(&Collector::SshKeys) {
-        sink.family(&table::SSH_KEYS, |lines| lines.put(&[], state.ssh_keys.rows.len() as u64));
-    }
-}
+pub(super) const FAMILIES: &[Family] = &[
+    Family::of(
+        Section::Databases,
+        "hosting_databases",
+        &["account", "site"],
+        "Databases of the site.",
+        |given, lines| tallies(given, Collector::Databases, &given.state.databases, lines),
+    ),
+    Family::of(
+        Section::CronJobs,
+        "hosting_cron_jobs",
+        &["account", "site"],
+        "Cron jobs of the site.",
+        |given, lines| tallies(given, Collector::CronJobs, &given.state.cron_jobs, lines),
+    ),
+    Family::of(
+        Section::Ips,
+        "hosting_ip_info",
+        &["account", "ip", "address", "vm"],
+        "The IP record with this id: its address and the numeric id of its VM, always 1.",
+        |given, lines| {
+            for ip in given.rows(Collector::Ips, &given.state.ips) {
+                let vm = ip.vm.map_or(Label::Text(""), |vm| Label::Id(vm.get()));
+                lines.put(&[Label::Id(ip.id.get()), Label::maybe(ip.address.as_deref()), vm], true);
+            }
+        },
+    ),
+    Family::of(
+        Section::SshKeys,
+        "hosting_ssh_keys",
+        &["account"],
+        "SSH keys of the account, once the listing was read completely.",
+        |given, lines| {
+            let keys = given.counted(Collector::SshKeys, &given.state.ssh_keys);
+            lines.maybe(&[], keys.map(|keys| keys.len() as u64));
+        },
+    ),
+];
 
 fn tallies(
-    state: &AccountState,
+    given: &Given<'_>,
     collector: Collector,
     tallies: &BTreeMap<SiteId, Tally>,
-    shard: u64,
-    now: DateTime<Utc>,
-    family: &'static Family,
-    sink: &mut Sink<'_>,
+    lines: &mut Lines<'_>,
 ) {
-    sink.family(family, |lines| {
-        for (site, tally) in tallies.iter().filter(|(site, _)| shard_of(site.get()) == shard) {
-            if is_fresh(&state.profile, collector, Some(tally.read_at), now) {
-                lines.put(&[Label::Id(site.get())], tally.count);
-            }
+    for (site, tally) in tallies.iter().filter(|(site, _)| given.wants(site.get())) {
+        if given.is_fresh(collector, Some(tally.read_at)) {
+            lines.put(&[Label::Id(site.get())], tally.count);
         }
-    });
+    }
 }

@@ -11,17 +11,18 @@ mod table;
 
 mod billing;
 mod container;
+mod given;
 mod inventory;
 mod parts;
 mod series_limit;
 mod site;
 mod states;
 mod text;
+mod vectors;
 mod vm;
 
 pub use encoder::Encoder;
-pub use family::{Family, Type, reference};
 pub use own::Own;
 pub use page::{Identity, Page};
-pub use settings::{Hidden, Settings, StateSeries};
-pub use table::FAMILIES;
+pub use settings::{Selection, Settings, StateSeries};
+pub use table::{families, reference};

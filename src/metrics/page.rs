@@ -84,16 +84,6 @@ impl Page {
         Self { deflated: deflated.into(), crc, length }
     }
 
-    /// Length in bytes as text.
-    pub fn length(&self) -> u64 {
-        self.length
-    }
-
-    /// Length in bytes as kept.
-    pub fn deflated_length(&self) -> usize {
-        self.deflated.len()
-    }
-
     /// The page and `tail` after it as one gzip stream, in pieces to be sent one after the other. The
     /// large piece is shared, not copied.
     pub fn gzip(&self, tail: &[u8]) -> [Bytes; 3] {

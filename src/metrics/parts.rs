@@ -6,66 +6,16 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
+use super::family::Section;
+use super::given::{Given, SHARDS, shard_of};
+use crate::model::{Collector, Listing, SiteId, Tally};
 
-use super::encoder::Completed;
-use crate::model::{AccountState, Collector, Listing, Profile, SiteId, Tally};
-
-/// What is encoded together. Sites are cut into shards by container, so that one site's change does
-/// not encode 20,000 anew.
+/// A section of an account, or one shard of it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) enum Part {
-    Account,
-    Vms,
-    Containers,
-    Sites(u64),
-    SiteCounts,
-    Databases(u64),
-    CronJobs(u64),
-    Ips,
-    SshKeys,
-    Balance,
-    Disconnect,
-    Charges,
-}
-
-impl Part {
-    /// Whose readings it shows; none for what is configured.
-    pub(super) const fn collector(self) -> Option<Collector> {
-        Some(match self {
-            Self::Account => return None,
-            Self::Vms => Collector::Vms,
-            Self::Containers => Collector::Containers,
-            Self::Sites(_) | Self::SiteCounts => Collector::Sites,
-            Self::Databases(_) => Collector::Databases,
-            Self::CronJobs(_) => Collector::CronJobs,
-            Self::Ips => Collector::Ips,
-            Self::SshKeys => Collector::SshKeys,
-            Self::Balance | Self::Disconnect => Collector::ExpectedBalance,
-            Self::Charges => Collector::Charges,
-        })
-    }
-}
-
-/// How many shards; more make changes cheaper and the page larger.
-const SHARDS: u64 = 16;
-
-/// The shard of a container or a site by its id.
-pub(super) const fn shard_of(id: u64) -> u64 {
-    id % SHARDS
-}
-
-/// A good reading is served this long: is it still?
-pub(super) fn is_fresh(
-    profile: &Profile,
-    collector: Collector,
-    read_at: Option<DateTime<Utc>>,
-    now: DateTime<Utc>,
-) -> bool {
-    let Some(read_at) = read_at else { return false };
-    // An age below zero, after a step of the clock, is fresh.
-    let age = (now - read_at).to_std().unwrap_or_default();
-    profile.stale_after.get(&collector).is_none_or(|&limit| age <= limit)
+pub(super) struct Part {
+    pub(super) section: Section,
+    /// 0 where the section is not cut.
+    pub(super) shard: u64,
 }
 
 /// All that a part's text depends on. Rows are held, so that a pointer cannot come to mean others.
@@ -83,10 +33,6 @@ impl PartialEq for Source {
 }
 
 impl Source {
-    fn new(profile: &Arc<Profile>) -> Self {
-        Self { rows: vec![Arc::clone(profile) as _], rest: 0 }
-    }
-
     /// Depends on these rows.
     fn on<T: Send + Sync + 'static>(mut self, rows: &Arc<T>) -> Self {
         self.rows.push(Arc::clone(rows) as _);
@@ -102,102 +48,97 @@ impl Source {
     }
 }
 
-/// The parts that `which` collectors feed, each with its source as of `now`.
-pub(super) fn sources(
-    state: &AccountState,
-    which: &[Collector],
-    completed: &Completed,
-    now: DateTime<Utc>,
-) -> Vec<(Part, Source)> {
-    let profile = &state.profile;
-    let start = || Source::new(profile);
-    let fresh = |collector, read_at| is_fresh(profile, collector, read_at, now);
-    let counted = |collector| completed.listings.contains(&collector);
-    let mut sources = vec![(Part::Account, start())];
+/// The parts that `which` collectors feed, each with its source as of now.
+pub(super) fn sources(given: &Given<'_>, which: &[Collector]) -> Vec<(Part, Source)> {
+    let state = given.state;
+    let mut sources = vec![whole(Section::Account, start(given))];
     for &collector in which {
         match collector {
-            Collector::Vms => {
-                let vms = &state.vms;
-                let source = start().on(&vms.rows).and((fresh(collector, vms.read_at), counted(collector)));
-                sources.push((Part::Vms, source));
-            }
+            Collector::Vms => sources.push(whole(Section::Vms, listing(given, collector, &state.vms))),
             Collector::Containers => {
-                let rows = &state.containers.rows;
-                let source = start().on(rows).and(fresh(collector, state.containers.read_at));
-                sources.push((Part::Containers, source.and(counted(collector))));
+                sources.push(whole(Section::Containers, listing(given, collector, &state.containers)));
                 // Sites go with their container, and are counted only where all of them are known.
-                sites(state, completed, now, &mut sources);
+                sites(given, &mut sources);
             }
-            Collector::Sites => sites(state, completed, now, &mut sources),
+            Collector::Sites => sites(given, &mut sources),
             Collector::Databases => {
-                tallies(state, collector, &state.databases, now, Part::Databases, &mut sources);
+                sources.extend(tallies(given, collector, &state.databases, Section::Databases));
             }
             Collector::CronJobs => {
-                tallies(state, collector, &state.cron_jobs, now, Part::CronJobs, &mut sources);
+                sources.extend(tallies(given, collector, &state.cron_jobs, Section::CronJobs));
             }
-            Collector::Ips => {
-                let source = start().on(&state.ips.rows).and(fresh(collector, state.ips.read_at));
-                sources.push((Part::Ips, source));
-            }
+            Collector::Ips => sources.push(whole(Section::Ips, listing(given, collector, &state.ips))),
             Collector::SshKeys => {
-                let keys = &state.ssh_keys;
-                let source = start().on(&keys.rows).and((fresh(collector, keys.read_at), counted(collector)));
-                sources.push((Part::SshKeys, source));
+                sources.push(whole(Section::SshKeys, listing(given, collector, &state.ssh_keys)));
             }
             Collector::ExpectedBalance => {
                 // Without a report, what was made of one before the collector was switched off goes.
-                let start = || match &state.billing.report {
-                    Some(report) => start().on(report),
-                    None => start(),
-                };
+                let start = || state.billing.report.iter().fold(start(given), Source::on);
                 // The forecast counts its days from when the report was read.
                 let read_at = state.billing.read_at;
-                sources.push((Part::Balance, start().and((fresh(collector, read_at), read_at))));
-                sources.push((Part::Disconnect, start()));
+                let balance = start().and((given.is_fresh(collector, read_at), read_at));
+                sources.extend([whole(Section::Balance, balance), whole(Section::Disconnect, start())]);
             }
             Collector::Charges => {
                 let read_at = state.charges.read_at;
-                let source = start().on(&state.charges.rows).and((fresh(collector, read_at), read_at));
-                sources.push((Part::Charges, source));
+                let source = start(given).on(&state.charges.rows);
+                let source = source.and((given.is_fresh(collector, read_at), read_at));
+                sources.push(whole(Section::Charges, source));
             }
         }
     }
     sources
 }
 
-fn sites(state: &AccountState, completed: &Completed, now: DateTime<Utc>, sources: &mut Vec<(Part, Source)>) {
-    let fresh = |listing: &Listing<_>| is_fresh(&state.profile, Collector::Sites, listing.read_at, now);
-    let mut shards: Vec<Source> = (0..SHARDS).map(|_| Source::new(&state.profile)).collect();
-    let mut all = Source::new(&state.profile).on(&state.containers.rows);
+fn start(given: &Given<'_>) -> Source {
+    Source { rows: Vec::new(), rest: 0 }.on(&given.state.profile)
+}
+
+const fn whole(section: Section, source: Source) -> (Part, Source) {
+    (Part { section, shard: 0 }, source)
+}
+
+fn shards(section: Section, sources: Vec<Source>) -> impl Iterator<Item = (Part, Source)> {
+    (0..).map(move |shard| Part { section, shard }).zip(sources)
+}
+
+fn listing<T: Send + Sync + 'static>(
+    given: &Given<'_>,
+    collector: Collector,
+    listing: &Listing<T>,
+) -> Source {
+    let counted = given.completed.listings.contains(&collector);
+    start(given).on(&listing.rows).and((given.is_fresh(collector, listing.read_at), counted))
+}
+
+fn sites(given: &Given<'_>, sources: &mut Vec<(Part, Source)>) {
+    let Given { state, completed, .. } = *given;
+    let mut cut: Vec<Source> = (0..SHARDS).map(|_| start(given)).collect();
+    let mut all = listing(given, Collector::Containers, &state.containers);
     let mut hasher = DefaultHasher::new();
-    let containers = &state.containers;
-    is_fresh(&state.profile, Collector::Containers, containers.read_at, now).hash(&mut hasher);
-    completed.listings.contains(&Collector::Containers).hash(&mut hasher);
     for (container, listing) in &state.sites {
-        let is_fresh = fresh(listing);
-        if is_fresh {
-            shards[shard_of(container.get()) as usize].rows.push(Arc::clone(&listing.rows) as _);
+        let fresh = given.is_fresh(Collector::Sites, listing.read_at);
+        if fresh {
+            cut[shard_of(container.get()) as usize].rows.push(Arc::clone(&listing.rows) as _);
         }
-        (is_fresh, completed.sites.contains(container)).hash(&mut hasher);
+        (fresh, completed.sites.contains(container)).hash(&mut hasher);
         all.rows.push(Arc::clone(&listing.rows) as _);
     }
-    sources.extend((0..).map(Part::Sites).zip(shards));
-    sources.push((Part::SiteCounts, all.and(hasher.finish())));
+    sources.extend(shards(Section::Sites, cut));
+    sources.push(whole(Section::SiteCounts, all.and(hasher.finish())));
 }
 
 fn tallies(
-    state: &AccountState,
+    given: &Given<'_>,
     collector: Collector,
     tallies: &BTreeMap<SiteId, Tally>,
-    now: DateTime<Utc>,
-    part: fn(u64) -> Part,
-    sources: &mut Vec<(Part, Source)>,
-) {
-    let mut shards: Vec<DefaultHasher> = (0..SHARDS).map(|_| DefaultHasher::new()).collect();
+    section: Section,
+) -> impl Iterator<Item = (Part, Source)> {
+    let mut hashers: Vec<DefaultHasher> = (0..SHARDS).map(|_| DefaultHasher::new()).collect();
     for (site, tally) in tallies {
-        let fresh = is_fresh(&state.profile, collector, Some(tally.read_at), now);
-        (site, tally.count, fresh).hash(&mut shards[shard_of(site.get()) as usize]);
+        let fresh = given.is_fresh(collector, Some(tally.read_at));
+        (site, tally.count, fresh).hash(&mut hashers[shard_of(site.get()) as usize]);
     }
-    let shards = shards.into_iter().map(|shard| Source::new(&state.profile).and(shard.finish()));
-    sources.extend((0..).map(part).zip(shards));
+    let sources = hashers.into_iter().map(|hasher| start(given).and(hasher.finish())).collect();
+    shards(section, sources)
 }

@@ -1,85 +1,107 @@
 //! Sites (interface 2.3) as metrics. Each container's listing ages by itself.
 
-use chrono::{DateTime, Utc};
+use super::family::{Family, Section, Write};
+use super::given::Given;
+use super::states;
+use super::text::Label;
+use crate::model::{Collector, Listing, Site, SiteState};
 
-use super::encoder::{Completed, Sink};
-use super::parts::{is_fresh, shard_of};
-use super::text::{Label, Value};
-use super::{Settings, family::Family, states, table};
-use crate::model::{AccountState, Collector, Listing, Site, SiteState};
+pub(super) const FAMILIES: &[Family] = &[
+    family(
+        "hosting_site_info",
+        &["account", "site", "name", "container", "engine", "engine_version"],
+        "Descriptions of the site with this id, always 1.",
+        |given, lines| {
+            for site in sites(given) {
+                let labels = [
+                    Label::Id(site.id.get()),
+                    Label::maybe(site.name.as_deref()),
+                    Label::Id(site.container.get()),
+                    Label::maybe(site.engine.as_deref()),
+                    Label::maybe(site.engine_version.as_deref()),
+                ];
+                lines.put(&labels, true);
+            }
+        },
+    ),
+    family(
+        "hosting_site_state",
+        &["account", "site", "state"],
+        "State of the site, 1 on the current one.",
+        |given, lines| {
+            for site in sites(given) {
+                states::state(lines, site.id.get(), site.state.as_str(), known(), given.state_series);
+            }
+        },
+    ),
+    family("hosting_site_workers", &["account", "site"], "Workers of the site.", |given, lines| {
+        lines.each(sites(given), |site| site.workers);
+    }),
+    family(
+        "hosting_site_force_https",
+        &["account", "site"],
+        "Whether the site redirects to HTTPS (0 or 1); effective only with a certificate.",
+        |given, lines| lines.each(sites(given), |site| site.force_https),
+    ),
+    family(
+        "hosting_site_certificate",
+        &["account", "site"],
+        "Whether the site has a TLS certificate (0 or 1).",
+        |given, lines| lines.each(sites(given), |site| site.certificate_id.map(|id| id != 0)),
+    ),
+    family(
+        "hosting_site_created_timestamp_seconds",
+        &["account", "site"],
+        "When the site was created, in seconds since the Unix epoch.",
+        |given, lines| lines.each(sites(given), |site| site.created),
+    ),
+    family(
+        "hosting_site_updated_timestamp_seconds",
+        &["account", "site"],
+        "When the site was changed last, in seconds since the Unix epoch.",
+        |given, lines| lines.each(sites(given), |site| site.updated),
+    ),
+    Family::of(
+        Section::SiteCounts,
+        "hosting_sites",
+        &["account", "state"],
+        "Sites by state, once those of every known container were read completely.",
+        |given, lines| {
+            if all_are_known(given) {
+                let sites = given.state.all_sites();
+                states::count(lines, known(), sites.map(|site| site.state.as_str()));
+            }
+        },
+    ),
+];
 
-/// The sites of one shard's containers.
-pub(super) fn encode(
-    state: &AccountState,
-    shard: u64,
-    settings: &Settings,
-    now: DateTime<Utc>,
-    sink: &mut Sink<'_>,
-) {
-    let listings = state.sites.iter().filter(|(container, _)| shard_of(container.get()) == shard);
-    let listings = listings.filter(|(_, listing)| fresh(state, listing, now));
-    let sites: Vec<&Site> = listings.flat_map(|(_, listing)| listing.rows.iter()).collect();
-    sink.family(&table::SITE_INFO, |lines| {
-        for site in &sites {
-            let labels = [
-                Label::Id(site.id.get()),
-                Label::maybe(site.name.as_deref()),
-                Label::Id(site.container.get()),
-                Label::maybe(site.engine.as_deref()),
-                Label::maybe(site.engine_version.as_deref()),
-            ];
-            lines.put(&labels, true);
-        }
-    });
-    sink.family(&table::SITE_STATE, |lines| {
-        for site in &sites {
-            states::state(
-                lines,
-                site.id.get(),
-                site.state.as_str(),
-                SiteState::KNOWN.iter().map(SiteState::as_str),
-                settings,
-            );
-        }
-    });
-    let seconds = |moment: Option<DateTime<Utc>>| moment.map(|moment| moment.timestamp());
-    each(sink, &table::SITE_WORKERS, &sites, |site| site.workers);
-    each(sink, &table::SITE_FORCE_HTTPS, &sites, |site| site.force_https);
-    each(sink, &table::SITE_CERTIFICATE, &sites, |site| site.certificate_id.map(|id| id != 0));
-    each(sink, &table::SITE_CREATED, &sites, |site| seconds(site.created));
-    each(sink, &table::SITE_UPDATED, &sites, |site| seconds(site.updated));
+const fn family(
+    name: &'static str,
+    labels: &'static [&'static str],
+    about: &'static str,
+    write: Write,
+) -> Family {
+    Family::of(Section::Sites, name, labels, about, write)
 }
 
-/// How many sites are in each state; only where those of every container are known.
-pub(super) fn counts(state: &AccountState, completed: &Completed, now: DateTime<Utc>, sink: &mut Sink<'_>) {
-    let containers = &state.containers;
-    let all_known = completed.listings.contains(&Collector::Containers)
-        && is_fresh(&state.profile, Collector::Containers, containers.read_at, now)
-        && containers.rows.iter().all(|container| {
-            completed.sites.contains(&container.id)
-                && state.sites.get(&container.id).is_some_and(|listing| fresh(state, listing, now))
-        });
-    if all_known {
-        let current = state.all_sites().map(|site| site.state.as_str());
-        sink.family(&table::SITES_COUNT, |lines| {
-            states::count(lines, SiteState::KNOWN.iter().map(SiteState::as_str), current);
-        });
-    }
+/// The sites of the shard's containers.
+fn sites<'a>(given: &Given<'a>) -> impl Iterator<Item = &'a Site> {
+    let given = *given;
+    let listings = given.state.sites.iter().filter(move |(container, _)| given.wants(container.get()));
+    listings.flat_map(move |(_, listing)| given.rows(Collector::Sites, listing))
 }
 
-fn fresh(state: &AccountState, listing: &Listing<Site>, now: DateTime<Utc>) -> bool {
-    is_fresh(&state.profile, Collector::Sites, listing.read_at, now)
+fn known() -> impl Iterator<Item = &'static str> {
+    SiteState::KNOWN.iter().map(SiteState::as_str)
 }
 
-fn each<V: Value>(
-    sink: &mut Sink<'_>,
-    family: &'static Family,
-    sites: &[&Site],
-    value: impl Fn(&Site) -> Option<V>,
-) {
-    sink.family(family, |lines| {
-        for site in sites {
-            lines.maybe(&[Label::Id(site.id.get())], value(site));
-        }
-    });
+fn all_are_known(given: &Given<'_>) -> bool {
+    let fresh = |sites: &Listing<Site>| given.is_fresh(Collector::Sites, sites.read_at);
+    let containers = given.counted(Collector::Containers, &given.state.containers);
+    containers.is_some_and(|containers| {
+        containers.iter().all(|container| {
+            given.completed.sites.contains(&container.id)
+                && given.state.sites.get(&container.id).is_some_and(fresh)
+        })
+    })
 }

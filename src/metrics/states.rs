@@ -3,20 +3,20 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::settings::StateSeries;
 use super::text::{self, Label, Lines};
-use super::{Settings, StateSeries};
 
 /// One resource's state: 1 on the current one and 0 on the other known ones, or only the current one.
 /// A state that is not among the known ones has a series of its own.
-pub(super) fn state<'a>(
+pub(super) fn state(
     lines: &mut Lines<'_>,
     id: u64,
     current: &str,
-    known: impl Iterator<Item = &'a str>,
-    settings: &Settings,
+    known: impl Iterator<Item = &'static str>,
+    series: StateSeries,
 ) {
     let mut listed = false;
-    if settings.state_series == StateSeries::All {
+    if series == StateSeries::All {
         for state in known {
             listed |= state == current;
             lines.put(&[Label::Id(id), Label::Text(state)], state == current);
@@ -31,7 +31,7 @@ pub(super) fn state<'a>(
 /// counted together: a series that is there twice costs the whole scrape.
 pub(super) fn count<'a>(
     lines: &mut Lines<'_>,
-    known: impl Iterator<Item = &'a str>,
+    known: impl Iterator<Item = &'static str>,
     current: impl Iterator<Item = &'a str>,
 ) {
     let mut counts: BTreeMap<Cow<'a, str>, u64> = known.map(|state| (state.into(), 0)).collect();

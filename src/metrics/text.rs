@@ -5,9 +5,10 @@
 use std::borrow::Cow;
 use std::io::Write as _;
 
-use super::family::Family;
+use chrono::{DateTime, Utc};
+
 use super::series_limit::{Count, Limit};
-use crate::model::Money;
+use crate::model::{Money, Resource};
 
 /// The value of a label.
 #[derive(Clone, Copy)]
@@ -52,74 +53,89 @@ impl Value for Money {
     }
 }
 
-/// Writes the samples of one family of one account.
+/// A moment, in seconds since the Unix epoch.
+impl Value for DateTime<Utc> {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.timestamp().write(out);
+    }
+}
+
+/// What becomes of samples.
+pub(super) enum To<'a> {
+    /// They are written, but for the resources that the limit leaves out.
+    Text(&'a mut Vec<u8>, Limit),
+    /// They are counted.
+    Count(&'a mut Count),
+}
+
+/// Takes the samples of one family of one account.
 pub(super) struct Lines<'a> {
-    out: &'a mut Vec<u8>,
-    family: &'static Family,
+    to: To<'a>,
+    /// Those after `account`.
+    labels: &'static [&'static str],
+    /// The first of them is the id of a resource.
+    of_resources: bool,
     /// `name{account="…"`, the same on every line.
     start: Vec<u8>,
-    limit: Limit,
-    /// Where series are only counted.
-    count: Option<&'a mut Count>,
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(out: &'a mut Vec<u8>, family: &'static Family, account: &str) -> Self {
-        debug_assert_eq!(family.labels.first(), Some(&"account"));
+    /// `labels` are those of the family, `account` first.
+    pub(super) fn new(to: To<'a>, family: &str, labels: &'static [&'static str], account: &str) -> Self {
+        debug_assert_eq!(labels.first(), Some(&"account"));
+        let labels = labels.get(1..).unwrap_or_default();
+        let of_resources = matches!(labels.first(), Some(&("vm" | "container" | "site" | "ip" | "order")));
         let mut start = Vec::with_capacity(80);
-        start.extend_from_slice(family.name.as_bytes());
+        start.extend_from_slice(family.as_bytes());
         start.extend_from_slice(b"{account=\"");
         escape(&mut start, account);
         start.push(b'"');
-        Self { out, family, start, limit: Limit::default(), count: None }
+        Self { to, labels, of_resources, start }
     }
 
-    /// Leaves out the resources that the limit leaves out.
-    pub(super) fn within(mut self, limit: Limit) -> Self {
-        self.limit = limit;
-        self
-    }
-
-    /// Counts series and writes nothing.
-    pub(super) fn counting(mut self, count: &'a mut Count) -> Self {
-        self.count = Some(count);
-        self
-    }
-
-    /// One sample; `labels` are those after `account`, in the order of the table.
+    /// One sample; `labels` are those after `account`, in the order of the family's row.
     pub(super) fn put(&mut self, labels: &[Label<'_>], value: impl Value) {
-        debug_assert_eq!(labels.len() + 1, self.family.labels.len(), "{}", self.family.name);
+        debug_assert_eq!(labels.len(), self.labels.len(), "{}", String::from_utf8_lossy(&self.start));
         let resource = match labels.first() {
-            Some(&Label::Id(id)) if self.family.is_of_resources() => Some(id),
+            Some(&Label::Id(id)) if self.of_resources => Some(id),
             Some(_) | None => None,
         };
-        if let Some(count) = &mut self.count {
-            count.add(resource);
-            return;
-        }
-        if resource.is_some_and(|id| !self.limit.lets(id)) {
-            return;
-        }
-        self.out.extend_from_slice(&self.start);
-        for (name, label) in self.family.labels[1..].iter().zip(labels) {
-            self.out.push(b',');
-            self.out.extend_from_slice(name.as_bytes());
-            self.out.extend_from_slice(b"=\"");
+        let out = match &mut self.to {
+            To::Count(count) => return count.add(resource),
+            To::Text(_, limit) if resource.is_some_and(|id| !limit.lets(id)) => return,
+            To::Text(out, _) => out,
+        };
+        out.extend_from_slice(&self.start);
+        for (name, label) in self.labels.iter().zip(labels) {
+            out.push(b',');
+            out.extend_from_slice(name.as_bytes());
+            out.extend_from_slice(b"=\"");
             match *label {
-                Label::Id(id) => id.write(self.out),
-                Label::Text(text) => escape(self.out, text),
+                Label::Id(id) => id.write(out),
+                Label::Text(text) => escape(out, text),
             }
-            self.out.push(b'"');
+            out.push(b'"');
         }
-        self.out.extend_from_slice(b"} ");
-        value.write(self.out);
-        self.out.push(b'\n');
+        out.extend_from_slice(b"} ");
+        value.write(out);
+        out.push(b'\n');
     }
 
     /// One sample where its value is known.
     pub(super) fn maybe(&mut self, labels: &[Label<'_>], value: Option<impl Value>) {
         if let Some(value) = value {
             self.put(labels, value);
+        }
+    }
+
+    /// One sample for each row that has a value, under the row's id.
+    pub(super) fn each<'r, T: Resource<Id: Into<u64>> + 'r, V: Value>(
+        &mut self,
+        rows: impl IntoIterator<Item = &'r T>,
+        value: impl Fn(&'r T) -> Option<V>,
+    ) {
+        for row in rows {
+            self.maybe(&[Label::Id(row.id().into())], value(row));
         }
     }
 }
@@ -149,7 +165,6 @@ fn escape(out: &mut Vec<u8>, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::table;
 
     #[test]
     fn labels_are_escaped() {
@@ -174,7 +189,8 @@ mod tests {
     #[test]
     fn values_are_exact() {
         let mut out = Vec::new();
-        let mut lines = Lines::new(&mut out, &table::BILLING_BALANCE, "main");
+        let to = To::Text(&mut out, Limit::default());
+        let mut lines = Lines::new(to, "hosting_billing_balance", &["account"], "main");
         lines.put(&[], "79228162514264337593543950.335".parse::<Money>().unwrap());
         lines.put(&[], "-0.10".parse::<Money>().unwrap());
         lines.put(&[], u64::MAX);

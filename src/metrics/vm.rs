@@ -1,62 +1,87 @@
 //! VMs (interface 2.5) as metrics.
 
-use chrono::{DateTime, Utc};
+use super::family::{Family, Section, Write};
+use super::given::Given;
+use super::states;
+use super::text::Label;
+use crate::model::{Collector, Vm, VmState};
 
-use super::encoder::{Completed, Sink};
-use super::parts::is_fresh;
-use super::text::{Label, Value};
-use super::{Settings, family::Family, states, table};
-use crate::model::{AccountState, Collector, Vm, VmState};
+pub(super) const FAMILIES: &[Family] = &[
+    family(
+        "hosting_vm_info",
+        &["account", "vm", "vm_id", "name", "tariff"],
+        "Descriptions of the VM with this numeric id, always 1.",
+        |given, lines| {
+            for vm in vms(given) {
+                let labels = [
+                    Label::Id(vm.id.get()),
+                    Label::maybe(vm.vm_id.as_deref()),
+                    Label::maybe(vm.name.as_deref()),
+                    Label::maybe(vm.tariff.as_deref()),
+                ];
+                lines.put(&labels, true);
+            }
+        },
+    ),
+    family(
+        "hosting_vm_state",
+        &["account", "vm", "state"],
+        "State of the VM, 1 on the current one.",
+        |given, lines| {
+            for vm in vms(given) {
+                states::state(lines, vm.id.get(), vm.state.as_str(), known(), given.state_series);
+            }
+        },
+    ),
+    family("hosting_vm_cpus", &["account", "vm"], "CPUs of the VM.", |given, lines| {
+        lines.each(vms(given), |vm| vm.ncpu);
+    }),
+    family(
+        "hosting_vm_memory_bytes",
+        &["account", "vm"],
+        "Memory of the VM in bytes, absent until vm_memory_unit is configured.",
+        |given, lines| {
+            let unit = given.state.profile.vm_memory_unit_bytes;
+            lines.each(vms(given), |vm| vm.memsize?.checked_mul(unit?));
+        },
+    ),
+    family(
+        "hosting_vm_monitoring_enabled",
+        &["account", "vm"],
+        "Whether the provider's monitoring service is on for the VM (0 or 1).",
+        |given, lines| lines.each(vms(given), |vm| vm.monitoring_enabled),
+    ),
+    family("hosting_vm_disks", &["account", "vm"], "Disks attached to the VM.", |given, lines| {
+        lines.each(vms(given), |vm| vm.disks.map(u64::from));
+    }),
+    family("hosting_vm_ips", &["account", "vm"], "IP addresses of the VM.", |given, lines| {
+        lines.each(vms(given), |vm| vm.ips.as_ref().map(|ips| ips.len() as u64));
+    }),
+    family(
+        "hosting_vms",
+        &["account", "state"],
+        "VMs by state, once the listing was read completely.",
+        |given, lines| {
+            if let Some(vms) = given.counted(Collector::Vms, &given.state.vms) {
+                states::count(lines, known(), vms.iter().map(|vm| vm.state.as_str()));
+            }
+        },
+    ),
+];
 
-pub(super) fn encode(
-    state: &AccountState,
-    completed: &Completed,
-    settings: &Settings,
-    now: DateTime<Utc>,
-    sink: &mut Sink<'_>,
-) {
-    if !is_fresh(&state.profile, Collector::Vms, state.vms.read_at, now) {
-        return;
-    }
-    let vms = state.vms.rows.as_slice();
-    let known = || VmState::KNOWN.iter().map(VmState::as_str);
-    sink.family(&table::VM_INFO, |lines| {
-        for vm in vms {
-            let labels = [
-                Label::Id(vm.id.get()),
-                Label::maybe(vm.vm_id.as_deref()),
-                Label::maybe(vm.name.as_deref()),
-                Label::maybe(vm.tariff.as_deref()),
-            ];
-            lines.put(&labels, true);
-        }
-    });
-    sink.family(&table::VM_STATE, |lines| {
-        for vm in vms {
-            states::state(lines, vm.id.get(), vm.state.as_str(), known(), settings);
-        }
-    });
-    let unit = state.profile.vm_memory_unit_bytes;
-    each(sink, &table::VM_CPUS, vms, |vm| vm.ncpu);
-    each(sink, &table::VM_MEMORY, vms, |vm| vm.memsize?.checked_mul(unit?));
-    each(sink, &table::VM_MONITORING, vms, |vm| vm.monitoring_enabled);
-    each(sink, &table::VM_DISKS, vms, |vm| vm.disks.map(u64::from));
-    each(sink, &table::VM_IPS, vms, |vm| vm.ips.as_ref().map(|ips| ips.len() as u64));
-    if completed.listings.contains(&Collector::Vms) {
-        let current = vms.iter().map(|vm| vm.state.as_str());
-        sink.family(&table::VMS_COUNT, |lines| states::count(lines, known(), current));
-    }
+const fn family(
+    name: &'static str,
+    labels: &'static [&'static str],
+    about: &'static str,
+    write: Write,
+) -> Family {
+    Family::of(Section::Vms, name, labels, about, write)
 }
 
-fn each<V: Value>(
-    sink: &mut Sink<'_>,
-    family: &'static Family,
-    vms: &[Vm],
-    value: impl Fn(&Vm) -> Option<V>,
-) {
-    sink.family(family, |lines| {
-        for vm in vms {
-            lines.maybe(&[Label::Id(vm.id.get())], value(vm));
-        }
-    });
+fn vms<'a>(given: &Given<'a>) -> &'a [Vm] {
+    given.rows(Collector::Vms, &given.state.vms)
+}
+
+fn known() -> impl Iterator<Item = &'static str> {
+    VmState::KNOWN.iter().map(VmState::as_str)
 }

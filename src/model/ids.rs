@@ -98,6 +98,13 @@ impl serde::Serialize for AccountName {
     }
 }
 
+impl<'de> serde::Deserialize<'de> for AccountName {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'_, str>>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
 /// An account's name has a character outside `[A-Za-z0-9_-]`, or none at all.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("an account's name is made of letters, digits, '_' and '-'")]

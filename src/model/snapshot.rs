@@ -12,7 +12,8 @@ use super::ids::{AccountName, ContainerId, SiteId};
 use super::resources::{Container, Ip, Resource, Site, SshKey, Vm};
 
 /// Who polls. `as_str` is the key of the schedule; sites follow their containers.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Collector {
     Vms,
     Containers,

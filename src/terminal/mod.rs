@@ -7,13 +7,13 @@ pub mod doctor;
 pub mod forecast;
 mod layout;
 pub mod rehearsal;
-pub mod status;
+mod status;
 mod text;
 mod words;
 
+pub use crate::view::Status;
 pub use forecast::Forecasts;
 pub use layout::Style;
-pub use status::Status;
 pub use text::harmless_json;
 
 /// What a script learns from a command's exit status.

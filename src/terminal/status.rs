@@ -1,16 +1,15 @@
 //! `hostwatch status`: what a running daemon answers on `/api/v1/status` (docs/api.md), for the terminal.
 //! Takes the answer as it is and judges nothing anew. Pure.
 
-mod answer;
-
 use chrono::{DateTime, Utc};
-use chrono_tz::Tz;
-
-pub use answer::Status;
-use answer::{Account, Billing, CollectorRow, Incident, Level, Resource};
 
 use super::layout::{Cell, Column, Layout, Style, Tone};
 use super::{Answer, text, words};
+use crate::alert::Severity;
+use crate::view::status::Billing;
+use crate::view::{
+    AccountStatus, CollectorRow, Health, IncidentRow, ResourceKind, ResourceRow, Status, Urgency,
+};
 
 /// Of several accounts, no more are shown in full.
 const MOST_IN_FULL: usize = 3;
@@ -19,27 +18,19 @@ const MOST_LISTED: usize = 20;
 const MOST_ORDERS: usize = 5;
 
 impl Status {
-    /// Reads an answer.
-    ///
-    /// # Errors
-    /// Where it is no status that this version knows.
-    pub fn read(json: &[u8]) -> Result<Self, serde_json::Error> {
-        serde_json::from_slice(json)
-    }
-
     /// What a script wants to know.
     pub fn answer(&self) -> Answer {
-        match self.verdict.level {
-            Level::Attention => Answer::NeedsYou,
-            Level::Unknown => Answer::Unknown,
-            Level::Notice | Level::Fine => Answer::Fine,
+        match self.headline.level {
+            Urgency::Attention => Answer::NeedsYou,
+            Urgency::Unknown => Answer::Unknown,
+            Urgency::Notice | Urgency::Fine => Answer::Fine,
         }
     }
 
     /// The text.
     pub fn text(&self, style: Style) -> String {
         let mut layout = Layout::new(style);
-        self.verdict(&mut layout);
+        self.headline(&mut layout);
         let in_full = self.accounts.len() <= MOST_IN_FULL;
         if self.accounts.len() > 1 {
             self.accounts(&mut layout);
@@ -59,13 +50,13 @@ impl Status {
         layout.finish()
     }
 
-    fn verdict(&self, layout: &mut Layout) {
-        let (sign, tone) = sign(self.verdict.level);
-        layout.item(0, sign, tone, &self.verdict.sentence);
+    fn headline(&self, layout: &mut Layout) {
+        let (sign, tone) = sign(self.headline.level);
+        layout.item(0, sign, tone, &self.headline.sentence);
         let told: Vec<&str> = self.incidents.open.iter().map(|incident| incident.title.as_str()).collect();
-        let sentence = self.verdict.sentence.as_str();
+        let sentence = self.headline.sentence.as_str();
         let untold = |detail: &&String| !told.contains(&detail.as_str()) && detail.as_str() != sentence;
-        let details: Vec<&String> = self.verdict.details.iter().filter(untold).collect();
+        let details: Vec<&String> = self.headline.details.iter().filter(untold).collect();
         for detail in details.iter().take(MOST_LISTED) {
             layout.item(2, "-", Tone::Faint, detail);
         }
@@ -85,8 +76,8 @@ impl Status {
         layout.table(2, &COLUMNS, &rows);
     }
 
-    fn account_row(&self, account: &Account) -> Vec<Cell> {
-        let (sign, tone) = sign(account.verdict.level);
+    fn account_row(&self, account: &AccountStatus) -> Vec<Cell> {
+        let (sign, tone) = sign(account.headline.level);
         let zone = account.zone();
         let billing = account.billing.as_ref();
         let cut_off = billing.map_or("", |billing| match billing.disconnect.as_str() {
@@ -104,14 +95,14 @@ impl Status {
         });
         vec![
             Cell::toned(sign, tone),
-            Cell::new(&account.name),
+            Cell::new(account.name.as_str()),
             Cell::new(at.as_deref().unwrap_or(cut_off)),
             Cell::new(pay.unwrap_or_default()),
-            Cell::new(&account.verdict.sentence),
+            Cell::new(&account.headline.sentence),
         ]
     }
 
-    fn billing(&self, layout: &mut Layout, account: &Account, billing: &Billing) {
+    fn billing(&self, layout: &mut Layout, account: &AccountStatus, billing: &Billing) {
         let (zone, now) = (account.zone(), self.generated_at);
         let of = if self.accounts.len() > 1 { format!(" of {}", account.name) } else { String::new() };
         layout.heading(format!("Billing{of}, read {}", words::distance(billing.read_at, now)));
@@ -158,7 +149,7 @@ impl Status {
         self.orders(layout, account, billing);
     }
 
-    fn orders(&self, layout: &mut Layout, account: &Account, billing: &Billing) {
+    fn orders(&self, layout: &mut Layout, account: &AccountStatus, billing: &Billing) {
         const COLUMNS: [Column; 4] = [
             Column::flexible("Costs most"),
             Column::right("A day"),
@@ -200,61 +191,51 @@ impl Status {
         more(layout, open.len());
     }
 
-    fn incident(&self, layout: &mut Layout, incident: &Incident) {
-        let (sign, tone) = match incident.severity.as_str() {
-            "critical" => ("✕", Tone::Bad),
-            "warning" => ("!", Tone::Warn),
-            _ => ("i", Tone::Plain),
+    fn incident(&self, layout: &mut Layout, incident: &IncidentRow) {
+        let (sign, tone) = match incident.severity {
+            Severity::Critical => ("✕", Tone::Bad),
+            Severity::Warning => ("!", Tone::Warn),
+            Severity::Info => ("i", Tone::Plain),
         };
-        let zone = self.accounts.iter().find(|account| account.name == incident.account);
-        let zone = zone.map_or(Tz::UTC, Account::zone);
+        let zone = self.zone_of(&incident.account);
         let known = if incident.acknowledged { ", acknowledged".to_owned() } else { String::new() };
         let quiet = incident.silenced_until.map(|until| words::moment(until, zone, self.generated_at));
         let quiet = quiet.map_or(known, |until| format!(", silenced until {until}"));
         layout.item(2, sign, tone, format!("[{}{quiet}] {}", incident.severity, incident.title));
         let since = words::moment(incident.since, zone, self.generated_at);
-        layout.text(4, format!("{}, since {since}", incident.state), Tone::Plain);
+        layout.text(4, format!("{}, since {since}", incident.phase.as_str()), Tone::Plain);
         layout.text(4, &incident.reason, Tone::Faint);
-        layout.text(4, &incident.key, Tone::Faint);
+        layout.text(4, incident.key.to_string(), Tone::Faint);
     }
 
     fn resources(&self, layout: &mut Layout) {
         let resources = &self.resources;
         layout.heading(words::count(resources.total, "resource", "resources"));
-        let mut kinds: Vec<&str> = Vec::new();
-        for count in &resources.states {
-            if !kinds.contains(&count.kind.as_str()) {
-                kinds.push(&count.kind);
-            }
-        }
-        let lines: Vec<(String, Cell)> = kinds
-            .iter()
-            .map(|&kind| {
-                let of_kind = resources.states.iter().filter(|count| count.kind == kind);
-                let states = of_kind.map(|count| {
+        let pairs: Vec<(&str, Cell)> = resources
+            .states
+            .chunk_by(|a, b| a.kind == b.kind)
+            .map(|of_kind| {
+                let states = of_kind.iter().map(|count| {
                     let state = text::cut(&text::name(&count.state), 40);
                     format!("{} {state}", count.count)
                 });
-                let states: Vec<String> = states.collect();
-                (plural(kind), Cell::new(states.join(" · ")))
+                (plural(of_kind[0].kind), Cell::new(states.collect::<Vec<_>>().join(" · ")))
             })
             .collect();
-        let pairs: Vec<(&str, Cell)> =
-            lines.iter().map(|(kind, cell)| (kind.as_str(), cell.clone())).collect();
         layout.pairs(&pairs);
-        let odd = |row: &&Resource| matches!(row.health.as_str(), "bad" | "unknown");
-        let odd: Vec<&Resource> = resources.rows.iter().filter(odd).collect();
+        let odd = |row: &&ResourceRow| is_odd(row.health);
+        let odd: Vec<&ResourceRow> = resources.rows.iter().filter(odd).collect();
         for row in odd.iter().take(MOST_LISTED) {
-            let (sign, tone) = if row.health == "bad" { ("✕", Tone::Bad) } else { ("?", Tone::Warn) };
+            let tone = if row.health == Health::Bad { Tone::Bad } else { Tone::Warn };
+            let sign = row.health.words().0;
             let name = row.name.as_deref().map_or_else(String::new, |name| {
                 format!(" {}", text::cut(&text::name(name), layout.width().saturating_sub(24).max(8)))
             });
             let of = if self.accounts.len() > 1 { format!("{}: ", row.account) } else { String::new() };
             let state = text::name(&row.state);
-            layout.item(2, sign, tone, format!("{of}{}{name} ({}): {state}", singular(&row.kind), row.id));
+            layout.item(2, sign, tone, format!("{of}{}{name} ({}): {state}", singular(row.kind), row.id));
         }
-        let not_well =
-            resources.states.iter().filter(|count| matches!(count.health.as_str(), "bad" | "unknown"));
+        let not_well = resources.states.iter().filter(|count| is_odd(count.health));
         let not_well: usize = not_well.map(|count| count.count).sum();
         if not_well > odd.len().min(MOST_LISTED) {
             more(layout, not_well);
@@ -275,7 +256,11 @@ impl Status {
             layout.table(2, &COLUMNS, &rows);
             for row in account.collectors.iter().filter(|row| row.success == Some(false)) {
                 let error = row.error.as_deref().unwrap_or("no reason was given");
-                layout.text(4, format!("{}, {}: {error}", row.collector, self.last_read(row)), Tone::Plain);
+                layout.text(
+                    4,
+                    format!("{}, {}: {error}", row.collector.as_str(), self.last_read(row)),
+                    Tone::Plain,
+                );
             }
         }
     }
@@ -292,7 +277,7 @@ impl Status {
             (Some(true), Some(false)) => ("!", Tone::Warn, format!("{read}, not all of it")),
             (Some(true), _) => ("✓", Tone::Good, read),
         };
-        vec![Cell::toned(sign, tone), Cell::new(&row.collector), Cell::new(words)]
+        vec![Cell::toned(sign, tone), Cell::new(row.collector.as_str()), Cell::new(words)]
     }
 
     fn last_read(&self, row: &CollectorRow) -> String {
@@ -314,7 +299,7 @@ impl Status {
         let now = self.generated_at;
         let last =
             |at: Option<DateTime<Utc>>| at.map(|at| format!(", the last {}", words::distance(at, now)));
-        let queued = outbox.queued + outbox.sending;
+        let queued = outbox.waiting();
         let oldest = outbox.oldest.filter(|_| queued > 0);
         let oldest = oldest.map(|at| format!(", the oldest for {}", words::age(at, now)));
         let waiting = if queued > 0 { Tone::Warn } else { Tone::Plain };
@@ -330,13 +315,13 @@ impl Status {
     }
 }
 
-fn sign(level: Level) -> (&'static str, Tone) {
-    match level {
-        Level::Attention => ("✕", Tone::Bad),
-        Level::Unknown => ("?", Tone::Warn),
-        Level::Notice => ("!", Tone::Warn),
-        Level::Fine => ("✓", Tone::Good),
-    }
+fn sign(level: Urgency) -> (&'static str, Tone) {
+    let tone = match level {
+        Urgency::Attention => Tone::Bad,
+        Urgency::Unknown | Urgency::Notice => Tone::Warn,
+        Urgency::Fine => Tone::Good,
+    };
+    (level.sign(), tone)
 }
 
 fn more(layout: &mut Layout, all: usize) {
@@ -345,10 +330,23 @@ fn more(layout: &mut Layout, all: usize) {
     }
 }
 
-fn singular(kind: &str) -> &str {
-    if kind == "vm" { "VM" } else { kind }
+/// What needs eyes.
+fn is_odd(health: Health) -> bool {
+    matches!(health, Health::Bad | Health::Unknown)
 }
 
-fn plural(kind: &str) -> String {
-    if kind == "vm" { "VMs".to_owned() } else { format!("{}s", text::plain(kind)) }
+fn singular(kind: ResourceKind) -> &'static str {
+    match kind {
+        ResourceKind::Vm => "VM",
+        ResourceKind::Container => "container",
+        ResourceKind::Site => "site",
+    }
+}
+
+fn plural(kind: ResourceKind) -> &'static str {
+    match kind {
+        ResourceKind::Vm => "VMs",
+        ResourceKind::Container => "containers",
+        ResourceKind::Site => "sites",
+    }
 }

@@ -2,28 +2,31 @@
 //! is not known.
 
 use chrono::{DateTime, Utc};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use super::health::{Health, not_known};
 use super::incidents::IncidentRow;
-use super::resources::{self, Health};
 use super::words;
+use crate::alert::{Kind, Severity};
+use crate::model::AccountState;
 use crate::model::forecast::{self, Disconnect};
-use crate::model::{AccountState, Collector};
 
-/// How things stand; the order is that of urgency.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+/// How things stand. The numbers give the order of urgency.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Level {
+pub enum Urgency {
     /// Somebody has to act.
-    Attention,
-    /// Something is not known.
-    Unknown,
+    Attention = 0,
     /// All that is wrong is known to somebody.
-    Notice,
-    Fine,
+    Notice = 2,
+    Fine = 3,
+    /// Something is not known: also what an answer of a later version means by a word that this one does not
+    /// know. Stands last because serde wants it there.
+    #[serde(other)]
+    Unknown = 1,
 }
 
-impl Level {
+impl Urgency {
     /// A sign beside the sentence, so that colour is never alone.
     pub fn sign(self) -> &'static str {
         match self {
@@ -36,116 +39,70 @@ impl Level {
 }
 
 /// The answer.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Verdict {
-    pub level: Level,
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Headline {
+    pub level: Urgency,
     pub sentence: String,
     /// What the sentence is about, and what else is to be said; worst first.
     pub details: Vec<String>,
 }
 
-/// Judges accounts together. `incidents` are theirs.
-pub(super) fn judge(
-    accounts: &[&AccountState],
-    incidents: &[&IncidentRow],
-    lead_days: u32,
-    now: DateTime<Utc>,
-) -> Verdict {
-    let several = accounts.len() > 1;
-    let mut needs: Vec<String> = Vec::new();
-    let mut waiting: Vec<&&IncidentRow> = incidents.iter().filter(|row| row.needs_you()).collect();
-    waiting.sort_by_key(|row| (row.severity != "critical", row.since));
-    needs.extend(waiting.iter().map(|row| row.title.clone()));
-    needs.extend(accounts.iter().filter_map(|account| cut_off_untold(account, incidents, lead_days, now)));
-    let unknown: Vec<String> = accounts.iter().flat_map(|account| not_known(account, several, now)).collect();
-    let acknowledged = incidents.iter().filter(|row| row.is_open() && row.is_looked_after()).count();
-    let tallies = accounts.iter().map(|account| resources::tally(account));
-    let bad: usize = tallies.map(|tally| tally.get(&Health::Bad).copied().unwrap_or_default()).sum();
+impl Headline {
+    /// Of accounts together. `incidents` are theirs.
+    pub(super) fn of(
+        accounts: &[&AccountState],
+        incidents: &[&IncidentRow],
+        lead_days: u32,
+        now: DateTime<Utc>,
+    ) -> Self {
+        let several = accounts.len() > 1;
+        let mut waiting: Vec<&&IncidentRow> = incidents.iter().filter(|row| row.needs_you()).collect();
+        waiting.sort_by_key(|row| (row.severity != Severity::Critical, row.since));
+        let mut needs: Vec<String> = waiting.iter().map(|row| row.title.clone()).collect();
+        needs
+            .extend(accounts.iter().filter_map(|account| cut_off_untold(account, incidents, lead_days, now)));
+        let unknown: Vec<String> =
+            accounts.iter().flat_map(|account| not_known(account, several, now)).collect();
 
-    let (level, sentence) = if !needs.is_empty() {
-        let verb = if needs.len() == 1 { "needs" } else { "need" };
-        (Level::Attention, format!("{} {verb} you", words::count(needs.len(), "thing", "things")))
-    } else if let Some(first) = unknown.first() {
-        let more =
-            if unknown.len() > 1 { format!(" (and {} more)", unknown.len() - 1) } else { String::new() };
-        (Level::Unknown, format!("Not known: {first}{more}"))
-    } else if accounts.is_empty() {
-        (Level::Unknown, "Not known: no account is configured".to_owned())
-    } else if acknowledged > 0 {
-        let known = words::count(acknowledged, "known problem", "known problems");
-        (Level::Notice, format!("Nothing new needs you · {known}"))
-    } else if bad > 0 {
-        let verb = if bad == 1 { "is" } else { "are" };
-        let resources = words::count(bad, "resource", "resources");
-        (Level::Notice, format!("{resources} {verb} not well, with no open incident"))
-    } else {
-        let total: usize = accounts.iter().map(|account| account.resource_count()).sum();
-        let all =
-            if total == 1 { "1 resource fine".to_owned() } else { format!("All {total} resources fine") };
-        let paid = paid_until(accounts, now).map(|paid| format!(" · {paid}")).unwrap_or_default();
-        (Level::Fine, all + &paid)
-    };
-    let mut details = needs;
-    details.extend(unknown.into_iter().map(|unknown| format!("Not known: {unknown}")));
-    Verdict { level, sentence, details }
+        let (level, sentence) = if !needs.is_empty() {
+            let verb = if needs.len() == 1 { "needs" } else { "need" };
+            (Urgency::Attention, format!("{} {verb} you", words::count(needs.len(), "thing", "things")))
+        } else if let Some(first) = unknown.first() {
+            let more =
+                if unknown.len() > 1 { format!(" (and {} more)", unknown.len() - 1) } else { String::new() };
+            (Urgency::Unknown, format!("Not known: {first}{more}"))
+        } else if accounts.is_empty() {
+            (Urgency::Unknown, "Not known: no account is configured".to_owned())
+        } else {
+            nothing_needed(accounts, incidents, now)
+        };
+        let mut details = needs;
+        details.extend(unknown.into_iter().map(|unknown| format!("Not known: {unknown}")));
+        Self { level, sentence, details }
+    }
 }
 
-/// What of an account's state cannot be told. Empty only when every collector that sees a state has
-/// read all of it, and recently.
-fn not_known(account: &AccountState, several: bool, now: DateTime<Utc>) -> Vec<String> {
-    let profile = &account.profile;
-    let of = if several { format!(" of {}", profile.name) } else { String::new() };
-    let zone = profile.zone();
-    let seers = [
-        (Collector::ExpectedBalance, "the balance"),
-        (Collector::Vms, "the VMs"),
-        (Collector::Containers, "the containers"),
-        (Collector::Sites, "the sites"),
-    ];
-    let on = seers.into_iter().filter(|(collector, _)| profile.collectors.contains(collector));
-    let mut unknown = Vec::new();
-    let mut any = false;
-    for (collector, what) in on {
-        any = true;
-        let status = account.collectors.get(&collector).cloned().unwrap_or_default();
-        let old = |at: DateTime<Utc>| {
-            let limit = profile.stale_after.get(&collector);
-            limit.is_some_and(|&limit| (now - at).to_std().is_ok_and(|age| age > limit))
-        };
-        if status.polls == 0 {
-            unknown.push(format!("{what}{of}, not read yet"));
-        } else if !status.success {
-            let since = status.failing_since.map(|at| words::moment(at, zone, now)).unwrap_or_default();
-            let reason = status.failure.as_ref().map(|failure| failure.message.as_str()).unwrap_or("failed");
-            unknown.push(format!("{what}{of}, polls have failed since {since}: {reason}"));
-        } else if status.last_success.is_none_or(old) {
-            unknown.push(format!("{what}{of}, not read for too long"));
-        } else if !status.complete {
-            unknown.push(format!("some of {what}{of}, the last poll did not get all"));
-        }
+/// The sentence where everything is known and nobody is needed.
+fn nothing_needed(
+    accounts: &[&AccountState],
+    incidents: &[&IncidentRow],
+    now: DateTime<Utc>,
+) -> (Urgency, String) {
+    let acknowledged = incidents.iter().filter(|row| row.is_open() && row.is_looked_after()).count();
+    if acknowledged > 0 {
+        let known = words::count(acknowledged, "known problem", "known problems");
+        return (Urgency::Notice, format!("Nothing new needs you · {known}"));
     }
-    if !any {
-        unknown.push(format!("anything of {}, no collector that sees a state is on", profile.name));
+    let bad: usize = accounts.iter().map(|account| Health::Bad.count(account)).sum();
+    if bad > 0 {
+        let verb = if bad == 1 { "is" } else { "are" };
+        let resources = words::count(bad, "resource", "resources");
+        return (Urgency::Notice, format!("{resources} {verb} not well, with no open incident"));
     }
-    if profile.collectors.contains(&Collector::Sites) {
-        let read = |id| account.sites.get(id).is_some_and(|listing| listing.read_at.is_some());
-        let missing = account.containers.rows.iter().filter(|container| !read(&container.id)).count();
-        if missing > 0 {
-            unknown.push(format!("the sites of {}{of}", words::count(missing, "container", "containers")));
-        }
-    }
-    if let Some(report) = &account.billing.report
-        && forecast::disconnect(report) == Disconnect::Unknown
-    {
-        unknown.push(format!("whether the account{of} will be cut off, the report does not tell"));
-    }
-    let odd = resources::tally(account).get(&Health::Unknown).copied().unwrap_or_default();
-    if odd > 0 {
-        let verb = if odd == 1 { "is" } else { "are" };
-        let resources = words::count(odd, "resource", "resources");
-        unknown.push(format!("how {resources}{of} {verb}, the state has no known meaning"));
-    }
-    unknown
+    let total: usize = accounts.iter().map(|account| account.resource_count()).sum();
+    let all = if total == 1 { "1 resource fine".to_owned() } else { format!("All {total} resources fine") };
+    let paid = paid_until(accounts, now).map(|paid| format!(" · {paid}")).unwrap_or_default();
+    (Urgency::Fine, all + &paid)
 }
 
 /// A cut-off that is here or too near for comfort, and that no incident speaks of.
@@ -155,8 +112,8 @@ fn cut_off_untold(
     lead_days: u32,
     now: DateTime<Utc>,
 ) -> Option<String> {
-    let name = account.profile.name.as_str();
-    let told = |row: &&IncidentRow| row.account == name && row.kind == "disconnect" && row.is_open();
+    let name = &account.profile.name;
+    let told = |row: &&IncidentRow| row.account == *name && row.kind == Kind::Disconnect && row.is_open();
     if incidents.iter().any(told) {
         return None;
     }

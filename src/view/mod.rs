@@ -2,9 +2,14 @@
 //! incidents and the time in, values and words out.
 
 pub mod headline;
+pub mod health;
 pub mod incidents;
 pub mod resources;
 pub mod status;
 pub(crate) mod words;
 
-pub use status::{About, Query, Status};
+pub use headline::Urgency;
+pub use health::Health;
+pub use incidents::{Alerting, IncidentRow, OutboxSummary};
+pub use resources::{Query, ResourceKind, ResourceRow, StateCount};
+pub use status::{About, AccountStatus, CollectorRow, Status};

@@ -1,83 +1,56 @@
-//! VMs, containers and sites as one list to look through: by kind and state, by name, page by page.
+//! VMs, containers and sites as one list to look through: by kind and state, by name, page by page. Pure.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::status::Query;
-use crate::model::{AccountState, ContainerState, SiteState, VmState};
+use super::health::Health;
+use crate::model::{AccountName, AccountState};
 
 /// Rows of one page.
-pub const PAGE_ROWS: usize = 100;
+const PAGE_ROWS: usize = 100;
 
-/// How a state is to be taken. The order is that of the list: what needs eyes first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Health {
-    Bad,
-    /// A state that the interface does not list.
-    Unknown,
-    /// On its way to another state.
-    Passing,
-    /// Off by its owner's wish.
-    Off,
-    Fine,
+/// Which accounts are shown, and what of their resources.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Query {
+    pub account: Option<String>,
+    pub kind: Option<String>,
+    pub state: Option<String>,
+    /// Part of a name, or an id.
+    pub text: String,
+    /// From 1; what is past the end is the last one.
+    pub page: usize,
 }
 
-impl Health {
-    /// A word and a sign, so that colour is never alone.
-    pub fn words(self) -> (&'static str, &'static str) {
+/// What a resource is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResourceKind {
+    Container,
+    Site,
+    Vm,
+}
+
+impl ResourceKind {
+    /// The word in JSON, on the page and in its queries.
+    pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Bad => ("✕", "not well"),
-            Self::Unknown => ("?", "not known"),
-            Self::Passing => ("…", "changing"),
-            Self::Off => ("○", "off"),
-            Self::Fine => ("●", "fine"),
+            Self::Container => "container",
+            Self::Site => "site",
+            Self::Vm => "vm",
         }
     }
 }
 
-pub(super) fn of_vm(state: &VmState) -> Health {
-    match state {
-        VmState::Active => Health::Fine,
-        VmState::Stopped => Health::Off,
-        VmState::Pending | VmState::Building => Health::Passing,
-        VmState::Blocked | VmState::Error => Health::Bad,
-        VmState::Unknown(_) => Health::Unknown,
-    }
-}
-
-pub(super) fn of_site(state: &SiteState) -> Health {
-    match state {
-        SiteState::Active => Health::Fine,
-        SiteState::Stopped => Health::Off,
-        SiteState::Building
-        | SiteState::Starting
-        | SiteState::Stopping
-        | SiteState::Restarting
-        | SiteState::Updating
-        | SiteState::Backuping
-        | SiteState::Restoring => Health::Passing,
-        SiteState::StoppedByAdmin
-        | SiteState::StoppedByService
-        | SiteState::StoppedByQuota
-        | SiteState::Error => Health::Bad,
-        SiteState::Unknown(_) => Health::Unknown,
-    }
-}
-
-pub(super) fn of_container(state: &ContainerState) -> Health {
-    match state {
-        ContainerState::Enabled => Health::Fine,
-        ContainerState::DisabledByService
-        | ContainerState::DisabledByAdmin
-        | ContainerState::DisabledByQuota => Health::Bad,
-        ContainerState::Unknown(_) => Health::Unknown,
+impl fmt::Display for ResourceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 
 /// The part of all resources that was asked for.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Resources {
     /// All, before the filter.
     pub total: usize,
@@ -92,20 +65,19 @@ pub struct Resources {
 }
 
 /// How many of a kind are in a state.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct StateCount {
-    pub kind: &'static str,
+    pub kind: ResourceKind,
     pub state: String,
     pub health: Health,
     pub count: usize,
 }
 
 /// One resource.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ResourceRow {
-    pub account: String,
-    /// `vm`, `container` or `site`.
-    pub kind: &'static str,
+    pub account: AccountName,
+    pub kind: ResourceKind,
     pub id: u64,
     pub name: Option<String>,
     pub state: String,
@@ -114,10 +86,11 @@ pub struct ResourceRow {
     pub container: Option<u64>,
 }
 
+/// A row before it is known whether it is shown: of 31,000 resources a page shows 100.
 #[derive(Clone, Copy)]
 struct Entry<'a> {
-    account: &'a str,
-    kind: &'static str,
+    account: &'a AccountName,
+    kind: ResourceKind,
     id: u64,
     name: Option<&'a str>,
     state: &'a str,
@@ -128,13 +101,13 @@ struct Entry<'a> {
 impl Resources {
     pub(super) fn select<'a>(accounts: impl Iterator<Item = &'a AccountState>, query: &Query) -> Self {
         let all: Vec<Entry<'a>> = accounts.flat_map(entries).collect();
-        let mut states: BTreeMap<(&str, Health, &str), usize> = BTreeMap::new();
+        let mut states: BTreeMap<(ResourceKind, Health, &str), usize> = BTreeMap::new();
         for entry in &all {
             *states.entry((entry.kind, entry.health, entry.state)).or_default() += 1;
         }
         let wanted = query.text.to_lowercase();
         let matches = |entry: &Entry<'_>| {
-            query.kind.as_deref().is_none_or(|kind| kind == entry.kind)
+            query.kind.as_deref().is_none_or(|kind| kind == entry.kind.as_str())
                 && query.state.as_deref().is_none_or(|state| state == entry.state)
                 && (wanted.is_empty()
                     || entry.name.is_some_and(|name| name.to_lowercase().contains(&wanted))
@@ -163,7 +136,7 @@ impl Resources {
 impl Entry<'_> {
     fn row(&self) -> ResourceRow {
         ResourceRow {
-            account: self.account.into(),
+            account: self.account.clone(),
             kind: self.kind,
             id: self.id,
             name: self.name.map(Into::into),
@@ -174,42 +147,33 @@ impl Entry<'_> {
     }
 }
 
-/// How many of an account's resources are in each health.
-pub(super) fn tally(account: &AccountState) -> BTreeMap<Health, usize> {
-    let mut tally = BTreeMap::new();
-    for entry in entries(account) {
-        *tally.entry(entry.health).or_default() += 1;
-    }
-    tally
-}
-
 fn entries(account: &AccountState) -> impl Iterator<Item = Entry<'_>> {
-    let name = account.profile.name.as_str();
+    let name = &account.profile.name;
     let vms = account.vms.rows.iter().map(move |vm| Entry {
         account: name,
-        kind: "vm",
+        kind: ResourceKind::Vm,
         id: vm.id.get(),
         name: vm.name.as_deref(),
         state: vm.state.as_str(),
-        health: of_vm(&vm.state),
+        health: (&vm.state).into(),
         container: None,
     });
     let containers = account.containers.rows.iter().map(move |container| Entry {
         account: name,
-        kind: "container",
+        kind: ResourceKind::Container,
         id: container.id.get(),
         name: container.name.as_deref(),
         state: container.state.as_str(),
-        health: of_container(&container.state),
+        health: (&container.state).into(),
         container: None,
     });
     let sites = account.all_sites().map(move |site| Entry {
         account: name,
-        kind: "site",
+        kind: ResourceKind::Site,
         id: site.id.get(),
         name: site.name.as_deref(),
         state: site.state.as_str(),
-        health: of_site(&site.state),
+        health: (&site.state).into(),
         container: Some(site.container.get()),
     });
     vms.chain(containers).chain(sites)

@@ -296,6 +296,14 @@ path = "{1}/hostwatch.db"
         std::fs::write(self.config(), config.replace(from, to)).unwrap();
     }
 
+    /// Takes its table of mail away.
+    pub fn mails_nobody(&self) {
+        let config = std::fs::read_to_string(self.config()).unwrap();
+        let (before, rest) = config.split_once("[email]").unwrap();
+        let (_, store) = rest.split_once("[store]").unwrap();
+        std::fs::write(self.config(), format!("{before}[store]{store}")).unwrap();
+    }
+
     pub fn config(&self) -> PathBuf {
         self.directory.path().join("hostwatch.toml")
     }

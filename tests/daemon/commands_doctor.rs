@@ -114,3 +114,18 @@ fn what_fails_says_what_to_do() {
     let (code, text, error) = doctor(&good.replace("currency", "curency"));
     assert!(code == 1 && text.is_empty() && error.contains("did you mean"), "{text} {error}");
 }
+
+#[test]
+fn a_daemon_that_mails_nobody_is_found_too() {
+    let provider = Provider::start(SCENARIO);
+    let mut daemon = Daemon::prepare(&provider, ([127, 0, 0, 1], 1).into(), "");
+    daemon.mails_nobody();
+    let (_, text, error) = daemon.command(&["doctor"]);
+    assert_eq!(check(&text, "daemon").0, "-", "{text} {error}");
+    daemon.run();
+    let (code, text, error) = daemon.command(&["doctor"]);
+    assert_eq!(code, 0, "{text} {error}");
+    assert_eq!(check(&text, "daemon").0, "ok", "{text}");
+    assert!(check(&text, "daemon").1.starts_with("runs, and answers at"), "{text}");
+    assert_eq!(daemon.stop(), 0);
+}

@@ -95,10 +95,11 @@ fn the_socket_beside_the_store_is_asked_first() {
 
     let socket = directory.path().join("hostwatch.db.sock");
     let listener = UnixListener::bind(&socket).unwrap();
-    let answer = r#"{"generated_at": "2026-03-01T12:00:00Z", "version": "0.1.0", "started_at": "2026-03-01T12:00:00Z",
+    let answer = r#"{"generated_at": "2026-03-01T12:00:00Z", "version": "0.1.0", "commit": "abc", "started_at": "2026-03-01T12:00:00Z",
         "verdict": {"level": "notice", "sentence": "Nothing new needs you", "details": []}, "accounts": [],
-        "incidents": {"open": []}, "resources": {"total": 0, "states": [], "rows": []},
-        "mails": {"outbox": null, "last_mail_at": null}}"#;
+        "incidents": {"open": [], "recent": []},
+        "resources": {"total": 0, "matching": 0, "page": 1, "pages": 1, "states": [], "rows": []},
+        "mails": {"outbox": null, "last_mail_at": null, "lives_on": null}}"#;
     let serving = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let mut request = [0; 4096];

@@ -308,15 +308,15 @@ fn the_control_socket_is_open_to_the_owner_alone_and_goes_with_the_daemon() {
 }
 
 #[test]
-fn an_exporter_without_a_store_has_no_control_socket() {
+fn an_exporter_without_a_store_has_a_control_socket_too() {
     let provider = Provider::start(SCENARIO);
     let mut daemon = Daemon::prepare(&provider, ([127, 0, 0, 1], 1).into(), "");
-    let text = std::fs::read_to_string(daemon.config()).unwrap();
-    let (before, rest) = text.split_once("[email]").unwrap();
-    let store = rest.split_once("[store]").unwrap().1;
-    std::fs::write(daemon.config(), format!("{before}[store]{store}")).unwrap();
+    daemon.mails_nobody();
     daemon.run();
     until("it runs", || daemon.request("GET", "/-/ready").0 == 200);
-    assert!(!daemon.directory.path().join("hostwatch.db.sock").exists());
+    let socket = daemon.directory.path().join("hostwatch.db.sock");
+    assert!(socket.exists());
+    assert!(!daemon.directory.path().join("hostwatch.db").exists());
     assert_eq!(daemon.stop(), 0);
+    assert!(!socket.exists());
 }

@@ -343,14 +343,12 @@ fn staleness_is_ten_gaps_or_fifteen_minutes_or_what_is_set() {
 #[test]
 fn metrics_are_chosen_by_name_and_pattern() {
     let account = "[accounts.main]\npanel_url = 'https://p'\nvm_api_key = 'k'\n";
-    let lines = "[metrics]\nallow = ['hosting_*', 'hostwatch_*']\nmax_series_per_collector = 5000\n[metrics.families]\nprocess_open_fds = true\nhosting_vm_ips = false";
+    let lines = "[metrics]\nallow = ['hosting_*', 'process_open_fds']\nmax_series_per_collector = 5000\n[metrics.families]\n";
     let place = Place::new(&format!("{account}{lines}"));
-    let env =
-        [("HOSTWATCH_METRICS__DENY", "*_info"), ("HOSTWATCH_METRICS__FAMILIES__HOSTING_VM_INFO", "true")];
-    let metrics = place.load(&env).metrics;
+    let metrics = place.load(&[("HOSTWATCH_METRICS__DENY", "*_info,hosting_vm_ips")]).metrics;
     assert_eq!(metrics.max_series_per_collector, 5000);
-    let shown = |name: &str| !metrics.hidden.has(name);
-    assert!(shown("hosting_vm_info") && shown("process_open_fds") && shown("hosting_sites"));
+    let shown = |name: &str| !metrics.selection.hides(name);
+    assert!(shown("hosting_vm_disks") && shown("process_open_fds") && shown("hosting_sites"));
     assert!(!shown("hosting_vm_ips") && !shown("process_max_fds") && !shown("hosting_site_info"));
     let defaults = Place::new(account).load(&[]).metrics;
     assert_eq!(defaults, crate::metrics::Settings::default());

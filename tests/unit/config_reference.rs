@@ -56,7 +56,6 @@ fn flatten(path: &str, value: &Value, into: &mut Vec<(String, Value)>) {
 
 fn generic(path: &str) -> String {
     let path = path.replace("accounts.main", "accounts.<name>").replace("rules.vm_stopped", "rules.<kind>");
-    let path = path.replace("families.hosting_site_workers", "families.<family>");
     path.replace("container_states.0", "container_states.<code>")
 }
 

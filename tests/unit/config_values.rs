@@ -201,12 +201,9 @@ fn schedules_limits_and_alerts() {
             "x.toml: alerts.rules.vm_error.to: 'nobody' is no mail address; such as \"Ops <ops@example.com>\"",
         ),
         (
-            "[metrics.families]\nhosting_vm_disk = false",
-            "x.toml: metrics.families.hosting_vm_disk: unknown metric; did you mean 'hosting_vm_disks'?",
-        ),
-        (
-            "[metrics.families]\nhosting_vm_disks = 'off'",
-            "x.toml: metrics.families.hosting_vm_disks: is text, expected true or false, such as true",
+            "[metrics.families]\nhosting_vm_disks = false",
+            "x.toml: metrics.families: there are no switches of single metrics any more; name those to leave out in \
+             'metrics.deny', or all that are wanted in 'metrics.allow'",
         ),
         (
             "[metrics]\nallow = ['hosting_*', 'hostwach_*']",

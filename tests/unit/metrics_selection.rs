@@ -1,4 +1,4 @@
-//! `[metrics]`: families switched off are nowhere on the page, and the cap leaves out whole resources, says how much
+//! `[metrics]`: families that are not selected are nowhere on the page, and the cap leaves out whole resources, says how much
 //! it left out, and keeps to the same ones.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -6,7 +6,7 @@ use super::account;
 
 use std::collections::BTreeMap;
 
-use crate::metrics::{Encoder, FAMILIES, Hidden, Own, Settings};
+use crate::metrics::{Encoder, Own, Selection, Settings, families};
 use crate::model::*;
 use account::*;
 
@@ -37,21 +37,22 @@ fn hidden_families_are_nowhere_and_the_others_are_as_before() {
     let mut encoder = Encoder::new(Settings::default());
     encoder.refresh(book.state(), &Collector::ALL, read_at());
     let whole = page(&encoder);
-    let deny = ["hosting_site_*".to_owned(), "*_info".to_owned()];
-    let hidden = Hidden::new(&[("hosting_site_state".to_owned(), true)].into(), &[], &deny);
+    let texts = |texts: [&str; 2]| texts.map(str::to_owned).into();
+    let selection =
+        Selection { allow: texts(["*_s*", "*_vm_*"]), deny: texts(["hosting_site_c*", "*_info"]) };
     // By a reload, and from the start.
-    encoder.configure(Settings { hidden: hidden.clone(), ..Settings::default() });
+    encoder.configure(Settings { selection: selection.clone(), ..Settings::default() });
     assert!(encoder.refresh(book.state(), &Collector::ALL, read_at()));
-    let mut other = Encoder::new(Settings { hidden: hidden.clone(), ..Settings::default() });
+    let mut other = Encoder::new(Settings { selection: selection.clone(), ..Settings::default() });
     other.refresh(book.state(), &Collector::ALL, read_at());
     let left = page(&encoder);
     assert!(left == page(&other));
-    for family in FAMILIES.iter().filter(|family| family.name.starts_with("hosting_")) {
+    for family in families().filter(|family| family.name.starts_with("hosting_")) {
         let lines = |page: &str| {
             let starts = [format!("{}{{", family.name), format!("# HELP {} ", family.name)];
             page.lines().filter(|line| starts.iter().any(|start| line.starts_with(start.as_str()))).count()
         };
-        let want = if hidden.has(family.name) { 0 } else { lines(&whole) };
+        let want = if selection.hides(family.name) { 0 } else { lines(&whole) };
         assert_eq!(lines(&left), want, "{}", family.name);
     }
     assert!(left.contains("hosting_site_state{") && left.contains("hosting_sites{"));
@@ -63,7 +64,7 @@ fn hidden_families_are_nowhere_and_the_others_are_as_before() {
 #[test]
 fn own_families_are_hidden_too() {
     let own = Own::new("0.1.0", "abcdef").with_process();
-    own.hide(Hidden::new(&BTreeMap::new(), &["hostwatch_*".into()], &["*_build_info".into()]));
+    own.select(Selection { allow: vec!["hostwatch_*".into()], deny: vec!["*_build_info".into()] });
     for openmetrics in [false, true] {
         let text = String::from_utf8(own.encode(openmetrics)).unwrap();
         assert!(!text.contains("process_") && !text.contains("build_info"), "{text}");

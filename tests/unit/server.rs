@@ -70,7 +70,7 @@ impl Server {
             snapshot: Shared::new(snapshot(books.iter().copied())),
             page: Shared::new(encoder.page()),
             own: Arc::new(Own::new("0.1.0", "abcdef")),
-            watch: Shared::default(),
+            alerting: Shared::default(),
             telemetry_path: "/metrics".into(),
             lifecycle,
             reload,

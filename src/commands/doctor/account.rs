@@ -9,9 +9,10 @@ use chrono::{DateTime, Utc};
 use super::calls::{self, Counted};
 use crate::alert::Kind;
 use crate::clock;
+use crate::commands::reading::{self, Tally};
 use crate::config::Account;
-use crate::daemon::provider::{self, Tally};
-use crate::metrics::FAMILIES;
+use crate::daemon;
+use crate::metrics::families;
 use crate::model::{
     AccountState, Collector, Container, ContainerState, Group, KnownAccount, Read, Report, Resource,
     SiteState, VmState,
@@ -52,7 +53,7 @@ pub(super) async fn examine(account: &Account, hosts: &Hosts) -> Examined {
         counted: Counted::default(),
         checks: Vec::new(),
     };
-    let report = match provider::client(account, &tally, hosts) {
+    let report = match reading::client(account, &tally, hosts) {
         Ok(client) => {
             patient.vms(&client).await;
             patient.containers(&client).await;
@@ -136,7 +137,7 @@ impl Patient<'_> {
             return Err("billing is off".to_owned());
         }
         let began = Instant::now();
-        let plan = provider::plan(self.account, client, self.account.horizon_days);
+        let plan = daemon::plan(self.account, client, self.account.horizon_days);
         let report = poll::read_report(&plan, PATIENCE).await.map_err(|failure| failure.message);
         let now = clock::now();
         match &report {
@@ -231,7 +232,7 @@ impl Patient<'_> {
             );
             return;
         }
-        let families = FAMILIES.iter().filter(|family| family.collector.is_some_and(ours));
+        let families = families().filter(|family| family.collector().is_some_and(ours));
         let names: Vec<&str> = families.map(|family| family.name).collect();
         let kinds = Kind::ALL
             .iter()

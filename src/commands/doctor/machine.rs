@@ -114,6 +114,9 @@ pub(super) async fn store(settings: &Settings) -> Vec<Check> {
         (Err(error), Ok(true)) => {
             Check::new("daemon", Outcome::Warn, format!("holds the store, but {error}"))
         }
+        (Err(_), Ok(false)) if settings.email.is_none() => {
+            Check::new("daemon", Outcome::Skip, format!("none answers at {socket}"))
+        }
         (Err(_), Ok(false)) => Check::new("daemon", Outcome::Skip, "none holds this store"),
         (Err(_), Err(error)) => Check::new(
             "daemon",

@@ -15,7 +15,7 @@ use super::{rehearse, screen};
 use crate::cli;
 use crate::clock;
 use crate::config::Settings;
-use crate::daemon;
+use crate::daemon::pipeline::Accounts;
 use crate::model::{Group, Snapshot};
 use crate::provider::Hosts;
 use crate::terminal::doctor::{Check, Outcome, Section};
@@ -45,7 +45,7 @@ pub(super) async fn run(args: cli::Doctor) -> Result<Answer> {
     sections.push(Section { title: "This machine".to_owned(), checks: machine });
     print(&terminal::doctor::text(&sections, style))?;
 
-    let watch = daemon::accounts(&settings);
+    let watch = Accounts::of(&settings);
     let now = clock::now();
     let billed = settings.accounts.iter().zip(examined).filter(|(account, _)| account.has(Group::Billing));
     let rehearsals: Vec<_> =

@@ -86,7 +86,7 @@ impl Housekeeping {
 impl Pipeline {
     /// Looks at what somebody else may have written, and whether the summary is due.
     pub(super) fn look(&mut self) {
-        self.pulse.pipeline.now();
+        self.last_run.now();
         let now = (self.clock)();
         if self.housekeeping.file_tried.is_none_or(|tried| now - tried >= FILE_EVERY || now < tried) {
             self.housekeeping.file_tried = Some(now);

@@ -1,6 +1,7 @@
 //! The one place where readings become state, metrics, incidents and mails, one update after the other.
 //! Nothing calls back into it: collectors send updates, and what it makes is published or stored.
 
+mod accounts;
 mod decide;
 mod housekeeping;
 
@@ -14,20 +15,20 @@ use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
+use super::liveness::LastRun;
 use super::mails::MailWriter;
 use super::publish::Published;
-use super::pulse::Pulse;
 use super::wake::Wake;
-use crate::alert::{Engine, Input, Watcher};
+use crate::alert::{Engine, Input};
 use crate::failpoint;
-use crate::metrics::{self, Encoder, Own, Page};
+use crate::metrics::{Encoder, Own, Page};
 use crate::model::{
-    AccountName, AccountState, Collector, CollectorStatus, KnownAccount, Profile, Read, Report, Snapshot,
-    forecast,
+    AccountName, AccountState, Collector, CollectorStatus, KnownAccount, Read, Report, Snapshot, forecast,
 };
 use crate::provider::cron::Schedule;
 use crate::provider::poll::Update;
 use crate::state::Shared;
+pub(crate) use accounts::Accounts;
 pub(super) use housekeeping::Housekeeping;
 
 /// What the pipeline is told.
@@ -35,16 +36,6 @@ pub(super) enum Message {
     Update(Update),
     /// A new configuration took over.
     Accounts(Accounts),
-}
-
-/// The accounts of a configuration, as the pipeline needs them.
-pub(crate) struct Accounts {
-    pub(crate) profiles: Vec<Arc<Profile>>,
-    pub(crate) watchers: BTreeMap<AccountName, Watcher>,
-    pub(crate) mail_writer: Option<MailWriter>,
-    /// When the digest goes out.
-    pub(crate) digest: Option<Schedule>,
-    pub(crate) metrics: metrics::Settings,
 }
 
 /// Everything the pipeline owns.
@@ -59,7 +50,7 @@ pub(super) struct Pipeline {
     pub(super) page: Shared<Page>,
     /// Wakes the sender.
     pub(super) wake: Arc<Wake>,
-    pub(super) pulse: Arc<Pulse>,
+    pub(super) last_run: LastRun,
     pub(super) clock: fn() -> DateTime<Utc>,
     pub(super) sites_encoded: SitesEncoded,
     pub(super) housekeeping: Housekeeping,
@@ -97,7 +88,7 @@ impl Pipeline {
         let mut look = interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            self.pulse.pipeline.now();
+            self.last_run.now();
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
@@ -201,7 +192,7 @@ impl Pipeline {
 
     fn accounts(&mut self, accounts: Accounts) {
         let Accounts { profiles, watchers, mail_writer, digest, metrics } = accounts;
-        self.own.hide(metrics.hidden.clone());
+        self.own.select(metrics.selection.clone());
         self.encoder.configure(metrics);
         let names: Vec<AccountName> = self.books.keys().cloned().collect();
         let mut snapshot = (*self.snapshot.get()).clone();

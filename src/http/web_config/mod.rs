@@ -18,12 +18,12 @@ use hyper::header::{self, HeaderName, HeaderValue};
 use rustls::ServerConfig;
 use tokio_util::sync::CancellationToken;
 
-pub use problem::{Problem, Problems};
+pub use problem::{Problem, Problems, Seen};
 pub(super) use reload::Live;
 pub(super) use users::{Checks, Verdict};
 
 use file::File;
-use problem::{Findings, Seen};
+use problem::Findings;
 use users::Users;
 
 use crate::model::nearest::nearest;

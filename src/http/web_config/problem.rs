@@ -51,7 +51,7 @@ pub(super) struct Findings {
 
 /// A file as it was just before it was read.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Seen {
+pub struct Seen {
     path: PathBuf,
     stamp: Option<Stamp>,
 }
@@ -66,7 +66,8 @@ struct Stamp {
 }
 
 impl Seen {
-    fn now(path: &Path) -> Self {
+    /// As it is now, or that it is not there.
+    pub fn now(path: &Path) -> Self {
         let stamp = std::fs::metadata(path).ok().map(|file| Stamp {
             place: (file.dev(), file.ino()),
             size: file.size(),

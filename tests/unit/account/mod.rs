@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::alert::{Key, Kind, Phase, Severity};
 use crate::model::*;
+use crate::view::IncidentRow;
 use chrono::{DateTime, Utc};
 
 pub fn t(text: &str) -> DateTime<Utc> {
@@ -194,4 +196,24 @@ pub fn ended(failure: Option<&str>) -> PollEnd {
 pub fn snapshot<'a>(books: impl IntoIterator<Item = &'a KnownAccount>) -> Snapshot {
     let accounts = books.into_iter().map(|book| (book.state().profile.name.clone(), book.publish()));
     Snapshot { accounts: accounts.collect::<BTreeMap<_, _>>() }
+}
+
+/// An incident of resource 17, seen for five minutes, as it is shown.
+pub fn incident_row(account: &str, kind: Kind, severity: Severity, phase: Phase) -> IncidentRow {
+    let account: AccountName = account.parse().unwrap();
+    IncidentRow {
+        key: Key::new(&account, kind, 17),
+        title: format!("{kind} of {account}"),
+        account,
+        kind,
+        severity,
+        phase,
+        resource_name: "web-1".into(),
+        since: read_at() - chrono::Duration::minutes(5),
+        last_change: read_at(),
+        resolved_at: (phase == Phase::Resolved).then(read_at),
+        reason: "the VM's state is error".into(),
+        acknowledged: false,
+        silenced_until: None,
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::time::Duration;
 
-use crate::metrics::{Encoder, Hidden, Own, Settings, StateSeries};
+use crate::metrics::{Encoder, Own, Selection, Settings, StateSeries};
 use crate::model::forecast::{self, Disconnect};
 use crate::model::*;
 use chrono::{DateTime, Utc};
@@ -59,7 +59,7 @@ fn settings() -> impl Strategy<Value = Settings> {
     (any::<bool>(), prop_oneof![3 => Just(0), 1 => 20..200_u64]).prop_map(|(all, cap)| Settings {
         state_series: if all { StateSeries::All } else { StateSeries::Current },
         max_series_per_collector: cap,
-        hidden: Hidden::default(),
+        selection: Selection::default(),
     })
 }
 
@@ -71,7 +71,7 @@ fn inflated(page: &crate::metrics::Page, tail: &[u8]) -> String {
     one.read_to_end(&mut inflated).unwrap();
     assert!(one.into_inner().is_empty(), "one member and nothing after it");
     assert!(inflated == identity, "gzip and identity differ");
-    assert_eq!(page.length() + tail.len() as u64, identity.len() as u64);
+    assert_eq!(page.identity(tail.to_vec()).left(), identity.len() as u64);
     String::from_utf8(identity).unwrap()
 }
 

@@ -54,22 +54,23 @@ fn status(names: &[String]) -> Value {
     json!({
         "generated_at": at, "version": name(0), "commit": name(1), "started_at": at, "verdict": verdict(2),
         "accounts": [{
-            "name": name(3), "currency": name(4), "time_zone": name(5), "resources": 3, "verdict": verdict(6),
+            "name": "main", "currency": name(4), "time_zone": name(5), "resources": 3, "verdict": verdict(6),
             "billing": {
-                "read_at": at, "balance": "25.5", "horizon": at, "disconnect": "at", "disconnect_at": at, "disconnect_computed": true,
+                "read_at": at, "balance": "25.5", "expected_balance": "5", "horizon": at, "disconnect": "at", "disconnect_at": at, "disconnect_computed": true,
                 "pay_by": "2026-03-01", "pay_at_once": true, "pay": [{"days": 30, "amount": "45"}],
-                "orders": [{"id": 71, "comment": name(7), "tariff": name(8), "per_day": "5", "share_percent": name(9), "buys_days": 2}],
+                "orders": [{"id": 71, "comment": name(7), "tariff": name(8), "state": name(26), "per_day": "5", "per_month": "150", "share_percent": name(9), "buys_days": 2}],
                 "orders_with_charges": 2,
             },
-            "collectors": [{"collector": name(10), "success": false, "complete": false, "last_success": at, "failing_since": at, "error": name(11)}],
+            "collectors": [{"collector": "vms", "polls": 3, "success": false, "complete": false, "last_success": at, "failing_since": at, "error": name(11)}],
         }],
         "incidents": {"open": [{
-            "key": name(12), "account": name(13), "severity": name(14), "state": name(15), "title": name(16), "since": at,
+            "key": "main/vm_error/17", "account": "main", "kind": "vm_error", "severity": "critical", "state": "firing",
+            "title": name(16), "resource_name": name(12), "since": at, "last_change": at, "resolved_at": null,
             "reason": name(17), "acknowledged": true, "silenced_until": at,
-        }]},
+        }], "recent": []},
         "resources": {
-            "total": 2, "states": [{"kind": name(18), "state": name(19), "health": "bad", "count": 2}],
-            "rows": [{"account": name(20), "kind": name(21), "id": 17, "name": name(22), "state": name(23), "health": "bad"}],
+            "total": 2, "matching": 2, "page": 1, "pages": 1, "states": [{"kind": "vm", "state": name(19), "health": "bad", "count": 2}],
+            "rows": [{"account": "main", "kind": "site", "id": 17, "name": name(22), "state": name(23), "health": "bad", "container": 3}],
         },
         "mails": {"outbox": {"queued": 1, "sending": 0, "sent": 3, "dead": 1, "oldest": at}, "last_mail_at": at, "lives_on": name(24)},
     })

@@ -1,5 +1,5 @@
-//! Watches the watchdog: feeds systemd's while all loops turn, pings the heartbeat while polls, commits
-//! and mails go through, and shows both as metrics.
+//! The watchdog: feeds systemd's while all loops run, pings the heartbeat while polls, commits and mails go
+//! through, and shows both as metrics.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,8 +9,9 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use super::heartbeat::Heartbeat;
+use super::liveness::Liveness;
 use super::publish::Published;
-use super::pulse::Pulse;
+use super::systemd::notify;
 use crate::alert::engine::state_collectors;
 use crate::failpoint;
 use crate::metrics::Own;
@@ -18,7 +19,7 @@ use crate::model::Snapshot;
 use crate::model::phrase::count;
 use crate::state::Shared;
 use crate::store::Trouble;
-use crate::view::incidents::Watch;
+use crate::view::Alerting;
 
 /// Loops are looked at this often at least.
 const LOOK_EVERY: Duration = Duration::from_secs(15);
@@ -29,9 +30,9 @@ const MAIL_WAITS_AT_MOST: chrono::Duration = chrono::Duration::minutes(10);
 /// A mail that was given up counts for so long where no later one shows that mails go out.
 const DEAD_MAIL_COUNTS: chrono::Duration = chrono::Duration::days(1);
 
-/// What the vigil looks at.
-pub(super) struct Vigil {
-    pub(super) pulse: Arc<Pulse>,
+/// What it looks at.
+pub(super) struct Watchdog {
+    pub(super) liveness: Arc<Liveness>,
     pub(super) published: Published,
     pub(super) own: Arc<Own>,
     pub(super) snapshot: Shared<Snapshot>,
@@ -40,7 +41,7 @@ pub(super) struct Vigil {
     pub(super) clock: fn() -> DateTime<Utc>,
 }
 
-impl Vigil {
+impl Watchdog {
     /// Looks until stopped.
     pub(super) async fn run(self, stop: CancellationToken) {
         let watchdog = sd_notify::watchdog_enabled();
@@ -68,20 +69,20 @@ impl Vigil {
 
     fn look(&self, watchdog: bool, said: &mut Vec<&'static str>) {
         let now = (self.clock)();
-        for (name, age) in self.pulse.ages() {
+        for (name, age) in self.liveness.ages() {
             let age = chrono::Duration::from_std(age).unwrap_or_default();
             self.own.loop_ran(name, now - age);
         }
-        let stuck = self.pulse.stuck();
+        let stuck = self.liveness.stuck();
         if stuck.is_empty() {
             if watchdog {
                 notify(&[sd_notify::NotifyState::Watchdog]);
             }
         } else if stuck != *said {
-            tracing::error!(loops = stuck.join(", "), "a loop of the daemon does not turn any more");
+            tracing::error!("watchdog: {}", stuck_words(&stuck));
         }
         *said = stuck;
-        let status = status_line(&self.snapshot.get(), &self.published.watch.get());
+        let status = status_line(&self.snapshot.get(), &self.published.alerting.get());
         notify(&[sd_notify::NotifyState::Status(&status)]);
     }
 
@@ -89,10 +90,11 @@ impl Vigil {
         let heartbeat = self.heartbeat.get();
         let Some(heartbeat) = heartbeat.as_ref() else { return };
         let now = (self.clock)();
-        let trouble = if self.pulse.stuck().is_empty() {
+        let stuck = self.liveness.stuck();
+        let trouble = if stuck.is_empty() {
             trouble(&self.snapshot.get(), *self.published.trouble.get(), self.published.keeps(), now)
         } else {
-            Some("a loop does not turn".to_owned())
+            Some(stuck_words(&stuck))
         };
         let trouble = match trouble {
             Some(trouble) => Some(trouble),
@@ -142,13 +144,12 @@ fn trouble(snapshot: &Snapshot, delivery: Trouble, keeps: bool, now: DateTime<Ut
 }
 
 /// What `systemctl status` shows.
-fn status_line(snapshot: &Snapshot, watch: &Watch) -> String {
+fn status_line(snapshot: &Snapshot, alerting: &Alerting) -> String {
     let resources: usize = snapshot.accounts.values().map(|state| state.resource_count()).sum();
-    let open = watch.incidents.iter().filter(|row| row.is_open()).count();
-    let mails = if watch.mails {
-        format!("{} waiting", count(watch.outbox.queued as usize, "mail", "mails"))
-    } else {
-        "mail off".into()
+    let open = alerting.incidents.iter().filter(|row| row.is_open()).count();
+    let mails = match alerting.mails.outbox {
+        Some(outbox) => format!("{} waiting", count(outbox.queued as usize, "mail", "mails")),
+        None => "mail off".to_owned(),
     };
     format!(
         "{}, {}, {}, {mails}",
@@ -158,9 +159,10 @@ fn status_line(snapshot: &Snapshot, watch: &Watch) -> String {
     )
 }
 
-fn notify(state: &[sd_notify::NotifyState<'_>]) {
-    // Without systemd there is nobody to tell.
-    let _ = sd_notify::notify(state);
+/// `the pipeline loop is stuck`
+fn stuck_words(loops: &[&str]) -> String {
+    let plural = if loops.len() == 1 { "loop is" } else { "loops are" };
+    format!("the {} {plural} stuck", loops.join(", "))
 }
 
 #[cfg(test)]
@@ -170,7 +172,7 @@ mod tests {
     use super::*;
     use crate::model::snapshot::PollEnd;
     use crate::model::{Collector, KnownAccount, Profile};
-    use crate::view::incidents::OutboxSummary;
+    use crate::view::OutboxSummary;
 
     fn at(minutes: i64) -> DateTime<Utc> {
         DateTime::UNIX_EPOCH + chrono::Duration::minutes(minutes)
@@ -195,10 +197,6 @@ mod tests {
 
     #[test]
     fn the_heartbeat_wants_polls_commits_and_deliveries() {
-        let waiting = |since: i64| {
-            let outbox = OutboxSummary { queued: 1, oldest: Some(at(since)), ..OutboxSummary::default() };
-            Watch { outbox, mails: true, ..Watch::default() }
-        };
         let now = at(2000);
         let none = Trouble::default();
         let waits = |since| Trouble { waits_since: Some(at(since)), ..none };
@@ -216,8 +214,10 @@ mod tests {
         for (polled, delivery, keeps, want) in table {
             assert_eq!(trouble(&snapshot(polled), delivery, keeps, now).as_deref(), want);
         }
+        let mut waiting = Alerting::default();
+        waiting.mails.outbox = Some(OutboxSummary { queued: 1, ..OutboxSummary::default() });
         assert_eq!(
-            status_line(&snapshot(None), &waiting(1)),
+            status_line(&snapshot(None), &waiting),
             "1 account, 0 resources, 0 open incidents, 1 mail waiting"
         );
     }

@@ -1,13 +1,14 @@
 //! Asks the provider for a command, with no daemon: the same client, limits and readings, no schedule.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
-use crate::clock;
 use crate::config::Account;
+use crate::daemon::plan;
 use crate::model::{Group, Report};
 use crate::provider::poll::{self, Plan};
 use crate::provider::{ApiError, Client, Code, Hosts, Observer};
@@ -19,18 +20,18 @@ const AT_ONCE: usize = 8;
 
 /// Counts the requests of a command.
 #[derive(Debug, Default)]
-pub(crate) struct Tally(Mutex<BTreeMap<Group, u64>>);
+pub(super) struct Tally(Mutex<BTreeMap<Group, u64>>);
 
 impl Tally {
     /// Requests sent for a group so far, retries included.
-    pub(crate) fn requests(&self, group: Group) -> u64 {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&group).copied().unwrap_or(0)
+    pub(super) fn requests(&self, group: Group) -> u64 {
+        self.0.lock().get(&group).copied().unwrap_or(0)
     }
 }
 
 impl Observer for Tally {
     fn request(&self, group: Group, _: Code, _: Duration) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(group).or_default() += 1;
+        *self.0.lock().entry(group).or_default() += 1;
     }
 
     fn throttled(&self, _: Group, _: Duration) {}
@@ -39,32 +40,13 @@ impl Observer for Tally {
 }
 
 /// The client of an account, with nothing asked before.
-pub(crate) fn client(account: &Account, tally: &Arc<Tally>, hosts: &Hosts) -> Result<Client, ApiError> {
+pub(super) fn client(account: &Account, tally: &Arc<Tally>, hosts: &Hosts) -> Result<Client, ApiError> {
     let observer: Arc<dyn Observer> = Arc::clone(tally) as _;
     Client::with_hosts(account.api.clone(), observer, hosts.clone())
 }
 
-/// What a reading of an account needs, looking `horizon_days` ahead.
-pub(crate) fn plan(account: &Account, client: Client, horizon_days: u32) -> Plan {
-    let top_rung = top_rung_days(account);
-    Plan {
-        profile: Arc::clone(&account.profile),
-        client,
-        schedules: account.schedules.clone(),
-        horizon_days,
-        least_horizon_days: (top_rung + 7).min(horizon_days),
-        clock: clock::now,
-        awake: Arc::new(|| ()),
-    }
-}
-
-/// The first rung of an account's ladder.
-pub(crate) fn top_rung_days(account: &Account) -> u32 {
-    account.alert.disconnect_days.iter().copied().max().unwrap_or(0)
-}
-
 /// The expected-balance report of each account, one call each; `Err` says why there is none.
-pub(crate) async fn reports(
+pub(super) async fn reports(
     accounts: &[&Account],
     horizon_days: impl Fn(&Account) -> u32,
 ) -> Vec<Result<Arc<Report>, String>> {

@@ -1,0 +1,205 @@
+//! The accounts' collectors as tasks: which run, which a new configuration changes, how they start and end. What they
+//! read goes on to the pipeline.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::liveness::{LastRun, Liveness, Loop};
+use super::pipeline::Message;
+use super::supervise::{Ended, Tasks};
+use crate::clock;
+use crate::config::{Account, Settings};
+use crate::metrics::Own;
+use crate::model::{AccountName, Group};
+use crate::provider::poll::{self, Plan, Update};
+use crate::provider::{Client, Code, Hosts, Observer};
+
+/// The collectors that run, by account.
+pub(super) struct Collectors {
+    own: Arc<Own>,
+    liveness: Arc<Liveness>,
+    hosts: Hosts,
+    stop: CancellationToken,
+    running: BTreeMap<AccountName, Running>,
+}
+
+struct Running {
+    account: Account,
+    client: Client,
+    stop: CancellationToken,
+    /// Cancelled once its tasks have ended.
+    ended: CancellationToken,
+}
+
+/// An account that is to be polled, by a client made for it.
+pub(super) struct Prepared {
+    account: Account,
+    client: Client,
+}
+
+/// Fifty accounts a second.
+const FIRST_POLLS_APART: Duration = Duration::from_millis(20);
+/// Nobody waits longer for a first poll, however many accounts there are.
+const FIRST_POLLS_WITHIN: Duration = Duration::from_secs(30);
+
+impl Collectors {
+    pub(super) fn new(own: Arc<Own>, liveness: Arc<Liveness>, stop: CancellationToken) -> Self {
+        Self { own, liveness, hosts: Hosts::default(), stop, running: BTreeMap::new() }
+    }
+
+    /// The accounts of a configuration that do not run as it says, with clients for them.
+    ///
+    /// # Errors
+    /// Where a client cannot be made. Nothing has changed then.
+    pub(super) fn changed(&self, settings: &Settings) -> Result<Vec<Prepared>> {
+        let runs = |account: &Account| self.running.get(account.name());
+        let changed = settings
+            .accounts
+            .iter()
+            .filter(|account| !runs(account).is_some_and(|running| running.account.is_polled_like(account)));
+        let prepared = changed.map(|account| {
+            let api = account.api.clone();
+            let client = match runs(account) {
+                // Calls made still count against the limits.
+                Some(running) => running.client.renewed(api),
+                None => Client::with_hosts(api, self.observer(account.name()), self.hosts.clone()),
+            };
+            let client =
+                client.with_context(|| format!("preparing the client of account {}", account.name()))?;
+            Ok(Prepared { account: account.clone(), client })
+        });
+        prepared.collect()
+    }
+
+    fn observer(&self, account: &AccountName) -> Arc<OwnObserver> {
+        let last_run = self.liveness.watch(Loop::Collectors(account.clone()));
+        Arc::new(OwnObserver { own: Arc::clone(&self.own), account: account.clone(), last_run })
+    }
+
+    /// Ends the collectors of accounts that are gone or changed, and waits for them.
+    pub(super) async fn end_others(&mut self, settings: &Settings, changed: &[Prepared]) {
+        let stays = |name: &AccountName| {
+            settings.accounts.iter().any(|account| account.name() == name)
+                && !changed.iter().any(|prepared| prepared.account.name() == name)
+        };
+        let names: Vec<AccountName> = self.running.keys().filter(|name| !stays(name)).cloned().collect();
+        let ending: Vec<Running> = names.iter().filter_map(|name| self.running.remove(name)).collect();
+        for running in &ending {
+            running.stop.cancel();
+        }
+        for running in &ending {
+            running.ended.cancelled().await;
+        }
+    }
+
+    /// Starts collectors.
+    pub(super) fn start(
+        &mut self,
+        prepared: Vec<Prepared>,
+        messages: &mpsc::Sender<Message>,
+        tasks: &mut Tasks,
+    ) {
+        let count = prepared.len();
+        for (index, Prepared { account, client }) in prepared.into_iter().enumerate() {
+            let (stop, ended) = (self.stop.child_token(), CancellationToken::new());
+            let last_run = self.liveness.watch(Loop::Collectors(account.name().clone()));
+            let plan = plan(&account, client.clone(), account.horizon_days);
+            let plan = Plan { awake: Arc::new(move || last_run.now()), ..plan };
+            let (updates, inbox) = mpsc::channel(16);
+            let (messages, stopping, done) = (messages.clone(), stop.clone(), ended.clone().drop_guard());
+            tasks.spawn(async move {
+                let _done = done;
+                let first = tokio::time::sleep(first_poll_after(index, count));
+                if stopping.run_until_cancelled(first).await.is_some() {
+                    tokio::join!(forward(inbox, messages), poll::run(plan, updates, stopping));
+                }
+                Ended::Collectors
+            });
+            self.running.insert(account.name().clone(), Running { account, client, stop, ended });
+        }
+        // Without a schedule nothing runs.
+        let runs = |running: &Running| !running.account.schedules.is_empty();
+        self.liveness.keep_collectors(|name| self.running.get(name).is_some_and(runs));
+    }
+}
+
+/// How an account is read, looking `horizon_days` ahead.
+pub(crate) fn plan(account: &Account, client: Client, horizon_days: u32) -> Plan {
+    Plan {
+        profile: Arc::clone(&account.profile),
+        client,
+        schedules: account.schedules.clone(),
+        horizon_days,
+        least_horizon_days: (top_rung_days(account) + 7).min(horizon_days),
+        clock: clock::now,
+        awake: Arc::new(|| ()),
+    }
+}
+
+/// The first rung of an account's ladder.
+pub(crate) fn top_rung_days(account: &Account) -> u32 {
+    account.alert.disconnect_days.iter().copied().max().unwrap_or(0)
+}
+
+/// What a client reports of its requests, as metrics of one account.
+struct OwnObserver {
+    own: Arc<Own>,
+    account: AccountName,
+    last_run: LastRun,
+}
+
+impl Observer for OwnObserver {
+    fn request(&self, group: Group, code: Code, took: Duration) {
+        self.last_run.now();
+        self.own.request(&self.account, group, &code.to_string(), took);
+    }
+
+    fn throttled(&self, group: Group, waited: Duration) {
+        self.last_run.now();
+        self.own.throttled(&self.account, group, waited);
+    }
+
+    fn field_problem(&self, field: &'static str, count: u64) {
+        self.own.unknown_values(&self.account, field, count);
+    }
+}
+
+/// When an account polls first, of several that start together: they are not to fire in the same second.
+fn first_poll_after(index: usize, count: usize) -> Duration {
+    let count = u32::try_from(count).unwrap_or(u32::MAX).max(1);
+    let whole = (FIRST_POLLS_APART.saturating_mul(count)).min(FIRST_POLLS_WITHIN);
+    whole * u32::try_from(index).unwrap_or(u32::MAX) / count
+}
+
+async fn forward(mut updates: mpsc::Receiver<Update>, messages: mpsc::Sender<Message>) {
+    while let Some(update) = updates.recv().await {
+        if messages.send(Message::Update(update)).await.is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_polls_are_spread_and_none_waits_long() {
+        assert_eq!(first_poll_after(0, 1), Duration::ZERO, "one account waits for nothing");
+        for count in [1, 2, 50, 500, 5000] {
+            let after: Vec<Duration> = (0..count).map(|index| first_poll_after(index, count)).collect();
+            assert!(after.is_sorted() && after[count - 1] < FIRST_POLLS_WITHIN, "{count}");
+            let second = |from: u64| {
+                let (from, to) = (Duration::from_secs(from), Duration::from_secs(from + 1));
+                after.iter().filter(|&&at| at >= from && at < to).count()
+            };
+            let most = (0..30).map(second).max().unwrap();
+            assert!(most <= (count / 30 + 1).max(50), "{most} of {count} in one second");
+        }
+    }
+}

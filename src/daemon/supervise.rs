@@ -1,0 +1,109 @@
+//! A running daemon: reloads it when asked, stops it when told or when a part of it dies, and waits a bounded time for
+//! all parts to end. Knows no part's work.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Error, Result, anyhow};
+use sd_notify::NotifyState;
+use tokio::signal::unix::Signal;
+use tokio::sync::mpsc;
+use tokio::task::{JoinError, JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use super::reload::Reloader;
+use super::systemd;
+use crate::clock;
+use crate::http::Reload;
+use crate::metrics::Own;
+
+/// How long everything may take to end once asked to.
+const DRAIN: Duration = Duration::from_secs(4);
+
+/// Everything that runs.
+pub(super) type Tasks = JoinSet<Ended>;
+
+/// A task that returned.
+pub(super) enum Ended {
+    /// Which runs until the daemon stops.
+    Part(&'static str),
+    /// An account's collectors, which a reload may end.
+    Collectors,
+}
+
+/// The running daemon.
+pub(super) struct Running {
+    pub(super) stop: CancellationToken,
+    pub(super) tasks: Tasks,
+    pub(super) own: Arc<Own>,
+    pub(super) reloader: Reloader,
+    /// Reloads that the web server was asked for.
+    pub(super) reloads: mpsc::Receiver<Reload>,
+    /// SIGHUP.
+    pub(super) hangups: Signal,
+}
+
+impl Running {
+    /// Until the daemon is told to stop, or a part of it dies.
+    pub(super) async fn supervise(mut self) -> Result<()> {
+        systemd::notify(&[NotifyState::Ready]);
+        let died = loop {
+            let asked: Option<Reload> = tokio::select! {
+                () = self.stop.cancelled() => break None,
+                asked = self.reloads.recv() => asked,
+                _ = self.hangups.recv() => None,
+                Some(ended) = self.tasks.join_next() => match self.fault(ended) {
+                    Some(error) => break Some(error),
+                    None => continue,
+                },
+                () = self.reloader.secrets.changed() => {
+                    tracing::info!("a file that a secret came from has changed");
+                    self.reloader.secrets.taken();
+                    None
+                }
+            };
+            self.reload(asked).await;
+        };
+        self.drain().await;
+        match died {
+            Some(error) => Err(error).context("a part of the daemon ended by a fault of its own"),
+            None => Ok(()),
+        }
+    }
+
+    /// Why the daemon cannot go on after a task ended.
+    fn fault(&self, ended: Result<Ended, JoinError>) -> Option<Error> {
+        match ended {
+            Err(panic) => Some(panic.into()),
+            Ok(Ended::Part(name)) if !self.stop.is_cancelled() => {
+                Some(anyhow!("the {name} ended without being asked to"))
+            }
+            Ok(Ended::Part(_) | Ended::Collectors) => None,
+        }
+    }
+
+    async fn reload(&mut self, asked: Option<Reload>) {
+        systemd::reloading();
+        let result = self.reloader.reload(&mut self.tasks).await;
+        self.own.reload(result.is_ok(), clock::now());
+        match &result {
+            Ok(()) => tracing::info!("configuration reloaded"),
+            Err(error) => tracing::error!(error, "configuration not reloaded; the old one stays"),
+        }
+        if let Some(asked) = asked {
+            // Whoever asked may have gone.
+            let _ = asked.send(result);
+        }
+        systemd::notify(&[NotifyState::Ready]);
+    }
+
+    async fn drain(&mut self) {
+        systemd::notify(&[NotifyState::Stopping]);
+        tracing::info!("stopping");
+        self.stop.cancel();
+        let drained = tokio::time::timeout(DRAIN, async { while self.tasks.join_next().await.is_some() {} });
+        if drained.await.is_err() {
+            tracing::warn!("not everything ended in time; nothing is lost");
+        }
+    }
+}
