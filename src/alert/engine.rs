@@ -14,6 +14,7 @@ use super::reason::{Cause, Reason};
 use super::rules::{self, Finding};
 use super::settings::Watcher;
 use super::silence::Overlays;
+use crate::model::freshness::attempted;
 use crate::model::{AccountName, AccountState, Collector, CollectorStatus, FailureKind, Observed, Snapshot};
 
 /// What the engine is told.
@@ -277,19 +278,6 @@ impl Engine {
         let seen = self.seen.get(&(account.clone(), listing.to_owned())).copied().unwrap_or(0);
         self.unwatched.filter(|_| seen < watcher.settings.recover_polls.max(watcher.settings.confirm_polls))
     }
-}
-
-/// Was each collector that sees states tried since the start?
-pub fn attempted(state: &AccountState) -> bool {
-    let polled = |collector| state.collectors.get(&collector).is_some_and(|status| status.polls > 0);
-    state_collectors(state).all(polled)
-}
-
-/// The collectors that see states, of those that are on.
-pub fn state_collectors(state: &AccountState) -> impl Iterator<Item = Collector> + '_ {
-    [Collector::Vms, Collector::Containers, Collector::Sites, Collector::ExpectedBalance]
-        .into_iter()
-        .filter(|collector| state.profile.collectors.contains(collector))
 }
 
 fn listing_name(observed: &Observed) -> String {

@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 
 use super::decide::Step;
-use super::engine::{Engine, state_collectors};
+use super::engine::Engine;
 use super::key::Key;
 use super::kind::{Event, Kind};
 use super::notice::{self, Form, Item, Notice, Started};
 use super::reason::{Cause, Withheld};
 use super::rules;
+use crate::model::freshness::state_collectors;
 use crate::model::{AccountName, Snapshot};
 
 impl Engine {
@@ -70,7 +71,7 @@ impl Engine {
                 facts.disconnect = true;
                 facts.needs += 1;
             }
-            for collector in state_collectors(state) {
+            for collector in state_collectors(&state.profile) {
                 if let Some(failure) =
                     state.collectors.get(&collector).and_then(|status| status.failure.as_ref())
                 {
