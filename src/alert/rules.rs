@@ -13,6 +13,7 @@ use super::incident::{Incident, Phase};
 use super::key::{Key, Sort, Target};
 use super::kind::Kind;
 use super::settings::Settings;
+pub use crate::model::sanitize::one_line as clean;
 use crate::model::{AccountState, Container, Listing, Observed, OrderState, Seen, Shown, Site};
 
 mod collectors;
@@ -257,18 +258,4 @@ impl Judge<'_> {
 /// States other than the usual, as keys name them.
 fn odd_states<'a, T: Watched + 'a>(rows: impl Iterator<Item = &'a T>) -> BTreeSet<Target> {
     rows.filter(|row| !row.is_well()).map(|row| Target::of(T::SORT, row.state_name())).collect()
-}
-
-/// Text of the provider on one line: control characters become spaces, and it ends after `most`
-/// characters.
-pub fn clean(text: &str, most: usize) -> String {
-    let invisible = |c: char| {
-        c.is_control() || ('\u{2028}'..='\u{202e}').contains(&c) || ('\u{2066}'..='\u{2069}').contains(&c)
-    };
-    let mut out: String = text.chars().take(most).map(|c| if invisible(c) { ' ' } else { c }).collect();
-    if text.chars().nth(most).is_some() {
-        out.push('…');
-    }
-    let out = out.trim();
-    if out.is_empty() { "(no name)".to_owned() } else { out.to_owned() }
 }
