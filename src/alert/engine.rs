@@ -12,6 +12,7 @@ use super::notice::{self, Form, Item, Notice, Started};
 use super::rules::{self, Finding};
 use super::settings::Settings;
 use super::silence::Overlays;
+use crate::model::freshness::{attempted, state_collectors};
 use crate::model::{AccountName, AccountState, Collector, CollectorStatus, FailureKind, Observed, Snapshot};
 
 /// What an account's incidents are judged by, and who hears of them.
@@ -356,7 +357,7 @@ impl Engine {
                 facts.disconnect = true;
                 facts.needs += 1;
             }
-            for collector in state_collectors(state) {
+            for collector in state_collectors(&state.profile) {
                 if let Some(failure) =
                     state.collectors.get(&collector).and_then(|status| status.failure.as_ref())
                 {
@@ -377,19 +378,6 @@ impl Engine {
         let seen = self.seen.get(&(account.clone(), listing.to_owned())).copied().unwrap_or(0);
         self.unwatched.filter(|_| seen < watcher.settings.recover_polls.max(watcher.settings.confirm_polls))
     }
-}
-
-/// Was each collector that sees states tried since the start?
-pub fn attempted(state: &AccountState) -> bool {
-    let polled = |collector| state.collectors.get(&collector).is_some_and(|status| status.polls > 0);
-    state_collectors(state).all(polled)
-}
-
-/// The collectors that see states, of those that are on.
-pub fn state_collectors(state: &AccountState) -> impl Iterator<Item = Collector> + '_ {
-    [Collector::Vms, Collector::Containers, Collector::Sites, Collector::ExpectedBalance]
-        .into_iter()
-        .filter(|collector| state.profile.collectors.contains(collector))
 }
 
 fn listing_name(observed: &Observed) -> String {

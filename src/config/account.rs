@@ -195,8 +195,7 @@ fn stale_after(
     let set = view.parsed("metrics.stale_after", findings, values::duration);
     let mut all = BTreeMap::new();
     for &collector in collectors {
-        // Sites follow their containers.
-        let clock = if collector == Collector::Sites { Collector::Containers } else { collector };
+        let clock = collector.follows().unwrap_or(collector);
         let Some(gap) = schedules.get(&clock).map(Schedule::longest_gap) else { continue };
         if let Some(set) = set.filter(|&set| set < gap) {
             let message = format!(

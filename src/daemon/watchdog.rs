@@ -12,10 +12,10 @@ use super::heartbeat::Heartbeat;
 use super::liveness::Liveness;
 use super::publish::Published;
 use super::systemd::notify;
-use crate::alert::engine::state_collectors;
 use crate::failpoint;
 use crate::metrics::Own;
 use crate::model::Snapshot;
+use crate::model::freshness::{is_read, state_collectors};
 use crate::model::phrase::count;
 use crate::state::Shared;
 use crate::store::Trouble;
@@ -120,17 +120,9 @@ impl Watchdog {
 /// Why no heartbeat is due: something is not polled, not kept, or not delivered.
 fn trouble(snapshot: &Snapshot, delivery: Trouble, keeps: bool, now: DateTime<Utc>) -> Option<String> {
     for (name, state) in &snapshot.accounts {
-        for collector in state_collectors(state) {
-            let status = state.collectors.get(&collector).cloned().unwrap_or_default();
-            let stale_after = state.profile.stale_after.get(&collector).copied().unwrap_or(LOOK_EVERY);
-            // A reading from the future tells nothing: the clock was set back.
-            let ahead = chrono::Duration::minutes(1);
-            let fresh = |at: DateTime<Utc>| {
-                at <= now + ahead && (now - at).to_std().unwrap_or_default() <= stale_after
-            };
-            if !status.last_success.is_some_and(fresh) {
-                return Some(format!("{name}: {} is not read", collector.as_str()));
-            }
+        let mut seeing = state_collectors(&state.profile);
+        if let Some(collector) = seeing.find(|&collector| !is_read(state, collector, now)) {
+            return Some(format!("{name}: {} is not read", collector.as_str()));
         }
     }
     if !keeps {

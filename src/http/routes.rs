@@ -11,7 +11,8 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use super::body::Body;
 use super::guard::Guard;
 use super::{Context, negotiate, page, query};
-use crate::model::{Collector, Snapshot};
+use crate::model::Snapshot;
+use crate::model::freshness::{state_collectors, was_tried};
 use crate::view::{About, Query, Status};
 
 /// Every endpoint but the metrics, whose path is configured.
@@ -145,11 +146,10 @@ fn status(query: &Query, context: &Context) -> Status {
 
 /// Everything that says whether all is well was asked for once, well or not.
 fn is_ready(snapshot: &Snapshot) -> bool {
-    let needed = [Collector::Vms, Collector::Containers, Collector::ExpectedBalance];
     snapshot.accounts.values().all(|account| {
-        let on = needed.iter().filter(|collector| account.profile.collectors.contains(collector));
-        let polled = |collector| account.collectors.get(collector).is_some_and(|status| status.polls > 0);
-        on.into_iter().all(polled)
+        // The sites of a thousand containers take their time.
+        let mut needed = state_collectors(&account.profile).filter(|collector| collector.follows().is_none());
+        needed.all(|collector| was_tried(account, collector))
     })
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 
 use super::settings::StateSeries;
+use crate::model::freshness;
 use crate::model::{AccountState, Collector, ContainerId, Listing};
 
 /// One account at one moment, as the families' rows see it.
@@ -37,10 +38,7 @@ pub(super) const fn shard_of(id: u64) -> u64 {
 impl<'a> Given<'a> {
     /// A good reading is served for a time: is it still?
     pub(super) fn is_fresh(&self, collector: Collector, read_at: Option<DateTime<Utc>>) -> bool {
-        let Some(read_at) = read_at else { return false };
-        // An age below zero, after a step of the clock, is fresh.
-        let age = (self.now - read_at).to_std().unwrap_or_default();
-        self.state.profile.stale_after.get(&collector).is_none_or(|&limit| age <= limit)
+        freshness::is_fresh(&self.state.profile, collector, read_at, self.now)
     }
 
     /// The rows of a listing; none where they are stale.

@@ -131,6 +131,11 @@ impl KnownAccount {
                 self.state.ssh_keys.take(rows, at);
                 vec![Observed::Other]
             }
+            Read::AllSites(sites) => {
+                self.state.databases.retain(|site, _| sites.contains(site));
+                self.state.cron_jobs.retain(|site, _| sites.contains(site));
+                vec![Observed::Other]
+            }
             Read::Databases(site, count) => {
                 self.state.databases.insert(site, Tally { count, read_at: at });
                 vec![Observed::Other]

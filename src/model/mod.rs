@@ -4,6 +4,7 @@ pub mod account;
 pub mod billing;
 pub mod changes;
 pub mod forecast;
+pub mod freshness;
 pub mod ids;
 pub mod moments;
 pub mod money;
@@ -28,7 +29,7 @@ pub use pay_by::PayBy;
 pub use resources::{Container, CronJob, Database, Ip, Resource, Site, SshKey, Vm, VmIp};
 pub use self_hosted::{OwnVm, lives_on};
 pub use snapshot::{
-    AccountState, Billing, Charges, Collector, CollectorStatus, Failure, FailureKind, Group, Listing,
-    PollEnd, Profile, Read, Rows, Snapshot, Tally,
+    AccountState, Collector, CollectorStatus, Failure, FailureKind, Group, Listing, PollEnd, Profile, Read,
+    Rows, Snapshot, Tally,
 };
 pub use states::{ContainerState, OrderState, SiteState, VmState};

@@ -55,6 +55,11 @@ impl Collector {
         }
     }
 
+    /// Whose schedule it shares: sites are read after each listing of the containers.
+    pub fn follows(self) -> Option<Self> {
+        (self == Self::Sites).then_some(Self::Containers)
+    }
+
     /// Whose credentials it uses (interface 5).
     pub const fn group(self) -> Group {
         match self {
@@ -228,6 +233,8 @@ pub enum Read {
     Sites(ContainerId, Rows<Site>),
     Ips(Rows<Ip>),
     SshKeys(Rows<SshKey>),
+    /// There are no other sites, where these are looked up and have no listings of their own.
+    AllSites(BTreeSet<SiteId>),
     /// How many databases a site has.
     Databases(SiteId, u64),
     /// How many cron jobs a site has.

@@ -10,8 +10,8 @@ use chrono::NaiveDate;
 
 use crate::model::Charge;
 
+use super::address::Endpoint;
 use super::client::Client;
-use super::endpoints::Endpoint;
 use super::error::ApiError;
 use super::paging::{Pages, Tally, doubt};
 use super::wire::{ChargeRow, Problem, Shape};

@@ -13,8 +13,9 @@ use tokio::time::{Instant, sleep};
 use crate::clock;
 use crate::model::Group;
 
+use super::address::Endpoint;
 use super::breaker::{Breaker, PollCount};
-use super::endpoints::{Endpoint, Operation};
+use super::endpoints::Operation;
 use super::error::{ApiError, ErrorKind};
 use super::limits::{Hosts, Permit, Throttle, lock};
 use super::observe::{Code, Observer};
@@ -44,13 +45,8 @@ struct Shared {
 }
 
 impl Client {
-    /// A client with places in flight of its own. Fails where TLS can't be set up or a credential
-    /// holds a character that no header can.
-    pub fn new(settings: Settings, observer: Arc<dyn Observer>) -> Result<Self, ApiError> {
-        Self::with_hosts(settings, observer, Hosts::default())
-    }
-
-    /// A client that shares its places in flight with the other accounts'.
+    /// A client that shares its places in flight with the other accounts'. Fails where TLS can't be set up
+    /// or a credential holds a character that no header can.
     pub fn with_hosts(
         settings: Settings,
         observer: Arc<dyn Observer>,
@@ -100,11 +96,7 @@ impl Client {
         breakers: [Arc<Mutex<Breaker>>; 3],
     ) -> Result<Self, ApiError> {
         let transport = Transport::new(&settings, &timing, &hosts).map_err(|(group, kind)| {
-            let operation = match group {
-                Group::Hosting => Operation::Containers,
-                Group::Vm => Operation::Vms,
-                Group::Billing => Operation::ExpectedBalance,
-            };
+            let operation = Operation::first_of(group);
             ApiError::new(operation, operation.path(), kind)
         })?;
         let context =
@@ -130,11 +122,7 @@ impl Client {
     pub fn begin_poll(&self, group: Group) -> Result<Self, ApiError> {
         let breaker = &self.shared.breakers[group as usize];
         let count = lock(breaker).begin(Instant::now()).map_err(|retry_in| {
-            let operation = match group {
-                Group::Hosting => Operation::Containers,
-                Group::Vm => Operation::Vms,
-                Group::Billing => Operation::ExpectedBalance,
-            };
+            let operation = Operation::first_of(group);
             let kind = ErrorKind::Held { retry_in };
             match self.endpoint(operation, "1") {
                 Ok(endpoint) => endpoint.error(kind),
@@ -144,11 +132,6 @@ impl Client {
         let poll =
             Poll { group, count: Mutex::new(count), breaker: Arc::clone(breaker), kept: Arc::default() };
         Ok(Self { shared: Arc::clone(&self.shared), poll: Some(Arc::new(poll)) })
-    }
-
-    /// What the client was told of the account.
-    pub fn settings(&self) -> &Settings {
-        &self.shared.settings
     }
 
     pub(super) fn endpoint(&self, operation: Operation, id: &str) -> Result<Endpoint, ApiError> {

@@ -24,8 +24,6 @@ pub enum ErrorKind {
     Off,
     #[error("the HTTP client can't be set up: {0}")]
     Setup(String),
-    #[error("{0}")]
-    BadArgument(&'static str),
     /// Not asked at all: poll after poll ended in 401 or 403.
     #[error(
         "not asked: the provider keeps refusing the credentials; it is asked again in {} s",
@@ -83,29 +81,6 @@ impl ApiError {
         matches!(self.kind, ErrorKind::Status(401 | 403) | ErrorKind::Held { .. } | ErrorKind::GivenUp)
     }
 
-    /// The next poll may well succeed with nothing changed on either side.
-    pub fn is_transient(&self) -> bool {
-        match &self.kind {
-            ErrorKind::Status(status) => *status == 429 || *status >= 500,
-            ErrorKind::AskedToWait(_)
-            | ErrorKind::Timeout(_)
-            | ErrorKind::Connect(_)
-            | ErrorKind::Closed(_) => true,
-            ErrorKind::Off
-            | ErrorKind::Setup(_)
-            | ErrorKind::BadArgument(_)
-            | ErrorKind::Held { .. }
-            | ErrorKind::GivenUp
-            | ErrorKind::Redirect { .. }
-            | ErrorKind::TooLarge { .. }
-            | ErrorKind::NotJson(_)
-            | ErrorKind::WrongShape(_)
-            | ErrorKind::ForeignNext { .. }
-            | ErrorKind::NextLoop(_)
-            | ErrorKind::TooManyPages(_) => false,
-        }
-    }
-
     /// For the expected-balance report: a nearer date may be answered where this one was not.
     pub fn wants_less(&self) -> bool {
         matches!(self.kind, ErrorKind::TooLarge { .. } | ErrorKind::Timeout(_))
@@ -150,7 +125,6 @@ impl ApiError {
                 Some("set panel_url to the address the provider announces, if it is the provider's")
             }
             ErrorKind::Setup(_)
-            | ErrorKind::BadArgument(_)
             | ErrorKind::Status(_)
             | ErrorKind::AskedToWait(_)
             | ErrorKind::Timeout(_)
@@ -198,22 +172,6 @@ mod tests {
                 assert_eq!(kind, FailureKind::Credentials);
                 assert!(message.contains(key), "{message}");
             }
-        }
-    }
-
-    #[test]
-    fn what_may_pass_by_itself_is_transient() {
-        let error = |kind| ApiError::new(Operation::Vms, "/", kind);
-        for kind in [
-            ErrorKind::Status(500),
-            ErrorKind::Status(429),
-            ErrorKind::Timeout(Duration::ZERO),
-            ErrorKind::Connect(String::new()),
-        ] {
-            assert!(error(kind.clone()).is_transient(), "{kind}");
-        }
-        for kind in [ErrorKind::Status(401), ErrorKind::NotJson(String::new()), ErrorKind::NextLoop(2)] {
-            assert!(!error(kind.clone()).is_transient(), "{kind}");
         }
     }
 }

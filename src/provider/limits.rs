@@ -349,8 +349,8 @@ mod tests {
             drop(throttle.call(operation).await);
         }
         assert_eq!(started.elapsed(), Duration::ZERO);
-        drop(throttle.call(Operation::Vm).await);
-        assert!(started.elapsed() > SPAN, "a VM alone counts with the IPs");
+        drop(throttle.call(Operation::SshKeys).await);
+        assert!(started.elapsed() > SPAN, "the SSH keys count with the IPs");
     }
 
     #[tokio::test(start_paused = true)]

@@ -4,6 +4,7 @@
 //! Does not poll by itself, keep what it read, or count anything: collectors call it, and an
 //! [`Observer`] is told what happened.
 
+mod address;
 #[allow(dead_code, reason = "for benches/scale.rs and tests/unit/properties")]
 pub mod bench;
 mod breaker;
@@ -30,12 +31,11 @@ mod tests;
 
 pub use charges::ChargesRead;
 pub use client::Client;
-pub use endpoints::Operation;
-pub use error::{ApiError, ErrorKind};
+pub use error::ApiError;
 pub use limits::Hosts;
 pub use observe::{Code, Observer};
 pub use paging::Listed;
-pub use probe::{Host, probe};
+pub use probe::probe;
 pub use report::ReportRead;
 pub use settings::{BillingCredentials, HostingCredentials, Limits, Settings};
 pub use wire::{FIELDS, Problem};

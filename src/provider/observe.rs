@@ -24,14 +24,9 @@ pub trait Observer: Send + Sync {
 pub enum Code {
     /// The status of an answer that was read to its end.
     Status(u16),
-    /// One of [`Code::ERRORS`].
+    /// `timeout`, `connect`, `closed` (before or within the answer), `too_large`, or `cancelled` where whoever
+    /// asked no longer wanted it.
     Error(&'static str),
-}
-
-impl Code {
-    /// Every `Error` there is: no answer in time; no connection; the connection ended before or
-    /// within the answer; the answer was larger than allowed; whoever asked no longer wanted it.
-    pub const ERRORS: [&'static str; 5] = ["timeout", "connect", "closed", "too_large", "cancelled"];
 }
 
 impl fmt::Display for Code {

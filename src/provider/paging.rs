@@ -12,8 +12,8 @@ use reqwest::Url;
 
 use crate::model::{Resource, Rows};
 
+use super::address::{Endpoint, shown};
 use super::client::Client;
-use super::endpoints::{Endpoint, shown};
 use super::error::{ApiError, ErrorKind};
 use super::wire::{self, Diagnostics, Next, Page, Problem, RowOf, Shape};
 

@@ -33,7 +33,7 @@ pub async fn probe(address: &Url) -> Result<Host, String> {
         .tls_info(true)
         .build()
         .map_err(|error| cause(&error))?;
-    let mut root = super::endpoints::bare(address);
+    let mut root = super::address::bare(address);
     root.set_path("/");
     let answer = client.get(root).send().await.map_err(|error| cause(&error.without_url()))?;
     let date = answer.headers().get(DATE).and_then(|date| date.to_str().ok());

@@ -58,7 +58,6 @@ impl Redactor {
             ErrorKind::Closed(text) => ErrorKind::Closed(self.hide(text)),
             ErrorKind::Off
             | ErrorKind::Setup(_)
-            | ErrorKind::BadArgument(_)
             | ErrorKind::Held { .. }
             | ErrorKind::GivenUp
             | ErrorKind::Status(_)

@@ -14,8 +14,8 @@ use tokio::sync::mpsc;
 
 use crate::model::{ChargeMoment, Edd, Moments, Money, Order, OrderId, Report};
 
+use super::address::Endpoint;
 use super::client::Client;
-use super::endpoints::Endpoint;
 use super::error::{ApiError, ErrorKind};
 use super::wire::{
     Context, Diagnostics, Field, MomentRow, OrderRow, Problem, Reader, Record, Stamp, decimal, edd,

@@ -12,7 +12,7 @@ use secrecy::{ExposeSecret, SecretString};
 use crate::failpoint;
 use crate::model::Group;
 
-use super::endpoints::shown;
+use super::address::shown;
 use super::error::ErrorKind;
 use super::limits::Hosts;
 use super::limits::Permit;

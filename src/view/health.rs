@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::words;
 use crate::model::forecast::{self, Disconnect};
+use crate::model::freshness::{is_read, state_collectors};
 use crate::model::{AccountState, Collector, ContainerState, SiteState, VmState};
 
 /// How a state is to be taken. The numbers give the order of lists: what needs eyes first.
@@ -95,20 +96,14 @@ impl From<&ContainerState> for Health {
 pub(super) fn not_known(account: &AccountState, several: bool, now: DateTime<Utc>) -> Vec<String> {
     let profile = &account.profile;
     let of = if several { format!(" of {}", profile.name) } else { String::new() };
-    let seers = [
-        (Collector::ExpectedBalance, "the balance"),
-        (Collector::Vms, "the VMs"),
-        (Collector::Containers, "the containers"),
-        (Collector::Sites, "the sites"),
-    ];
-    let on: Vec<_> =
-        seers.into_iter().filter(|(collector, _)| profile.collectors.contains(collector)).collect();
+    let mut on: Vec<Collector> = state_collectors(profile).collect();
+    // A cut-off is the worst that may be unknown.
+    on.sort_by_key(|&collector| collector != Collector::ExpectedBalance);
     let mut unknown = Vec::new();
     if on.is_empty() {
         unknown.push(format!("anything of {}, no collector that sees a state is on", profile.name));
     }
-    unknown
-        .extend(on.into_iter().filter_map(|(collector, what)| not_read(account, collector, what, &of, now)));
+    unknown.extend(on.into_iter().filter_map(|collector| not_read(account, collector, &of, now)));
     if profile.collectors.contains(&Collector::Sites) {
         let read = |id| account.sites.get(id).is_some_and(|listing| listing.read_at.is_some());
         let missing = account.containers.rows.iter().filter(|container| !read(&container.id)).count();
@@ -131,26 +126,21 @@ pub(super) fn not_known(account: &AccountState, several: bool, now: DateTime<Utc
 }
 
 /// Why what this collector sees is not known; `None` where it is.
-fn not_read(
-    account: &AccountState,
-    collector: Collector,
-    what: &str,
-    of: &str,
-    now: DateTime<Utc>,
-) -> Option<String> {
+fn not_read(account: &AccountState, collector: Collector, of: &str, now: DateTime<Utc>) -> Option<String> {
+    let what = match collector {
+        Collector::ExpectedBalance => "the balance".to_owned(),
+        Collector::Vms => "the VMs".to_owned(),
+        other => format!("the {}", other.as_str()),
+    };
     let profile = &account.profile;
     let status = account.collectors.get(&collector).cloned().unwrap_or_default();
-    let old = |at: DateTime<Utc>| {
-        let limit = profile.stale_after.get(&collector);
-        limit.is_some_and(|&limit| (now - at).to_std().is_ok_and(|age| age > limit))
-    };
     if status.polls == 0 {
         Some(format!("{what}{of}, not read yet"))
     } else if !status.success {
         let since = status.failing_since.map(|at| words::moment(at, profile.zone(), now)).unwrap_or_default();
         let reason = status.failure.as_ref().map_or("failed", |failure| failure.message.as_str());
         Some(format!("{what}{of}, polls have failed since {since}: {reason}"))
-    } else if status.last_success.is_none_or(old) {
+    } else if !is_read(account, collector, now) {
         Some(format!("{what}{of}, not read for too long"))
     } else if !status.complete {
         Some(format!("some of {what}{of}, the last poll did not get all"))

@@ -5,6 +5,7 @@ use crate::common;
 
 use common::smtp::SmtpServer;
 use common::*;
+use hostwatch::sim::{Command, Fault, FaultKind};
 
 #[test]
 fn everything_the_account_has_is_shown() {
@@ -48,4 +49,86 @@ fn everything_the_account_has_is_shown() {
     }
     // The interface is only read.
     assert!(provider.simulator.requests().iter().all(|entry| entry.method == "GET"));
+}
+
+/// Two containers with two sites each; everything about sites is read every second.
+fn with_sites() -> (Provider, SmtpServer, Daemon) {
+    let provider = Provider::start("time_zone = \"UTC\"\ncontainers = 2\nsites = 4\n");
+    let smtp = SmtpServer::plain();
+    let daemon = Daemon::prepare(&provider, smtp.address, "");
+    for key in ["databases", "cron_jobs"] {
+        daemon.configure(&format!("{key} = \"\""), &format!("{key} = \"* * * * * *\""));
+    }
+    (provider, smtp, daemon)
+}
+
+fn fails(provider: &Provider, on: &str, code: u16) {
+    let fault = Fault { code: Some(code), ..Fault::new(FaultKind::Status, on) };
+    provider.simulator.control(&Command::Fault(fault)).unwrap();
+}
+
+/// Waits until databases and cron jobs are shown of so many sites, and their last polls were like this.
+fn shows_of_sites(daemon: &Daemon, sites: usize, success: u8, complete: u8) {
+    for collector in ["databases", "cron_jobs"] {
+        let family = format!("hosting_{collector}{{");
+        let of_sites = |page: &str| page.lines().filter(|line| line.starts_with(&family)).count();
+        until(&format!("{collector} of {sites} sites"), || of_sites(&daemon.page()) == sites);
+        for (what, value) in [("success", success), ("complete", complete)] {
+            let labels = format!("{{account=\"main\",collector=\"{collector}\"}}");
+            daemon.shows(&format!("hostwatch_collector_{what}{labels} {value}"));
+        }
+    }
+}
+
+/// What is known is read, and what is missing is said: one container's sites hold up nobody else's databases.
+#[test]
+fn databases_are_read_of_the_sites_that_are_known() {
+    for code in [403, 500] {
+        let (provider, _smtp, mut daemon) = with_sites();
+        fails(&provider, "/api/v2/hosting/containers/302/virtualhosts/", code);
+        daemon.run();
+        shows_of_sites(&daemon, 2, 1, 0);
+        daemon.log.wait("the sites of some containers were never read");
+        provider.clear_faults();
+        shows_of_sites(&daemon, 4, 1, 1);
+        // What was known stays known.
+        fails(&provider, "/api/v2/hosting/containers/302/virtualhosts/", code);
+        daemon.shows(r#"hostwatch_collector_success{account="main",collector="sites"} 0"#);
+        shows_of_sites(&daemon, 4, 1, 1);
+    }
+}
+
+#[test]
+fn databases_fail_while_no_site_can_be_known() {
+    let (provider, _smtp, mut daemon) = with_sites();
+    fails(&provider, "/api/v1/hosting/containers/", 500);
+    daemon.run();
+    for collector in ["databases", "cron_jobs"] {
+        let polls = format!(
+            "hostwatch_collector_polls_total{{account=\"main\",collector=\"{collector}\",result=\"failure\"}} "
+        );
+        let counted = |line: &str| line.strip_prefix(&polls).is_some_and(|count| count != "0");
+        until(&format!("{collector} fails"), || daemon.page().lines().any(counted));
+    }
+    shows_of_sites(&daemon, 0, 0, 0);
+    provider.clear_faults();
+    shows_of_sites(&daemon, 4, 1, 1);
+}
+
+/// They need no schedule of the containers: the sites are looked up for them, and no more is shown of these.
+#[test]
+fn databases_are_read_where_the_containers_are_off() {
+    let (provider, _smtp, mut daemon) = with_sites();
+    daemon.configure("containers = \"* * * * * *\"", "containers = \"\"");
+    fails(&provider, "/api/v2/hosting/containers/302/virtualhosts/", 500);
+    daemon.run();
+    shows_of_sites(&daemon, 2, 0, 0);
+    provider.clear_faults();
+    shows_of_sites(&daemon, 4, 1, 1);
+    assert!(
+        !daemon.page().contains("hosting_site_info{") && !daemon.page().contains("hosting_container_info{")
+    );
+    let container = r#"{"container": 301}"#;
+    provider.say(container, "remove_container");
+    shows_of_sites(&daemon, 2, 1, 1);
 }

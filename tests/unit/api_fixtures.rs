@@ -9,10 +9,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::model::{
-    ContainerId, ContainerState, CronJobId, Edd, Group, IpId, Money, OrderState, SiteId, SiteState, SshKeyId,
-    VmId, VmState,
+    ContainerId, ContainerState, CronJobId, Edd, Group, IpId, Money, OrderState, SiteId, SiteState, VmId,
+    VmState,
 };
-use crate::provider::{BillingCredentials, Client, Code, HostingCredentials, Limits, Observer, Settings};
+use crate::provider::{
+    BillingCredentials, Client, Code, HostingCredentials, Hosts, Limits, Observer, Settings,
+};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
@@ -24,29 +26,32 @@ use tokio::net::TcpListener;
 /// Which file answers which path; a `*` stands for an id or a date.
 const ANSWERS: &[(&str, &str)] = &[
     ("/api/v1/hosting/containers/", "container_list"),
-    ("/api/v1/hosting/containers/*/", "container_read"),
     ("/api/v1/hosting/dbms/*/databases/", "database_list"),
     ("/api/v2/hosting/containers/*/virtualhosts/", "site_list"),
-    ("/api/v2/hosting/virtualhosts/*/", "site_read"),
-    ("/api/v2/hosting/virtualhosts/*/engine-versions/", "engine_versions"),
     ("/api/v2/hosting/virtualhosts/*/cron/", "cron_list"),
-    ("/api/v2/hosting/cron/*/", "cron_read"),
     ("/api/cvds/v1/vms/", "vm_list"),
-    ("/api/cvds/v1/vms/1001/", "vm_read"),
-    ("/api/cvds/v1/vms/1002/", "vm_start"),
     ("/api/cvds/v1/ssh-keys/", "ssh_key_list"),
-    ("/api/cvds/v1/ssh-keys/*/", "ssh_key_read"),
     ("/api/cvds/v1/ips/", "ip_list"),
-    ("/api/cvds/v1/ips/*/", "ip_read"),
     ("/api/v1/expected_balance/2026-06-08/", "expected_balance"),
     ("/api/v1/expected_balance/2026-06-09/", "expected_balance_error"),
     ("/api/v1/charge/", "charge_list"),
-    ("/api/v1/charge/*/", "charge_read"),
 ];
 
-/// Answers to requests that change something, which the client never sends; and a record that no
-/// operation reads alone.
-const NOT_READ: [&str; 3] = ["vm_create_disk", "vm_create_image", "database_read"];
+/// Answers to requests that the client never sends: it reads listings and changes nothing.
+const NOT_READ: [&str; 12] = [
+    "charge_read",
+    "container_read",
+    "cron_read",
+    "database_read",
+    "engine_versions",
+    "ip_read",
+    "site_read",
+    "ssh_key_read",
+    "vm_create_disk",
+    "vm_create_image",
+    "vm_read",
+    "vm_start",
+];
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/api")
@@ -119,7 +124,7 @@ async fn client() -> (Client, Arc<Oddities>) {
         limits: Limits::default(),
     };
     let oddities = Arc::new(Oddities::default());
-    (Client::new(settings, Arc::clone(&oddities) as Arc<dyn Observer>).unwrap(), oddities)
+    (Client::with_hosts(settings, Arc::clone(&oddities) as _, Hosts::default()).unwrap(), oddities)
 }
 
 fn money(text: &str) -> Money {
@@ -135,21 +140,17 @@ async fn hosting_payloads_are_read() {
     assert_eq!((container.id, &container.state), (ContainerId::new(31), &ContainerState::Enabled));
     assert_eq!((container.memory_limit_mb, container.disk_quota_mb), (Some(1024), Some(10240)));
     assert_eq!(container.created.unwrap().to_rfc3339(), "2024-01-02T00:04:05+00:00", "Moscow's 03:04:05");
-    assert_eq!(client.container(container.id).await.unwrap(), *container);
 
     let listed = client.sites(container.id).await.unwrap();
     let site = &listed.rows[0];
     assert!(listed.complete);
     assert_eq!((site.id, &site.state, site.container), (SiteId::new(501), &SiteState::Active, container.id));
     assert_eq!((site.workers, site.force_https, site.certificate_id), (Some(2), Some(true), Some(7)));
-    assert_eq!(client.site(site.id, container.id).await.unwrap(), *site);
-    assert_eq!(client.engine_versions(site.id).await.unwrap(), ["8.4".into(), "8.3".into(), "8.2".into()]);
 
     let listed = client.databases(site.id).await.unwrap();
     assert!(listed.complete && listed.rows[0].charset.as_deref() == Some("utf8mb4"));
     let listed = client.cron_jobs(site.id).await.unwrap();
     assert!(listed.complete && listed.rows[0].id == CronJobId::new(71));
-    assert_eq!(client.cron_job(CronJobId::new(71)).await.unwrap(), listed.rows[0]);
     assert_eq!(*oddities.0.lock().unwrap(), [""; 0], "nothing in them is odd");
 }
 
@@ -162,18 +163,11 @@ async fn vm_payloads_are_read() {
     assert_eq!((vm.id, &vm.state, vm.memsize), (VmId::new(1001), &VmState::Active, Some(2048)));
     let ip = &vm.ips.as_ref().unwrap()[0];
     assert_eq!((ip.id, ip.address.as_deref()), (Some(IpId::new(901)), Some("203.0.113.17")));
-    assert_eq!(client.vm(VmId::new(1001)).await.unwrap(), *vm);
-    // As start, stop and reboot answer: bare ids, no ssh_keys.
-    let started = client.vm(VmId::new(1002)).await.unwrap();
-    assert_eq!(started.ips.unwrap()[0].id, Some(IpId::new(901)));
 
     let listed = client.ips().await.unwrap();
     assert!(listed.complete && listed.rows[0].vm == Some(VmId::new(1001)));
-    assert_eq!(client.ip(IpId::new(901)).await.unwrap(), listed.rows[0]);
-    assert_eq!(client.ips_of(VmId::new(1001)).await.unwrap().rows, listed.rows);
     let listed = client.ssh_keys().await.unwrap();
     assert!(listed.complete && listed.rows[0].title.as_deref() == Some("ops"));
-    assert_eq!(client.ssh_key(SshKeyId::new(41)).await.unwrap(), listed.rows[0]);
     assert_eq!(*oddities.0.lock().unwrap(), [""; 0], "nothing in them is odd");
 }
 
@@ -195,7 +189,6 @@ async fn billing_payloads_are_read() {
     let read = client.charges(None, "2026-03-01".parse().unwrap()).await.unwrap();
     assert!(read.complete);
     assert_eq!((read.rows[0].total, read.rows[0].price), (money("44.52"), Some(money("22.26"))));
-    assert_eq!(client.charge("50001").await.unwrap(), read.rows[0]);
     assert_eq!(*oddities.0.lock().unwrap(), [""; 0], "nothing in them is odd");
 }
 

@@ -8,8 +8,9 @@ use chrono_tz::Tz;
 
 use super::super::notes::StoreNotes;
 use super::Pipeline;
-use crate::alert::{Digest, DigestAccount, Incident, Input, Notice, Overflow, digest, engine, rate_limit};
+use crate::alert::{Digest, DigestAccount, Incident, Input, Notice, Overflow, digest, rate_limit};
 use crate::failpoint;
+use crate::model::freshness::attempted;
 use crate::model::{AccountName, OwnVm, lives_on};
 use crate::store::{Batch, Polls, Store, StoreError};
 
@@ -241,7 +242,7 @@ impl Pipeline {
         // Never from what lies ahead: the clock may have been set back.
         let since = self.housekeeping.digested_until.min(now).max(now - DIGEST_AT_MOST_LATE);
         let snapshot = self.snapshot.get();
-        if !snapshot.accounts.values().all(|state| engine::attempted(state)) {
+        if !snapshot.accounts.values().all(|state| attempted(state)) {
             return BTreeMap::new();
         }
         let mut by_zone: HashMap<Tz, Option<NaiveDate>> = HashMap::new();

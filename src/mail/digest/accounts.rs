@@ -7,6 +7,7 @@ use crate::alert::{Item, Kind};
 use crate::mail::render::Context;
 use crate::mail::words;
 use crate::model::forecast::{self, Disconnect};
+use crate::model::freshness::{is_read, state_collectors};
 use crate::model::{AccountName, AccountState, Collector, Money, PayBy, Report};
 
 /// For how long the amounts to pay are to last.
@@ -107,21 +108,15 @@ impl<'a> Account<'a> {
     /// Collectors that see states or the balance and have nothing recent: `sites: why`.
     pub(super) fn unread(&self) -> Vec<String> {
         let Some(state) = self.state else { return vec!["nothing was read yet".to_owned()] };
-        let seeing = [Collector::Vms, Collector::Containers, Collector::Sites, Collector::ExpectedBalance];
-        let seeing = seeing.into_iter().filter(|collector| state.profile.collectors.contains(collector));
-        let unread = seeing.filter_map(|collector| {
+        let unread = state_collectors(&state.profile).filter(|&seeing| !is_read(state, seeing, self.now));
+        let unread = unread.map(|collector| {
             let status = state.collectors.get(&collector);
             let last = status.and_then(|status| status.last_success);
-            let stale_after = state.profile.stale_after.get(&collector);
-            let stale_after = stale_after.and_then(|span| chrono::Duration::from_std(*span).ok());
-            if last.is_some_and(|last| stale_after.is_none_or(|span| self.now - last <= span)) {
-                return None;
-            }
             let failure = status.and_then(|status| status.failure.as_ref());
             let why = failure.map_or_else(|| "not read yet".to_owned(), |f| words::one_line(&f.message, 200));
             let last =
                 last.map_or_else(String::new, |at| format!("; last read {}", words::moment(at, self.zone)));
-            Some(format!("{}: {why}{last}", collector.as_str()))
+            format!("{}: {why}{last}", collector.as_str())
         });
         unread.collect()
     }

@@ -1,16 +1,15 @@
 //! One poll of each collector: which calls, in what order, and what their failure means.
 
-use std::time::Duration;
+use std::sync::Arc;
 
 use chrono::Days;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
-use super::scheduler::{Account, Part};
+use super::account::{Account, KnownSites, Part, part_of, said, within};
 use super::{report, sweep};
 use crate::model::resources::Resource;
-use crate::model::snapshot::PollEnd;
-use crate::model::{Collector, ContainerId, Failure, FailureKind, Read, Rows};
-use crate::provider::{ApiError, ChargesRead, Client, Listed, Problem, ReportRead};
+use crate::model::{Collector, Container, ContainerId, Failure, Read, Rows};
+use crate::provider::{ChargesRead, Client, Listed, ReportRead};
 
 /// What a collector remembers from poll to poll.
 pub(super) struct Memory {
@@ -18,11 +17,20 @@ pub(super) struct Memory {
     horizon_days: u32,
     charges: Option<ChargesRead>,
     containers: Vec<ContainerId>,
+    /// All containers are among these.
+    containers_complete: bool,
+    sites: sweep::Found,
 }
 
 impl Memory {
     pub(super) fn new(horizon_days: u32) -> Self {
-        Self { horizon_days, charges: None, containers: Vec::new() }
+        Self {
+            horizon_days,
+            charges: None,
+            containers: Vec::new(),
+            containers_complete: false,
+            sites: sweep::Found::new(),
+        }
     }
 }
 
@@ -36,9 +44,9 @@ pub(super) async fn poll(account: &Account, collector: Collector, memory: &mut M
         Ok(client) => client,
         Err(error) => {
             if collector == Collector::Containers {
-                end(account, Collector::Sites, began, Err(error.failure()), Part::default()).await;
+                no_sites(account, began, error.failure()).await;
             }
-            return end(account, collector, began, Err(error.failure()), Part::default()).await;
+            return account.end(collector, began, Err(error.failure()), Part::default()).await;
         }
     };
     match collector {
@@ -65,55 +73,6 @@ pub(super) async fn poll(account: &Account, collector: Collector, memory: &mut M
     }
 }
 
-/// Ends a poll: what was read last, and how it went.
-pub(super) async fn end(
-    account: &Account,
-    collector: Collector,
-    began: Instant,
-    result: Result<bool, Failure>,
-    part: Part,
-) {
-    let duration = began.elapsed();
-    let end = match result {
-        Ok(complete) => PollEnd { duration, failure: None, complete },
-        Err(failure) => PollEnd { duration, failure: Some(failure), complete: false },
-    };
-    account.send(collector, part, Some(end)).await;
-}
-
-/// A call with the listing's deadline.
-pub(super) async fn within<T>(
-    account: &Account,
-    collector: Collector,
-    call: impl Future<Output = Result<T, ApiError>>,
-) -> Result<T, Failure> {
-    let deadline = account.deadline(collector);
-    match timeout(deadline, call).await {
-        Ok(result) => result.map_err(|error| error.failure()),
-        Err(_) => Err(late(deadline)),
-    }
-}
-
-pub(super) fn late(deadline: Duration) -> Failure {
-    let message = format!("not read within {} s, the call budget included", deadline.as_secs());
-    Failure { kind: FailureKind::Other, message }
-}
-
-fn said(problems: &[Problem]) -> Vec<String> {
-    problems.iter().map(ToString::to_string).collect()
-}
-
-/// A listing as a part of an update, and whether it was complete.
-pub(super) fn part_of<T: Resource>(listed: Listed<T>, read: impl FnOnce(Rows<T>) -> Read) -> (Part, bool) {
-    let complete = listed.complete;
-    let part = Part {
-        rejected: listed.rejected,
-        problems: said(&listed.problems),
-        reads: vec![read(listed.into_rows())],
-    };
-    (part, complete)
-}
-
 async fn listing<T: Resource>(
     account: &Account,
     collector: Collector,
@@ -124,56 +83,78 @@ async fn listing<T: Resource>(
     match result {
         Ok(listed) => {
             let (part, complete) = part_of(listed, read);
-            end(account, collector, began, Ok(complete), part).await;
+            account.end(collector, began, Ok(complete), part).await;
         }
-        Err(failure) => end(account, collector, began, Err(failure), Part::default()).await,
+        Err(failure) => account.end(collector, began, Err(failure), Part::default()).await,
     }
 }
 
 async fn containers(account: &Account, client: &Client, memory: &mut Memory, began: Instant) {
-    let read = within(account, Collector::Containers, client.containers()).await;
-    let failure = match read {
+    let failure = match within(account, Collector::Containers, client.containers()).await {
         Ok(listed) => {
             remember(memory, &listed);
             let (part, complete) = part_of(listed, Read::Containers);
-            end(account, Collector::Containers, began, Ok(complete), part).await;
+            account.end(Collector::Containers, began, Ok(complete), part).await;
             None
         }
         Err(failure) => {
-            end(account, Collector::Containers, began, Err(failure.clone()), Part::default()).await;
+            account.end(Collector::Containers, began, Err(failure.clone()), Part::default()).await;
             Some(failure)
         }
     };
-    if !account.plan.profile.collectors.contains(&Collector::Sites) {
-        return;
-    }
     let began = Instant::now();
     match failure {
         // Without a list there is nothing to ask for.
-        Some(failure) if memory.containers.is_empty() => {
-            end(account, Collector::Sites, began, Err(failure), Part::default()).await;
-        }
-        _ => {
-            let missing = sweep::sites(account, client, &memory.containers, began).await;
-            if missing {
-                // A container went between the two readings.
-                if let Ok(listed) = within(account, Collector::Containers, client.containers()).await {
-                    remember(memory, &listed);
-                    let (part, _) = part_of(listed, Read::Containers);
-                    account.send(Collector::Containers, part, None).await;
-                }
-            }
-        }
+        Some(failure) if memory.containers.is_empty() => no_sites(account, began, failure).await,
+        failure => sites(account, client, memory, failure, began).await,
     }
 }
 
-fn remember(memory: &mut Memory, listed: &Listed<crate::model::Container>) {
+/// Sweeps the sites of the containers, and leaves what is known of them to those who read site by site.
+async fn sites(
+    account: &Account,
+    client: &Client,
+    memory: &mut Memory,
+    no_containers: Option<Failure>,
+    began: Instant,
+) {
+    let swept = sweep::sites(account, client, &memory.containers, &mut memory.sites, began).await;
+    let failure = swept.failure.or(no_containers);
+    let complete = memory.containers_complete && swept.complete;
+    let known = sweep::known(&memory.containers, &memory.sites, complete, failure);
+    account.sites.swept.send_replace(Some(Arc::new(known)));
+    if swept.is_missing
+        // A container went between the two readings.
+        && let Ok(listed) = within(account, Collector::Containers, client.containers()).await
+    {
+        remember(memory, &listed);
+        let (part, _) = part_of(listed, Read::Containers);
+        account.send(Collector::Containers, part, None).await;
+    }
+}
+
+/// No container is known, so no site can be asked for.
+async fn no_sites(account: &Account, began: Instant, failure: Failure) {
+    account.sites.swept.send_if_modified(|known| {
+        // What was known before stays known.
+        let unknown = known.as_ref().is_none_or(|known| known.ids.is_empty());
+        if unknown {
+            let failure = Some(failure.clone());
+            *known = Some(Arc::new(KnownSites { ids: Vec::new(), complete: false, failure }));
+        }
+        unknown
+    });
+    account.end(Collector::Sites, began, Err(failure), Part::default()).await;
+}
+
+fn remember(memory: &mut Memory, listed: &Listed<Container>) {
     let shown = listed.rows.iter().map(|container| container.id);
     if listed.complete {
         memory.containers = shown.collect();
     } else {
         memory.containers.extend(shown);
     }
+    memory.containers_complete |= listed.complete;
     memory.containers.sort_unstable();
     memory.containers.dedup();
 }
@@ -190,9 +171,9 @@ async fn expected_balance(account: &Account, client: &Client, memory: &mut Memor
             let rejected = report.moments_rejected;
             let problems = said(&problems);
             let part = Part { reads: vec![Read::ExpectedBalance(report)], rejected, problems };
-            end(account, collector, began, Ok(rejected == 0), part).await;
+            account.end(collector, began, Ok(rejected == 0), part).await;
         }
-        Err(failure) => end(account, collector, began, Err(failure), Part::default()).await,
+        Err(failure) => account.end(collector, began, Err(failure), Part::default()).await,
     }
 }
 
@@ -212,8 +193,8 @@ async fn charges(account: &Account, client: &Client, memory: &mut Memory, began:
             };
             let complete = read.complete;
             memory.charges = Some(read);
-            end(account, collector, began, Ok(complete), part).await;
+            account.end(collector, began, Ok(complete), part).await;
         }
-        Err(failure) => end(account, collector, began, Err(failure), Part::default()).await,
+        Err(failure) => account.end(collector, began, Err(failure), Part::default()).await,
     }
 }

@@ -5,8 +5,7 @@ use std::time::Duration;
 use chrono::{Days, Months};
 use tokio::time::timeout;
 
-use super::collectors::late;
-use super::scheduler::Plan;
+use super::account::{Plan, late};
 use crate::model::{Failure, FailureKind, Group, Report};
 use crate::provider::{Client, ReportRead};
 

@@ -1,43 +1,23 @@
 //! The loop of each collector: once at start, then at the ticks of its schedule. A poll that still runs
 //! at its next tick skips that tick.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use chrono::{DateTime, Utc};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{Update, collectors};
-use crate::model::snapshot::PollEnd;
-use crate::model::{Collector, Profile, Read, SiteId};
-use crate::provider::Client;
+use super::account::{Account, Plan, Sites, Update};
+use super::collectors;
+use crate::model::Collector;
 use crate::provider::cron::{Schedule, offset};
-use crate::state::Shared;
-
-/// What one account's collectors need.
-#[derive(Clone)]
-pub struct Plan {
-    pub profile: Arc<Profile>,
-    pub client: Client,
-    /// Of the collectors that are on; sites follow their containers.
-    pub schedules: BTreeMap<Collector, Schedule>,
-    pub horizon_days: u32,
-    /// Never asked for less: below it a rung of the ladder could be missed.
-    pub least_horizon_days: u32,
-    pub clock: fn() -> DateTime<Utc>,
-    /// Called whenever a collector's loop turns; at least once a minute while none polls.
-    pub awake: Arc<dyn Fn() + Send + Sync>,
-}
 
 /// Sleeps are cut to this, so that a clock that was set or a machine that slept is noticed.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 
 /// Runs the collectors of one account until stopped. Returns when all have stopped.
 pub async fn run(plan: Plan, updates: mpsc::Sender<Update>, stop: CancellationToken) {
-    let sites = Sites { ids: Shared::new(Vec::new()), known: CancellationToken::new() };
+    let sites = Sites::default();
     let mut tasks = JoinSet::new();
     for (&collector, schedule) in &plan.schedules {
         let account = Account {
@@ -58,64 +38,11 @@ pub async fn run(plan: Plan, updates: mpsc::Sender<Update>, stop: CancellationTo
     }
 }
 
-/// The sites of the account, for what is read site by site.
-#[derive(Clone)]
-pub(super) struct Sites {
-    pub(super) ids: Shared<Vec<SiteId>>,
-    /// Cancelled once they were read.
-    pub(super) known: CancellationToken,
-}
-
-/// What a poll works with.
-pub(super) struct Account {
-    pub(super) plan: Plan,
-    pub(super) sites: Sites,
-    updates: mpsc::Sender<Update>,
-    stop: CancellationToken,
-}
-
-impl Account {
-    pub(super) fn now(&self) -> DateTime<Utc> {
-        (self.plan.clock)()
-    }
-
-    /// How long one listing may take; waiting for the call budget counts.
-    pub(super) fn deadline(&self, collector: Collector) -> Duration {
-        self.plan.profile.stale_after.get(&collector).copied().unwrap_or(Duration::from_secs(900))
-    }
-
-    /// Passes listings on, and the end of the poll.
-    pub(super) async fn send(&self, collector: Collector, part: Part, end: Option<PollEnd>) {
-        let update = Update {
-            account: self.plan.profile.name.clone(),
-            collector,
-            at: self.now(),
-            reads: part.reads,
-            end,
-            rejected: part.rejected,
-            problems: part.problems,
-        };
-        // A closed channel means that the daemon is stopping.
-        let _ = self.updates.send(update).await;
-    }
-}
-
-/// Listings that go together.
-#[derive(Default)]
-pub(super) struct Part {
-    pub(super) reads: Vec<Read>,
-    pub(super) rejected: u64,
-    pub(super) problems: Vec<String>,
-}
-
 async fn follow(account: Account, collector: Collector, schedule: Schedule) {
     let stop = account.stop.clone();
     let work = async {
         if matches!(collector, Collector::Databases | Collector::CronJobs) {
-            // They are read site by site.
-            while tokio::time::timeout(LONGEST_SLEEP, account.sites.known.cancelled()).await.is_err() {
-                (account.plan.awake)();
-            }
+            wait_for_sites(&account).await;
         }
         let mut memory = collectors::Memory::new(account.plan.horizon_days);
         loop {
@@ -131,6 +58,16 @@ async fn follow(account: Account, collector: Collector, schedule: Schedule) {
     tokio::select! {
         () = stop.cancelled() => {}
         () = work => {}
+    }
+}
+
+/// Databases and cron jobs are read site by site: until the first sweep ended, none is known.
+async fn wait_for_sites(account: &Account) {
+    let mut swept = account.sites.swept.subscribe();
+    while account.sweeps_sites()
+        && tokio::time::timeout(LONGEST_SLEEP, swept.wait_for(Option::is_some)).await.is_err()
+    {
+        (account.plan.awake)();
     }
 }
 

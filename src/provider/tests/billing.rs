@@ -7,10 +7,11 @@ use chrono::NaiveDate;
 use serde_json::{Value, json};
 
 use crate::model::{Edd, Money, OrderId, OrderState, Report};
+use crate::provider::ChargesRead;
+use crate::provider::error::ErrorKind;
 use crate::provider::report::{Most, decode};
 use crate::provider::transport::Timing;
 use crate::provider::wire::{Context, Diagnostics};
-use crate::provider::{ChargesRead, ErrorKind};
 
 use super::server::{Reply, Request, Server};
 use super::{client, client_with, settings, timing};

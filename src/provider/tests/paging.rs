@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::model::{ContainerId, Group, Resource, Site, Vm};
+use crate::provider::Listed;
+use crate::provider::error::ErrorKind;
 use crate::provider::transport::Timing;
 use crate::provider::wire::MOST_ROWS;
-use crate::provider::{ErrorKind, Listed};
 
 use super::server::{Reply, Request, Server};
 use super::{client, client_with, timing};

@@ -6,13 +6,12 @@ use crate::model::{
     Charge, ContainerId, ContainerState, IpId, Order, OrderId, OrderState, Period, SiteState,
 };
 use crate::model::{Tariff, Vm, VmId, VmIp, VmState};
+use crate::provider::error::ErrorKind;
 use crate::provider::wire::{
     ChargeRow, ContainerRow, CronJobRow, DatabaseRow, IpRow, OrderRow, RowOf, SiteRow,
 };
-use crate::provider::wire::{
-    Context, Diagnostics, Next, Page, Record as _, Shape, SshKeyRow, Versions, VmRow, page,
-};
-use crate::provider::{ErrorKind, FIELDS, Problem};
+use crate::provider::wire::{Context, Diagnostics, Next, Page, Record as _, Shape, SshKeyRow, VmRow, page};
+use crate::provider::{FIELDS, Problem};
 
 use super::server::{Reply, Server};
 use super::{client, settings};
@@ -329,23 +328,9 @@ async fn the_observer_hears_of_each_odd_field_once_a_page() {
 }
 
 #[tokio::test]
-async fn a_record_alone_is_read_like_one_of_a_list() {
-    let server = Server::start(|request, _| match request.path() {
-        "/api/cvds/v1/vms/7/" => Reply::json(FULL),
-        "/api/cvds/v1/vms/8/" => Reply::json(r#"{"id": 8}"#),
-        "/api/v2/hosting/virtualhosts/3/engine-versions/" => {
-            Reply::json(r#"{"versions": ["8.3", 7, "8.4"]}"#)
-        }
-        _ => Reply::status(404),
-    })
-    .await;
+async fn what_is_not_there_is_told_from_a_wrong_address() {
+    let server = Server::start(|_, _| Reply::status(404)).await;
     let (client, _) = client(&server);
-    assert_eq!(client.vm(VmId::new(7)).await.unwrap().memsize, Some(2048));
-    let error = client.vm(VmId::new(8)).await.unwrap_err();
-    assert!(error.to_string().contains("$.state: missing"), "{error}");
-    let versions = client.engine_versions(crate::model::SiteId::new(3)).await.unwrap();
-    assert_eq!(versions, ["8.3".into(), "8.4".into()]);
-    assert!(client.vm(VmId::new(9)).await.unwrap_err().is_not_found());
     assert!(client.sites(ContainerId::new(9)).await.unwrap_err().is_not_found());
     assert!(!client.vms().await.unwrap_err().is_not_found(), "the list itself is always there");
 }
@@ -411,6 +396,4 @@ fn a_row_weighs_itself_and_its_texts() {
         kind: Some("std".into()),
     };
     assert_eq!(OrderRow::weight(&order("", Some(tariff))), 2 * size_of::<Order>() + 8 + 14);
-    let versions: Vec<Box<str>> = vec!["8.3".into(), "9".into()];
-    assert_eq!(Versions::weight(&versions), 2 * size_of::<Box<str>>() + 4);
 }

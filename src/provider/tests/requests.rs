@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use crate::model::{ContainerId, CronJobId, FailureKind, Group, IpId, SiteId, SshKeyId, VmId};
+use crate::model::{ContainerId, FailureKind, Group, SiteId};
+use crate::provider::ApiError;
+use crate::provider::error::ErrorKind;
 use crate::provider::transport::Timing;
-use crate::provider::{ApiError, ErrorKind, Operation};
 
 use super::server::{Reply, Server};
 use super::{client, client_with, settings, settings_at, timing};
@@ -17,51 +18,33 @@ fn vm_page(bytes: usize) -> String {
 }
 
 #[tokio::test]
-async fn every_read_operation_is_one_get_with_the_credentials_of_its_group() {
+async fn every_read_is_one_get_with_the_credentials_of_its_group() {
     let server = Server::start(|_, _| Reply::json("{}")).await;
     let (client, _) = client(&server);
     let date = "2026-03-01".parse().unwrap();
     // The answers fit none of them; what was asked is what counts.
     let _ = client.containers().await;
-    let _ = client.container(ContainerId::new(1)).await;
     let _ = client.databases(SiteId::new(2)).await;
     let _ = client.sites(ContainerId::new(3)).await;
-    let _ = client.site(SiteId::new(4), ContainerId::new(3)).await;
-    let _ = client.engine_versions(SiteId::new(5)).await;
     let _ = client.cron_jobs(SiteId::new(6)).await;
-    let _ = client.cron_job(CronJobId::new(7)).await;
     let _ = client.vms().await;
-    let _ = client.vm(VmId::new(8)).await;
     let _ = client.ssh_keys().await;
-    let _ = client.ssh_key(SshKeyId::new(9)).await;
     let _ = client.ips().await;
-    let _ = client.ips_of(VmId::new(10)).await;
-    let _ = client.ip(IpId::new(11)).await;
     let _ = client.expected_balance(date).await;
     let _ = client.charges(None, date).await;
-    let _ = client.charge("12").await;
     let hosting = "Bearer hosting-secret";
     let vm = "Token vm-secret";
     let billing = "Basic dXNlcjpiaWxsaW5nLXNlY3JldA==";
     let want = [
         ("/api/v1/hosting/containers/?offset=0&limit=100", hosting),
-        ("/api/v1/hosting/containers/1/", hosting),
         ("/api/v1/hosting/dbms/2/databases/?offset=0&limit=100", hosting),
         ("/api/v2/hosting/containers/3/virtualhosts/?offset=0&limit=100", hosting),
-        ("/api/v2/hosting/virtualhosts/4/", hosting),
-        ("/api/v2/hosting/virtualhosts/5/engine-versions/", hosting),
         ("/api/v2/hosting/virtualhosts/6/cron/?offset=0&limit=100", hosting),
-        ("/api/v2/hosting/cron/7/", hosting),
         ("/api/cvds/v1/vms/", vm),
-        ("/api/cvds/v1/vms/8/", vm),
         ("/api/cvds/v1/ssh-keys/", vm),
-        ("/api/cvds/v1/ssh-keys/9/", vm),
         ("/api/cvds/v1/ips/", vm),
-        ("/api/cvds/v1/ips/?vm=10", vm),
-        ("/api/cvds/v1/ips/11/", vm),
         ("/api/v1/expected_balance/2026-03-01/", billing),
         ("/api/v1/charge/", billing),
-        ("/api/v1/charge/12/", billing),
     ];
     let requests = server.requests();
     assert_eq!(requests.len(), want.len(), "{:?}", server.targets());
@@ -73,8 +56,6 @@ async fn every_read_operation_is_one_get_with_the_credentials_of_its_group() {
         let agent = request.header("user-agent").unwrap();
         assert_eq!(agent, concat!("hostwatch/", env!("CARGO_PKG_VERSION")));
     }
-    let asked: std::collections::BTreeSet<Operation> = Operation::ALL.into();
-    assert_eq!(asked.len() + 1, want.len(), "each operation once, the IPs in two ways");
 }
 
 #[tokio::test]
@@ -201,7 +182,7 @@ async fn a_stall_times_out_and_is_not_tried_again() {
         let quick = Timing { whole: Duration::from_millis(150), ..timing() };
         let (client, log) = client_with(&server, quick);
         let error = client.vms().await.unwrap_err();
-        assert!(matches!(error.kind, ErrorKind::Timeout(_)) && error.is_transient(), "{error}");
+        assert!(matches!(error.kind, ErrorKind::Timeout(_)), "{error}");
         assert_eq!((log.codes(), server.requests().len()), (vec!["timeout".to_owned()], 1));
     }
 }
@@ -300,7 +281,7 @@ async fn an_error_shows_neither_credentials_nor_query() {
     settings.base_url = Some(url);
     let client = client(&server).0.renewed(settings).unwrap();
     let error = client.sites(ContainerId::new(3)).await.unwrap_err();
-    let shown = format!("{error} {error:?} {client:?} {:?}", client.settings().vm_api_key);
+    let shown = format!("{error} {error:?} {client:?}");
     assert!(!shown.contains("secret"), "{shown}");
     assert!(error.to_string().contains("/api/v2/hosting/containers/3/virtualhosts/"), "{error}");
     assert_eq!(server.requests()[0].headers["authorization"], ["Bearer hosting-secret"]);

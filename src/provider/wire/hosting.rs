@@ -192,27 +192,4 @@ impl Record for CronJobRow {
     }
 }
 
-/// The engine versions that a site can have (4.3).
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(crate) struct Versions {
-    versions: Field<Vec<Field<Box<str>>>>,
-}
-
-impl Record for Versions {
-    type Model = Vec<Box<str>>;
-    type Parent = ();
-
-    fn into_model(self, (): (), reader: &mut Reader<'_>) -> Result<Vec<Box<str>>, Rejected> {
-        let versions = reader.require("site.versions", self.versions)?.into_iter();
-        Ok(versions
-            .filter_map(|version| if let Field::Value(text) = version { Some(text) } else { None })
-            .collect())
-    }
-
-    fn weight(versions: &Vec<Box<str>>) -> usize {
-        versions.iter().map(|version| size_of::<Box<str>>() + version.len()).sum()
-    }
-}
-
-row!(ContainerRow, SiteRow, DatabaseRow, CronJobRow, Versions);
+row!(ContainerRow, SiteRow, DatabaseRow, CronJobRow);

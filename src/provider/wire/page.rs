@@ -108,19 +108,6 @@ pub(crate) fn page<R: RowOf>(
     Ok(decoded)
 }
 
-/// Decodes a record that stands alone.
-pub(crate) fn one<R: RowOf>(
-    body: &[u8],
-    parent: R::Parent,
-    context: &Context,
-    notes: &mut Diagnostics,
-) -> Result<R::Model, ErrorKind> {
-    let record: R = object(body)?;
-    record.into_model(parent, &mut Reader { context, notes, list: None }).map_err(|_| {
-        ErrorKind::WrongShape(notes.problems.first().map_or_else(String::new, ToString::to_string))
-    })
-}
-
 /// An object of the wire; anything else is either no JSON or of another shape.
 fn object<T: for<'de> Wire<'de>>(body: &[u8]) -> Result<T, ErrorKind> {
     match tolerant::<Field<T>>(body) {
