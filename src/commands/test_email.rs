@@ -22,7 +22,6 @@ pub(super) async fn run(file: &Path) -> Result<()> {
     let snapshot = Snapshot::default();
     let mail_writer = MailWriter {
         from: email.from.clone(),
-        lead_days: Default::default(),
         tightest_rungs: Default::default(),
         max_per_hour: email.max_per_hour,
     };

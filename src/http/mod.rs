@@ -47,8 +47,6 @@ pub struct Context {
     pub reload: mpsc::Sender<Reload>,
     pub build: BuildInfo,
     pub started_at: DateTime<Utc>,
-    /// How long a payment takes to arrive, in days.
-    pub lead_days: u32,
     /// Tells the time; the server has no clock of its own.
     pub clock: fn() -> DateTime<Utc>,
 }

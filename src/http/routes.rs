@@ -139,7 +139,6 @@ fn status(query: &Query, context: &Context) -> Status {
         version: context.build.version,
         commit: context.build.commit,
         started_at: context.started_at,
-        lead_days: context.lead_days,
     };
     Status::new(&context.snapshot.get(), &context.alerting.get(), &about, query, (context.clock)())
 }

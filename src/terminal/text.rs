@@ -3,6 +3,8 @@
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
+use crate::model::sanitize::{is_control, is_joining, is_unseen};
+
 /// Longer texts are cut before anything else is done with them.
 const MOST_CHARS: usize = 4000;
 /// Marks that pile up on one letter; no script needs more.
@@ -15,8 +17,8 @@ pub fn plain(text: &str) -> String {
     let mut out = String::new();
     let mut marks = 0;
     let mut gap = false;
-    for c in text.chars().take(MOST_CHARS).filter(|&c| !is_unseen(c)) {
-        if c.is_control() || c.is_whitespace() || c == '\u{2028}' || c == '\u{2029}' {
+    for c in text.chars().take(MOST_CHARS).filter(|&c| !is_unseen(c) && !is_joining(c)) {
+        if is_control(c) || c.is_whitespace() {
             gap = !out.is_empty();
             continue;
         }
@@ -39,7 +41,7 @@ pub fn harmless_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         let layout = matches!(c, '\n' | '\r' | '\t');
-        if (c.is_control() && !layout) || is_unseen(c) || matches!(c, '\u{2028}' | '\u{2029}') {
+        if (is_control(c) && !layout) || is_unseen(c) || is_joining(c) {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
                 out.push_str(&format!("\\u{unit:04x}"));
@@ -115,15 +117,6 @@ pub fn wrap(text: &str, most: usize) -> Vec<String> {
 pub fn pad(text: &str, columns: usize, right: bool) -> String {
     let fill = " ".repeat(columns.saturating_sub(width(text)));
     if right { format!("{fill}{text}") } else { format!("{text}{fill}") }
-}
-
-/// Takes no column and says nothing, or turns the direction of writing. Variation selectors and joiners
-/// too: terminals differ in how wide they make what these join.
-fn is_unseen(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
-        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
