@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 
 use super::family::Family;
 use super::given::{Completed, Given};
-use super::page::{Chunk, Page, Squeezer};
+use super::page::{Chunk, Compressor, Page};
 use super::parts::{self, Part, Source};
 use super::series_limit::{Count, Limit};
 use super::settings::{Selection, Settings};
@@ -25,7 +25,7 @@ pub struct Encoder {
     settings: Settings,
     accounts: BTreeMap<AccountName, Account>,
     chunks: BTreeMap<&'static str, OneFamily>,
-    squeezer: Squeezer,
+    compressor: Compressor,
     scratch: Vec<u8>,
 }
 
@@ -52,7 +52,7 @@ impl Encoder {
             settings,
             accounts: BTreeMap::new(),
             chunks: BTreeMap::new(),
-            squeezer: Squeezer::new(),
+            compressor: Compressor::new(),
             scratch: Vec::new(),
         }
     }
@@ -63,7 +63,7 @@ impl Encoder {
     ///
     /// Call it with all collectors now and then, so that stale families vanish while polls fail.
     pub fn refresh(&mut self, state: &AccountState, which: &[Collector], now: DateTime<Utc>) -> bool {
-        let Self { settings, accounts, chunks, squeezer, scratch } = self;
+        let Self { settings, accounts, chunks, compressor, scratch } = self;
         let name = &state.profile.name;
         let account = accounts.entry(name.clone()).or_default();
         account.completed.note(state);
@@ -89,7 +89,7 @@ impl Encoder {
                 if !settings.selection.hides(family.name) {
                     write(family, part, &given, To::Text(scratch, limit));
                 }
-                changed |= place(chunks, squeezer, (name, part), family, scratch);
+                changed |= place(chunks, compressor, (name, part), family, scratch);
             }
             sources.insert(part, source);
         }
@@ -174,7 +174,7 @@ fn cut(
 /// Puts a part's text of one family in the place of its old one; without a line it is not there at all.
 fn place(
     chunks: &mut BTreeMap<&'static str, OneFamily>,
-    squeezer: &mut Squeezer,
+    compressor: &mut Compressor,
     (account, part): (&AccountName, Part),
     family: &'static Family,
     text: &[u8],
@@ -188,9 +188,9 @@ fn place(
         }
         return gone;
     }
-    let chunk = squeezer.squeeze(text);
+    let chunk = compressor.compress(text);
     let all = chunks.entry(family.name).or_insert_with(|| OneFamily {
-        header: squeezer.squeeze(family.header().as_bytes()),
+        header: compressor.compress(family.header().as_bytes()),
         parts: BTreeMap::new(),
     });
     let changed = !all.parts.get(&key).is_some_and(|old| old.same_text(&chunk));

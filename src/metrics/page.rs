@@ -28,17 +28,17 @@ impl Chunk {
 
 /// Makes chunks; keeps one compressor, whose tables are large.
 #[derive(Debug)]
-pub(super) struct Squeezer {
+pub(super) struct Compressor {
     compress: Compress,
     out: Vec<u8>,
 }
 
-impl Squeezer {
+impl Compressor {
     pub(super) fn new() -> Self {
         Self { compress: Compress::new(Compression::fast(), false), out: Vec::new() }
     }
 
-    pub(super) fn squeeze(&mut self, text: &[u8]) -> Chunk {
+    pub(super) fn compress(&mut self, text: &[u8]) -> Chunk {
         self.out.clear();
         let mut rest = text;
         loop {
@@ -182,10 +182,10 @@ mod tests {
 
     #[test]
     fn joined_chunks_are_one_gzip_stream_and_inflate_to_the_same_text() {
-        let mut squeezer = Squeezer::new();
+        let mut compressor = Compressor::new();
         let sizes = [0, 1, 100, 70_000, 3, 1_000_000, 65_536];
         let texts: Vec<_> = sizes.iter().zip(1..).map(|(&size, seed)| text(size, seed)).collect();
-        let mut chunks: Vec<_> = texts.iter().map(|text| squeezer.squeeze(text)).collect();
+        let mut chunks: Vec<_> = texts.iter().map(|text| compressor.compress(text)).collect();
         for turn in 0..2 {
             for tail in [b"".as_slice(), b"the end\n"] {
                 let page = Page::join(chunks.iter());

@@ -1,6 +1,6 @@
-//! Where the store goes on while its file cannot be used: in memory, with everything that could still
-//! be read. A full disk must not silence anybody. What is decided meanwhile is written home as soon as
-//! the file takes it; a crash before that may send mails of the meantime again, and loses none.
+//! Where the store goes on while its file cannot be used: in memory, with everything that could still be read. A full
+//! disk must not silence anybody. What is decided meanwhile is written back as soon as the file takes it; a crash
+//! before that may send mails of the meantime again, and loses none.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,76 +14,66 @@ use crate::alert::{Incident, Overlays};
 /// Nobody waits for a file longer than this.
 const BUSY: Duration = Duration::from_millis(100);
 
-/// What the memory took over from the file.
+/// What is remembered of the file while the store runs in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Taken {
-    /// All that goes on from it; its numbers of rows are the file's.
-    Whole,
-    /// Less, or not the newest: what is written home gets new numbers and replaces nothing it does not
-    /// know.
-    Part,
-    /// The file is damaged, and is to be set aside.
-    Damaged,
+pub(super) struct Left {
+    /// The file is to be set aside.
+    damaged: bool,
+    /// The last of the rate-limited notices that were taken over: what is missing of these was told meanwhile.
+    rate_limited: i64,
 }
 
 /// How rows come from the file, and the version from which it has them: everything but raw mails that went out
 /// already, and old reasons. The memory is of the file's own version while they do.
 const TAKE: [(i64, &str); 8] = [
-    (1, "INSERT OR REPLACE INTO main.meta SELECT * FROM home.meta"),
-    (1, "INSERT OR REPLACE INTO main.incidents SELECT * FROM home.incidents"),
+    (1, "INSERT OR REPLACE INTO main.meta SELECT * FROM file.meta"),
+    (1, "INSERT OR REPLACE INTO main.incidents SELECT * FROM file.incidents"),
     (
         1,
         "INSERT OR REPLACE INTO main.messages SELECT message_id, created_at, sender, subject, lane, told,
-       CASE WHEN EXISTS (SELECT 1 FROM home.envelopes e WHERE e.message_id = m.message_id
-         AND e.state IN ('queued', 'sending', 'dead')) THEN raw ELSE x'' END FROM home.messages m",
+       CASE WHEN EXISTS (SELECT 1 FROM file.envelopes e WHERE e.message_id = m.message_id
+         AND e.state IN ('queued', 'sending', 'dead')) THEN raw ELSE x'' END FROM file.messages m",
     ),
-    (1, "INSERT OR REPLACE INTO main.envelopes SELECT * FROM home.envelopes"),
-    (1, "INSERT OR REPLACE INTO main.told SELECT * FROM home.told"),
-    (2, "INSERT OR REPLACE INTO main.held SELECT * FROM home.held"),
-    (2, "INSERT OR REPLACE INTO main.acks SELECT * FROM home.acks"),
-    (2, "INSERT OR REPLACE INTO main.silences SELECT * FROM home.silences"),
+    (1, "INSERT OR REPLACE INTO main.envelopes SELECT * FROM file.envelopes"),
+    (1, "INSERT OR REPLACE INTO main.told SELECT * FROM file.told"),
+    (2, "INSERT OR REPLACE INTO main.held SELECT * FROM file.held"),
+    (2, "INSERT OR REPLACE INTO main.acks SELECT * FROM file.acks"),
+    (2, "INSERT OR REPLACE INTO main.silences SELECT * FROM file.silences"),
 ];
 
-/// What goes home in any case. Only what changed is written: the disk may have little room.
-const GIVE: [&str; 5] = [
-    "INSERT OR REPLACE INTO home.meta SELECT * FROM main.meta WHERE key <> 'retry_asked'
-       EXCEPT SELECT * FROM home.meta",
-    "INSERT OR REPLACE INTO home.incidents SELECT * FROM main.incidents EXCEPT SELECT * FROM home.incidents",
-    "INSERT OR IGNORE INTO home.messages SELECT * FROM main.messages",
-    "INSERT OR IGNORE INTO home.told SELECT * FROM main.told",
-    "INSERT INTO home.decisions (key, decided_at, reason)
+/// How rows go back. The file may hold what the memory never had: envelopes are known by mail and recipient, not by
+/// number, and only what changed is written, for the disk may have little room.
+const GIVE: [&str; 10] = [
+    "INSERT OR REPLACE INTO file.meta SELECT * FROM main.meta WHERE key <> 'retry_asked'
+       EXCEPT SELECT * FROM file.meta",
+    "INSERT OR REPLACE INTO file.incidents SELECT * FROM main.incidents EXCEPT SELECT * FROM file.incidents",
+    "INSERT OR IGNORE INTO file.messages SELECT * FROM main.messages",
+    "INSERT OR IGNORE INTO file.told SELECT * FROM main.told",
+    "INSERT INTO file.decisions (key, decided_at, reason)
        SELECT key, decided_at, reason FROM main.decisions ORDER BY id",
-];
-
-/// What else goes home where the memory had everything. Whoever dropped a mail meanwhile is right.
-const GIVE_WHOLE: [&str; 4] = [
-    "UPDATE main.envelopes SET state = 'withdrawn' WHERE state IN ('queued', 'dead')
-       AND id IN (SELECT id FROM home.envelopes WHERE state = 'withdrawn')",
-    "INSERT OR REPLACE INTO home.envelopes SELECT * FROM main.envelopes EXCEPT SELECT * FROM home.envelopes",
-    "DELETE FROM home.held WHERE id NOT IN (SELECT id FROM main.held)",
-    "INSERT OR IGNORE INTO home.held SELECT * FROM main.held",
-];
-
-/// And where it had not. What the file says is being sent is not: it is due again.
-const GIVE_PART: [&str; 3] = [
-    "UPDATE home.envelopes SET state = 'queued' WHERE state = 'sending'",
-    "INSERT INTO home.envelopes (message_id, recipient, state, attempts, due_at, error, ended_at, reported, revived_at)
+    // Nobody sends what only the file says is being sent.
+    "UPDATE file.envelopes SET state = 'queued' WHERE state = 'sending'",
+    // What was sent stays sent; whoever dropped a mail meanwhile is right.
+    "UPDATE file.envelopes AS f SET (state, attempts, due_at, error, ended_at, reported, revived_at)
+         = (m.state, m.attempts, m.due_at, m.error, m.ended_at, m.reported, m.revived_at)
+       FROM main.envelopes m WHERE m.message_id = f.message_id AND m.recipient = f.recipient
+         AND f.state <> 'sent' AND NOT (f.state = 'withdrawn' AND m.state IN ('queued', 'dead'))
+         AND (m.state, m.attempts, m.due_at, m.error, m.ended_at, m.reported, m.revived_at)
+           IS NOT (f.state, f.attempts, f.due_at, f.error, f.ended_at, f.reported, f.revived_at)",
+    "INSERT INTO file.envelopes (message_id, recipient, state, attempts, due_at, error, ended_at, reported, revived_at)
        SELECT message_id, recipient, state, attempts, due_at, error, ended_at, reported, revived_at
-       FROM main.envelopes e WHERE NOT EXISTS (SELECT 1 FROM home.envelopes h
-         WHERE h.message_id = e.message_id AND h.recipient = e.recipient)",
-    "INSERT INTO home.held (held_at, recipients, items) SELECT held_at, recipients, items FROM main.held m
-       WHERE NOT EXISTS (SELECT 1 FROM home.held h WHERE h.held_at = m.held_at AND h.items = m.items)",
+       FROM main.envelopes m WHERE NOT EXISTS (SELECT 1 FROM file.envelopes f
+         WHERE f.message_id = m.message_id AND f.recipient = m.recipient)",
+    "INSERT INTO file.held (held_at, recipients, items) SELECT held_at, recipients, items FROM main.held m
+       WHERE NOT EXISTS (SELECT 1 FROM file.held f WHERE f.held_at = m.held_at AND f.items = m.items)",
+    // Polls of the meantime are added.
+    "INSERT INTO file.tallies SELECT day, account, polls, failed FROM main.tallies WHERE true
+       ON CONFLICT (day, account) DO UPDATE SET polls = polls + excluded.polls, failed = failed + excluded.failed",
 ];
-
-/// The tally of the meantime is added to.
-const GIVE_TALLIES: &str = "INSERT INTO home.tallies SELECT day, account, polls, failed FROM main.tallies WHERE true
-   ON CONFLICT (day, account) DO UPDATE SET polls = polls + excluded.polls, failed = failed + excluded.failed";
 
 /// What people decided; only a new file lacks it.
-const GIVE_OVERLAYS: [&str; 2] = [
-    "INSERT OR REPLACE INTO home.acks SELECT * FROM main.acks",
-    "INSERT OR REPLACE INTO home.silences SELECT * FROM main.silences",
-];
+const GIVE_SILENCES: &str = "INSERT OR REPLACE INTO file.acks SELECT * FROM main.acks;
+   INSERT OR REPLACE INTO file.silences SELECT * FROM main.silences";
 
 impl Store {
     /// Does it run in memory because its file cannot be used?
@@ -107,9 +97,9 @@ impl Store {
             return Err(StoreError::Content("a store without a file has nowhere to go".to_owned()));
         };
         match copy_into_memory(&path) {
-            Ok((memory, taken)) => {
+            Ok((memory, left)) => {
                 self.connection = memory;
-                self.fallback = Some(taken);
+                self.fallback = Some(left);
             }
             Err(error) => {
                 let mut memory = empty()?;
@@ -120,7 +110,7 @@ impl Store {
                 }
                 transaction.commit()?;
                 self.connection = memory;
-                self.fallback = Some(if error.is_damage() { Taken::Damaged } else { Taken::Part });
+                self.fallback = Some(Left { damaged: error.is_damage(), rate_limited: 0 });
                 for (key, ack) in &overlays.acks {
                     self.acknowledge(key, ack.episode, &ack.comment, ack.at)?;
                 }
@@ -132,29 +122,28 @@ impl Store {
         Ok(())
     }
 
-    /// Writes home what changed and goes on there. A damaged file is set aside first; its new name is
-    /// returned.
+    /// Writes back what changed and goes on in the file. A damaged one is set aside first; its new name is returned.
     pub fn return_to_file(&mut self, now: DateTime<Utc>) -> Result<Option<PathBuf>, StoreError> {
-        let (Some(path), Some(taken)) = (self.path.clone(), self.fallback) else { return Ok(None) };
-        let found = if taken == Taken::Damaged { None } else { Some(Self::usable(&path)) };
-        let (home, aside) = match found {
-            Some(Ok(home)) => (home, None),
+        let (Some(path), Some(left)) = (self.path.clone(), self.fallback) else { return Ok(None) };
+        let found = if left.damaged { None } else { Some(Self::usable(&path)) };
+        let (file, aside) = match found {
+            Some(Ok(file)) => (file, None),
             Some(Err(error)) if !error.is_damage() => return Err(error),
             Some(Err(_)) | None => {
                 let aside = set_aside(&path, now)?;
                 (Self::usable(&path)?, Some(aside))
             }
         };
-        self.connection.execute("ATTACH ?1 AS home", [path.to_string_lossy()])?;
-        let written = self.write_home(taken, aside.is_some());
-        self.connection.execute_batch("DETACH home")?;
+        self.connection.execute("ATTACH ?1 AS file", [path.to_string_lossy()])?;
+        let written = self.write_back(left, aside.is_some());
+        self.connection.execute_batch("DETACH file")?;
         if let Err(error) = &written
             && error.is_damage()
         {
-            self.fallback = Some(Taken::Damaged);
+            self.fallback = Some(Left { damaged: true, ..left });
         }
         written?;
-        self.connection = home.connection;
+        self.connection = file.connection;
         self.connection.busy_timeout(super::BUSY)?;
         self.fallback = None;
         Ok(aside)
@@ -169,11 +158,15 @@ impl Store {
         Ok(store)
     }
 
-    fn write_home(&mut self, taken: Taken, everything: bool) -> Result<(), StoreError> {
+    fn write_back(&mut self, left: Left, to_new_file: bool) -> Result<(), StoreError> {
         let transaction = self.connection.transaction()?;
-        let rest = if taken == Taken::Whole { GIVE_WHOLE.as_slice() } else { GIVE_PART.as_slice() };
-        let overlays = if everything { GIVE_OVERLAYS.as_slice() } else { &[] };
-        for sql in GIVE.iter().chain(rest).chain([&GIVE_TALLIES]).chain(overlays) {
+        transaction.execute(
+            // By what they say: numbers begin anew in a table that was emptied.
+            "DELETE FROM file.held AS f WHERE id <= ?1 AND NOT EXISTS (SELECT 1 FROM main.held m
+               WHERE m.held_at = f.held_at AND m.items = f.items)",
+            [left.rate_limited],
+        )?;
+        for sql in GIVE.iter().chain(to_new_file.then_some(&GIVE_SILENCES)) {
             transaction.execute_batch(sql)?;
         }
         Ok(transaction.commit()?)
@@ -231,31 +224,22 @@ fn empty() -> Result<Connection, StoreError> {
 
 /// What the file gives, in memory, as this release has it. It is opened as it allows: for writing, for reading,
 /// or, where even its lock cannot be had, as it lies there, without what its journal holds.
-pub(super) fn copy_into_memory(path: &Path) -> Result<(Connection, Taken), StoreError> {
-    let uri = |mode: &str| {
-        let encoded = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
-        format!("file:{encoded}?{mode}")
-    };
-    let mut journal = path.as_os_str().to_owned();
-    journal.push("-wal");
-    let journaled = std::fs::metadata(&journal).is_ok_and(|journal| journal.len() > 0);
-    let as_it_lies = if journaled { Taken::Part } else { Taken::Whole };
-    let mut failed = None;
-    let sources = [("mode=rw", Taken::Whole), ("mode=ro", Taken::Whole), ("immutable=1", as_it_lies)];
-    for (mode, taken) in sources {
-        match copy(&uri(mode)) {
-            Ok(memory) => return Ok((memory, taken)),
-            Err(error) => failed = Some(failed.unwrap_or(error)),
-        }
-    }
-    Err(failed.unwrap_or_else(|| StoreError::Content("the file gives nothing".to_owned())))
+pub(super) fn copy_into_memory(path: &Path) -> Result<(Connection, Left), StoreError> {
+    let encoded = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let copy_as = |mode: &str| copy(&format!("file:{encoded}?{mode}"));
+    // The first error says what is wrong.
+    let memory = copy_as("mode=rw")
+        .or_else(|error| copy_as("mode=ro").map_err(|_| error))
+        .or_else(|error| copy_as("immutable=1").map_err(|_| error))?;
+    let rate_limited = memory.query_row("SELECT coalesce(max(id), 0) FROM held", [], |row| row.get(0))?;
+    Ok((memory, Left { damaged: false, rate_limited }))
 }
 
 /// What a file of an older version holds, reasons too, in memory and as this release has it.
 pub(super) fn copy_of_older(path: &Path, version: i64) -> Result<Connection, StoreError> {
     let mut memory = Connection::open_in_memory()?;
-    memory.execute("ATTACH ?1 AS home", [path.to_string_lossy()])?;
-    let reasons = (1, "INSERT INTO main.decisions SELECT * FROM home.decisions");
+    memory.execute("ATTACH ?1 AS file", [path.to_string_lossy()])?;
+    let reasons = (1, "INSERT INTO main.decisions SELECT * FROM file.decisions");
     take(&mut memory, TAKE.iter().chain([&reasons]), version)?;
     Ok(memory)
 }
@@ -263,10 +247,10 @@ pub(super) fn copy_of_older(path: &Path, version: i64) -> Result<Connection, Sto
 fn copy(source: &str) -> Result<Connection, StoreError> {
     let mut memory = Connection::open_in_memory()?;
     memory.busy_timeout(BUSY)?;
-    memory.execute("ATTACH ?1 AS home", [source])?;
+    memory.execute("ATTACH ?1 AS file", [source])?;
     // An update that found no room for its copy leaves the file as the older release wrote it. One without a
     // version has no tables either: it gives nothing, and that shows below.
-    let found: i64 = memory.query_row("PRAGMA home.user_version", [], |row| row.get(0))?;
+    let found: i64 = memory.query_row("PRAGMA file.user_version", [], |row| row.get(0))?;
     take(&mut memory, TAKE.iter(), if found == 0 { schema::NEWEST } else { found })?;
     Ok(memory)
 }
@@ -283,6 +267,6 @@ fn take<'a>(
         transaction.execute_batch(sql)?;
     }
     transaction.commit()?;
-    memory.execute_batch("DETACH home")?;
+    memory.execute_batch("DETACH file")?;
     schema::bring_to(memory, schema::NEWEST)
 }

@@ -21,12 +21,8 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
-pub use incidents::{Decision, Loaded};
-pub use outbox::{
-    Claim, Envelope, EnvelopeState, Expired, GIVE_UP_AFTER, GivenUp, Lane, Outgoing, SendResult, Summary,
-    Trouble, retry_delay,
-};
-pub use polls::{Polls, Week};
+pub use outbox::{Claim, Expired, GIVE_UP_AFTER, GivenUp, Lane, Outgoing, SendResult, Trouble, retry_delay};
+pub use polls::Polls;
 pub use rate_limited::RateLimited;
 pub use requests::Which;
 
@@ -99,8 +95,8 @@ pub struct Store {
     path: Option<PathBuf>,
     /// RateLimited while the daemon runs.
     _lock: Option<File>,
-    /// It runs in memory because its file cannot be used, and this is what it took along.
-    fallback: Option<fallback::Taken>,
+    /// It runs in memory because its file cannot be used.
+    fallback: Option<fallback::Left>,
     /// The version of an older release's file, of which this is a copy that is read only.
     older: Option<i64>,
 }
@@ -118,7 +114,7 @@ pub struct Opened {
 impl Store {
     /// Opens or creates the daemon's store and locks it against a second daemon. Claims left open by a
     /// crash are void: those mails are due at once. A damaged file is set aside and a new one begun; one
-    /// that is there but cannot be written is copied into memory, and written home when it can be.
+    /// that is there but cannot be written is copied into memory, and written back when it can be.
     ///
     /// # Errors
     /// When another daemon holds it, a newer release wrote it, or it can neither be opened nor read.
@@ -134,9 +130,9 @@ impl Store {
             Err(error @ (StoreError::Sql(_) | StoreError::Open { .. } | StoreError::Copy { .. }))
                 if existed =>
             {
-                let Ok((connection, taken)) = fallback::copy_into_memory(path) else { return Err(error) };
+                let Ok((connection, left)) = fallback::copy_into_memory(path) else { return Err(error) };
                 let path = Some(path.to_owned());
-                let mut store = Self { path, fallback: Some(taken), ..Self::on(connection) };
+                let mut store = Self { path, fallback: Some(left), ..Self::on(connection) };
                 store.void_claims(now)?;
                 (store, None, Some(error))
             }

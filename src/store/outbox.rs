@@ -200,24 +200,28 @@ impl Store {
         result: &SendResult,
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
-        let id = claim.envelope;
-        let at = stamp(now);
+        // Known by mail and recipient: where the store left its file, or went back, numbers may be others.
+        let (id, to, at) = (&claim.message_id, &claim.recipient, stamp(now));
         match result {
             SendResult::Sent => self.connection.execute(
-                "UPDATE envelopes SET state = 'sent', attempts = attempts + 1, error = NULL, ended_at = ?2 WHERE id = ?1 AND message_id = ?3",
-                params![id, at, claim.message_id],
+                "UPDATE envelopes SET state = 'sent', attempts = attempts + 1, error = NULL, ended_at = ?3
+                 WHERE message_id = ?1 AND recipient = ?2",
+                params![id, to, at],
             )?,
             SendResult::Retry { due_at, error } => self.connection.execute(
-                "UPDATE envelopes SET state = 'queued', attempts = attempts + 1, due_at = ?2, error = ?3 WHERE id = ?1 AND message_id = ?4",
-                params![id, stamp(*due_at), error, claim.message_id],
+                "UPDATE envelopes SET state = 'queued', attempts = attempts + 1, due_at = ?3, error = ?4
+                 WHERE message_id = ?1 AND recipient = ?2",
+                params![id, to, stamp(*due_at), error],
             )?,
             SendResult::Untried { error } => self.connection.execute(
-                "UPDATE envelopes SET state = 'queued', due_at = ?2, error = ?3 WHERE id = ?1 AND message_id = ?4",
-                params![id, at, error, claim.message_id],
+                "UPDATE envelopes SET state = 'queued', due_at = ?3, error = ?4
+                 WHERE message_id = ?1 AND recipient = ?2",
+                params![id, to, at, error],
             )?,
             SendResult::Dead { error } => self.connection.execute(
-                "UPDATE envelopes SET state = 'dead', attempts = attempts + 1, error = ?2, ended_at = ?3 WHERE id = ?1 AND message_id = ?4",
-                params![id, error, at, claim.message_id],
+                "UPDATE envelopes SET state = 'dead', attempts = attempts + 1, error = ?4, ended_at = ?3
+                 WHERE message_id = ?1 AND recipient = ?2",
+                params![id, to, at, error],
             )?,
         };
         Ok(())

@@ -206,6 +206,52 @@ fn without_its_file_the_store_goes_on_in_memory_and_comes_home() {
 }
 
 #[test]
+fn what_was_sent_in_memory_is_sent_in_the_file_and_what_was_dropped_there_is_dropped() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hw.db");
+    let mut store = Store::open(&path, now()).unwrap().store;
+    let held =
+        |minutes| RateLimited { at: now() + Duration::minutes(minutes), to: Vec::new(), items: Vec::new() };
+    let kept = Batch { rate_limited: vec![held(0), held(1)], ..batch(vec![mail("before", Lane::Normal)]) };
+    store.commit(&kept, now()).unwrap();
+    store.fall_back(&[], &Default::default(), true, now()).unwrap();
+    let a = store.claim(now()).unwrap().unwrap();
+    let (_, last) = store.rate_limited().unwrap();
+    let told = Batch {
+        released: last,
+        rate_limited: vec![held(2)],
+        ..batch(vec![mail("meanwhile", Lane::Disconnect)])
+    };
+    store.commit(&told, now()).unwrap();
+    let c = store.claim(now()).unwrap().unwrap();
+    assert_eq!((c.message_id.as_str(), c.recipient.as_str()), ("meanwhile", "a@example.com"));
+    // The file goes on too: somebody drops a mail, and another has the numbers that the memory gave away.
+    let mut beside = Store::open_beside(&path).unwrap();
+    assert_eq!(beside.drop_mails(Which::One(a.envelope + 1), now()).unwrap(), 1);
+    beside.commit(&batch(vec![mail("beside", Lane::Normal)]), now()).unwrap();
+    // One reply comes before the store is back in its file, one after.
+    store.finish(&a, &SendResult::Sent, now()).unwrap();
+    assert_eq!(store.return_to_file(now()).unwrap(), None);
+    store.finish(&c, &SendResult::Sent, now()).unwrap();
+    let raw = rusqlite::Connection::open(&path).unwrap();
+    let mut states = raw
+        .prepare("SELECT message_id || ' ' || state FROM envelopes ORDER BY message_id, recipient")
+        .unwrap();
+    let states: Vec<String> = states.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    let want = [
+        "before sent",
+        "before withdrawn",
+        "beside queued",
+        "beside queued",
+        "meanwhile sent",
+        "meanwhile queued",
+    ];
+    assert_eq!(states, want);
+    let left: Vec<_> = store.rate_limited().unwrap().0.into_iter().map(|one| one.at).collect();
+    assert_eq!(left, [now() + Duration::minutes(2)]);
+}
+
+#[test]
 fn a_file_damaged_while_running_is_set_aside_and_the_incidents_go_on() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("hw.db");

@@ -6,6 +6,7 @@ use lettre::transport::smtp::client::{AsyncSmtpConnection, AsyncTokioStream};
 use lettre::transport::smtp::commands::Starttls;
 use lettre::transport::smtp::extension::{ClientId, Extension};
 use lettre::transport::smtp::response::Severity;
+use rustls::pki_types::DnsName;
 use tokio::net::{TcpStream, lookup_host};
 
 use super::reply::{Failure, Limits};
@@ -153,19 +154,11 @@ fn hello(host_name: Option<&str>, local: Option<SocketAddr>) -> ClientId {
 /// This machine's name, where it is a full one that other machines may know.
 pub(super) fn full_host_name(text: &str) -> Option<String> {
     let name = text.trim().trim_end_matches('.');
-    let label = |label: &str| {
-        !label.is_empty()
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-            && label.bytes().all(|octet| octet.is_ascii_alphanumeric() || octet == b'-')
-    };
-    let full = name.len() <= 253 && name.contains('.') && name.split('.').all(label);
+    // What DNS takes but mail does not.
+    let full = DnsName::try_from(name).is_ok() && name.contains('.') && !name.contains('_');
     // Names that distributions give to machines without one.
     let placeholder = name.ends_with(".localdomain") || name.ends_with(".local");
-    // All digits at the end make an address, which has a form of its own.
-    let numeric =
-        name.rsplit('.').next().is_some_and(|last| last.bytes().all(|octet| octet.is_ascii_digit()));
-    (full && !placeholder && !numeric).then(|| name.to_owned())
+    (full && !placeholder).then(|| name.to_owned())
 }
 
 #[cfg(test)]

@@ -62,21 +62,4 @@ impl SendError {
             Self::Connection { .. } | Self::ReplyLost { .. } | Self::Interrupted { .. } => false,
         }
     }
-
-    /// Whether MAIL was never reached: the failure counts once for the server, not for each mail.
-    pub fn is_connection(&self) -> bool {
-        match self {
-            Self::Connection { .. } | Self::Login { .. } => true,
-            Self::Sender { .. }
-            | Self::Recipient { .. }
-            | Self::Message { .. }
-            | Self::ReplyLost { .. }
-            | Self::Interrupted { .. } => false,
-        }
-    }
-
-    /// Whether the server may have taken the mail all the same.
-    pub fn maybe_accepted(&self) -> bool {
-        matches!(self, Self::ReplyLost { .. })
-    }
 }

@@ -1,9 +1,15 @@
 //! Mail to the SMTP server: one envelope, one recipient, one connection a mail (design, section 6, "Delivery").
 //! Keeps no queue, tries nothing twice and logs nothing: the sender does.
+//!
+//! `lettre` speaks SMTP, over streams made here. Its own TLS is not used, for two reasons. Replies have to be mended
+//! before it reads them, and thus inside of the TLS: to it a 571, a code without text or a letter of KOI8-R is no reply
+//! at all, so that a recipient refused for good would be tried for five days, and a mail that was taken sent again. And
+//! its STARTTLS keeps what it has read past the reply, so that a line slipped in there in the open would pass for an
+//! encrypted one.
 
 mod connect;
 mod error;
-mod lines;
+mod lenient;
 mod reply;
 mod session;
 mod tls;
@@ -55,14 +61,10 @@ impl Default for Timing {
 /// A server as it answered a probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// As it calls itself in its reply to EHLO.
-    pub name: String,
     /// `TLS 1.2` or `TLS 1.3`; `None` over an open connection.
     pub tls_version: Option<&'static str>,
     /// The mechanism of the login that succeeded; `None` where no user is set.
     pub login: Option<String>,
-    pub eight_bit_mime: bool,
-    pub smtp_utf8: bool,
 }
 
 impl Transport {
@@ -119,17 +121,7 @@ impl Transport {
         outcome
     }
 
-    /// Connects, logs in and leaves again.
-    pub async fn probe(&self) -> Result<Capabilities, SendError> {
-        let mut session = Session::open(&self.route, self.login.as_ref(), self.timing).await?;
-        session.noop().await?;
-        let capabilities = session.capabilities();
-        session.close().await;
-        Ok(capabilities)
-    }
-
-    /// As `probe`, and asks whether the server takes mail from this sender: for a queue that is held since it
-    /// did not.
+    /// Connects, logs in, asks whether the server takes mail from this sender, and leaves again.
     pub async fn probe_sender(&self, envelope_from: &str) -> Result<Capabilities, SendError> {
         let mut session = Session::open(&self.route, self.login.as_ref(), self.timing).await?;
         let asked = session.try_sender(envelope_from).await;

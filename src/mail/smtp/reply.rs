@@ -11,7 +11,7 @@ use tokio::time::{Duration, Instant, timeout_at};
 
 use super::Timing;
 use super::error::SendError;
-use super::lines::as_sent;
+use super::lenient::as_sent;
 
 /// Longest text kept of what a server said.
 const MOST_CHARS: usize = 400;
@@ -45,17 +45,17 @@ impl Failure {
         }
     }
 
-    /// The same with each of `secrets` blotted out.
+    /// The same with each of `secrets` taken out.
     pub fn without(self, secrets: &[String]) -> Self {
-        let blot = |reason: String| {
+        let redact = |reason: String| {
             secrets
                 .iter()
                 .filter(|secret| !secret.is_empty())
                 .fold(reason, |text, secret| text.replace(secret.as_str(), "[hidden]"))
         };
         match self {
-            Self::Refused { reason, permanent } => Self::Refused { reason: blot(reason), permanent },
-            Self::Broken(reason) => Self::Broken(blot(reason)),
+            Self::Refused { reason, permanent } => Self::Refused { reason: redact(reason), permanent },
+            Self::Broken(reason) => Self::Broken(redact(reason)),
         }
     }
 

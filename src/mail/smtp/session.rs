@@ -1,7 +1,6 @@
 //! One conversation with an SMTP server: login, one mail to one recipient, the end. Every stage's reply is told
 //! apart, since it decides what becomes of the mail. Knows nothing of queues and retries.
 
-use std::borrow::Cow;
 use std::iter;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,7 +9,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use lettre::Address;
 use lettre::transport::smtp::authentication::{Credentials, Mechanism};
 use lettre::transport::smtp::client::AsyncSmtpConnection;
-use lettre::transport::smtp::commands::{Data, Mail, Noop, Rcpt, Rset};
+use lettre::transport::smtp::commands::{Data, Mail, Rcpt, Rset};
 use lettre::transport::smtp::extension::{Extension, MailBodyParameter, MailParameter};
 use lettre::transport::smtp::response::Severity::{PositiveCompletion, PositiveIntermediate};
 use secrecy::{ExposeSecret, SecretString};
@@ -130,21 +129,11 @@ impl Session {
         reset.map(drop).map_err(|failure| connection(server, &failure.into_reason()))
     }
 
-    /// Whether the server still listens.
-    pub async fn noop(&mut self) -> Result<(), SendError> {
-        let replied = self.limits.ask(&mut self.chat, "NOOP", Noop, PositiveCompletion).await;
-        replied.map(drop).map_err(|failure| connection(&self.server, &failure.into_reason()))
-    }
-
     /// What is known of the server by now.
     pub fn capabilities(&self) -> Capabilities {
-        let server = self.chat.server_info();
         Capabilities {
-            name: server.name().to_owned(),
             tls_version: self.tls_version,
             login: self.mechanism.map(|mechanism| mechanism.to_string()),
-            eight_bit_mime: server.supports_feature(Extension::EightBitMime),
-            smtp_utf8: server.supports_feature(Extension::SmtpUtfEight),
         }
     }
 
@@ -203,18 +192,8 @@ fn secrets(username: &str, password: &str) -> Vec<String> {
 /// The mail with every line end CRLF, and none after its last line, since `lettre` puts one before the dot. A
 /// bare CR or LF would pass unstuffed, and some servers take it for a line end: a mail could end, and another
 /// begin, inside the first.
-fn lines(raw: &[u8]) -> Cow<'_, [u8]> {
-    let body = raw.strip_suffix(b"\r\n").unwrap_or(raw);
-    let after = |k: usize| body.get(k + 1).copied();
-    let bare = body.iter().enumerate().any(|(k, octet)| match octet {
-        b'\r' => after(k) != Some(b'\n'),
-        b'\n' => k == 0 || body[k - 1] != b'\r',
-        _ => false,
-    });
-    if !bare {
-        return Cow::Borrowed(body);
-    }
-    let mut whole = Vec::with_capacity(body.len() + 64);
+fn lines(raw: &[u8]) -> Vec<u8> {
+    let mut whole = Vec::with_capacity(raw.len() + 64);
     let mut octets = raw.iter().copied().peekable();
     while let Some(octet) = octets.next() {
         match octet {
@@ -229,7 +208,7 @@ fn lines(raw: &[u8]) -> Cow<'_, [u8]> {
     if whole.ends_with(b"\r\n") {
         whole.truncate(whole.len() - 2);
     }
-    Cow::Owned(whole)
+    whole
 }
 
 #[cfg(test)]
@@ -253,8 +232,7 @@ mod tests {
             (b"a\n\r\n", b"a\r\n"),
         ];
         for (raw, want) in table {
-            assert_eq!(lines(raw).as_ref(), want, "{:?}", String::from_utf8_lossy(raw));
+            assert_eq!(lines(raw), want, "{:?}", String::from_utf8_lossy(raw));
         }
-        assert!(matches!(lines(b"a\r\nb\r\n"), Cow::Borrowed(_)));
     }
 }

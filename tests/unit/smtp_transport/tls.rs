@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 
 use super::certificates::Authority;
 use super::smtp::{Act, Protection, Seen, Setup, SmtpServer, Stage};
-use super::{kind, send, settings, short};
+use super::{FROM, is_connection, kind, send, settings, short};
 
 const PASSWORD: &str = "hunter2-secret";
 
@@ -69,14 +69,8 @@ async fn a_login_goes_over_tls_only() {
             assert!(seen.mails[0].encrypted && seen.mails[0].user.as_deref() == Some("u@example.com"));
             assert!(!format!("{transport:?}").contains("u@example.com"));
 
-            let capabilities = transport.probe().await.unwrap();
-            let want = Capabilities {
-                name: "scripted.test".to_owned(),
-                tls_version: Some("TLS 1.3"),
-                login: Some(used.to_owned()),
-                eight_bit_mime: false,
-                smtp_utf8: false,
-            };
+            let capabilities = transport.probe_sender(FROM).await.unwrap();
+            let want = Capabilities { tls_version: Some("TLS 1.3"), login: Some(used.to_owned()) };
             assert_eq!(capabilities, want);
         }
     }
@@ -88,7 +82,7 @@ async fn no_tls_no_login_no_mail() {
     let Guarded { server, settings, _ca } = guarded(Security::Plain, &[], "");
     let wanting = Server { security: Security::StartTls, ..settings.clone() };
     let error = send(&Transport::new(&wanting).unwrap()).await.unwrap_err();
-    assert!(error.is_connection(), "{error}");
+    assert!(is_connection(&error), "{error}");
     assert!(error.to_string().contains("no STARTTLS") && error.to_string().contains("smtps://"), "{error}");
     let seen = server.seen_when(|seen| seen.closed == 1).await;
     assert!(!seen.has_command("AUTH") && !seen.has_command("MAIL"), "{seen:?}");
@@ -101,7 +95,7 @@ async fn no_tls_no_login_no_mail() {
     // A server for STARTTLS asked for TLS from the first byte.
     let error = send(&Transport::new(&Server { security: Security::Tls, ..settings }).unwrap()).await;
     let error = error.unwrap_err();
-    assert!(error.is_connection() && error.to_string().contains("does not speak TLS there"), "{error}");
+    assert!(is_connection(&error) && error.to_string().contains("does not speak TLS there"), "{error}");
 }
 
 #[tokio::test]
@@ -116,7 +110,7 @@ async fn starttls_refused_or_tampered_with_ends_there() {
         let guarded = guarded(Security::StartTls, &["127.0.0.1"], "");
         guarded.server.on(Stage::StartTls, act.clone());
         let error = send(&Transport::new(&guarded.settings).unwrap()).await.unwrap_err();
-        assert!(error.is_connection(), "{act:?}: {error}");
+        assert!(is_connection(&error), "{act:?}: {error}");
         let seen = guarded.server.seen_when(|seen| seen.closed == 1).await;
         assert_eq!(in_the_open(&seen), ["EHLO", "STARTTLS"], "{act:?}");
         assert_eq!(seen.commands.len(), 2, "{act:?}: {seen:?}");
@@ -168,7 +162,7 @@ async fn certificates_are_checked_and_the_remedy_named() {
                 None => sent.unwrap(),
                 Some(remedy) => {
                     let error = sent.unwrap_err();
-                    assert!(error.is_connection() && error.to_string().contains(remedy), "{error}");
+                    assert!(is_connection(&error) && error.to_string().contains(remedy), "{error}");
                     assert!(server.seen().mails.is_empty());
                 }
             }
@@ -217,10 +211,10 @@ async fn login_failures_are_told_apart_and_hold_no_password() {
         guarded.server.on(Stage::Auth, act.clone());
         let limit = Duration::from_secs(if matches!(act, Act::Stall) { 1 } else { 30 });
         let transport = Transport::with_timing(&guarded.settings, short(limit)).unwrap();
-        for error in [send(&transport).await.unwrap_err(), transport.probe().await.unwrap_err()] {
+        for error in [send(&transport).await.unwrap_err(), transport.probe_sender(FROM).await.unwrap_err()] {
             assert_eq!(kind(&error), want, "{act:?}: {error}");
             assert_eq!(error.permanent(), permanent, "{act:?}: {error}");
-            assert!(error.is_connection(), "{error}");
+            assert!(is_connection(&error), "{error}");
             for said in [error.to_string(), format!("{error:?}")] {
                 assert!(!said.contains(PASSWORD) && !said.contains(&token), "{said}");
             }

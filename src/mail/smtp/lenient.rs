@@ -1,6 +1,6 @@
 //! Replies of SMTP servers in the one form that `lettre` reads. It takes RFC 5321 by the letter, servers do not:
 //! codes such as 571, a code without text, lines without a code inside of a reply, bare line feeds. What cannot
-//! be mended goes on as it came, to be called unreadable. Pure.
+//! be understood goes on as it came, to be called unreadable. Pure.
 
 /// The longest reply kept until its last line is there.
 const MOST_REPLY: usize = 64 * 1024;
