@@ -13,6 +13,8 @@
 mod account;
 #[path = "../src/alert/mod.rs"]
 mod alert;
+#[path = "../src/chart.rs"]
+mod chart;
 #[path = "../src/clock.rs"]
 mod clock;
 #[path = "../src/failpoint.rs"]
@@ -25,6 +27,8 @@ mod model;
 mod provider;
 #[path = "../src/state.rs"]
 mod state;
+#[path = "../src/view/mod.rs"]
+mod view;
 
 use std::collections::BTreeMap;
 use std::hint::black_box;

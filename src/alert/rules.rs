@@ -12,6 +12,7 @@ use super::incident::{Incident, Phase};
 use super::kind::{Key, Kind};
 use super::settings::Settings;
 use crate::model::resources::Resource;
+pub use crate::model::sanitize::one_line as clean;
 use crate::model::{
     AccountState, Collector, CollectorStatus, Container, ContainerState, FailureKind, Group, Listing,
     Observed, OrderState, Seen, Shown, Site, SiteState, Vm, VmState,
@@ -479,18 +480,4 @@ pub fn problem(kind: Kind) -> &'static str {
         Kind::CollectorFailing => "failing",
         Kind::CredentialsRejected => "rejected",
     }
-}
-
-/// Text of the provider on one line: control characters become spaces, and it ends after `most`
-/// characters.
-pub fn clean(text: &str, most: usize) -> String {
-    let invisible = |c: char| {
-        c.is_control() || ('\u{2028}'..='\u{202e}').contains(&c) || ('\u{2066}'..='\u{2069}').contains(&c)
-    };
-    let mut out: String = text.chars().take(most).map(|c| if invisible(c) { ' ' } else { c }).collect();
-    if text.chars().nth(most).is_some() {
-        out.push('…');
-    }
-    let out = out.trim();
-    if out.is_empty() { "(no name)".to_owned() } else { out.to_owned() }
 }

@@ -80,7 +80,6 @@ pub(super) async fn test_email(file: PathBuf) -> Result<()> {
     let snapshot = Snapshot::default();
     let mail_writer = MailWriter {
         from: email.from.clone(),
-        lead_days: Default::default(),
         tightest_rungs: Default::default(),
         max_per_hour: email.max_per_hour,
     };

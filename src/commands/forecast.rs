@@ -18,10 +18,10 @@ pub(super) async fn run(args: cli::Forecast) -> Result<Answer> {
     let accounts = chosen(&settings.accounts, args.account.as_deref())?;
     let reports = reading::reports(&accounts, |account| account.horizon_days).await;
     let now = clock::now();
-    let forecasts = accounts.iter().zip(reports).map(|(account, report)| {
-        let lead_days = account.alert.lead_days;
-        AccountForecast::new(&account.profile, report, lead_days, top_rung_days(account), now)
-    });
+    let forecasts = accounts
+        .iter()
+        .zip(reports)
+        .map(|(account, report)| AccountForecast::new(&account.profile, report, top_rung_days(account), now));
     let forecasts = Forecasts::new(forecasts.collect(), now);
     if args.json {
         let json = serde_json::to_string_pretty(&forecasts).context("writing the forecast as JSON")?;

@@ -93,7 +93,7 @@ fn mail(told: &Told, account: &Account, watch: &Accounts, never: &mut Vec<String
     let state = told.snapshot.accounts.get(account.name());
     let report = state.and_then(|state| state.billing.report.as_deref()).filter(|_| about.is_some());
     let pay_by = report.and_then(|report| {
-        PayBy::of(disconnect(report), account.alert.lead_days, account.profile.zone(), told.at)
+        PayBy::of(disconnect(report), account.profile.lead_days, account.profile.zone(), told.at)
     });
     Some(Mail {
         at: told.at,

@@ -37,15 +37,16 @@ pub(super) fn read(
     if collectors.contains(&Collector::Containers) {
         collectors.insert(Collector::Sites);
     }
+    let alert = alerts::settings(view, findings);
     let profile = Profile {
         name,
         currency: view.parsed("currency", findings, values::one_line).unwrap_or_default(),
         time_zone: api.time_zone,
+        lead_days: alert.lead_days,
         vm_memory_unit_bytes: view.parsed("vm_memory_unit", findings, values::memory_unit),
         stale_after: stale_after(view, &collectors, &schedules, findings),
         collectors,
     };
-    let alert = alerts::settings(view, findings);
     let horizon_days = alerts::horizon_days(view, &alert.disconnect_days, findings);
     let to = recipients(view, shared_to, findings);
     Account { profile: Arc::new(profile), api, alert, to, schedules, horizon_days }

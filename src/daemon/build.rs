@@ -94,7 +94,7 @@ pub(super) fn build(start: Start, stop: &CancellationToken) -> Result<Parts> {
     let collectors =
         Collectors::new(Arc::clone(&common.own), Arc::clone(&common.liveness), stop.child_token());
     let first = collectors.changed(&settings)?;
-    let web = common.web(telemetry_path, lifecycle, reload, accounts.lead_days(), now);
+    let web = common.web(telemetry_path, lifecycle, reload, now);
     let pipeline = common.pipeline(accounts, books, engine, encoder, housekeeping);
     Ok(Parts {
         own: Arc::clone(&common.own),
@@ -121,7 +121,6 @@ impl Common {
         telemetry_path: String,
         lifecycle: bool,
         reload: mpsc::Sender<Reload>,
-        lead_days: u32,
         now: DateTime<Utc>,
     ) -> http::Context {
         http::Context {
@@ -134,7 +133,6 @@ impl Common {
             reload,
             build: BuildInfo { version: VERSION, commit: COMMIT },
             started_at: now,
-            lead_days,
             clock: clock::now,
         }
     }

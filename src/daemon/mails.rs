@@ -14,7 +14,6 @@ use crate::store::{Lane, Outgoing};
 #[derive(Clone, Debug)]
 pub(crate) struct MailWriter {
     pub(crate) from: Mailbox,
-    pub(crate) lead_days: BTreeMap<AccountName, u32>,
     /// The last rung before overdue, in days.
     pub(crate) tightest_rungs: BTreeMap<AccountName, u32>,
     /// Beyond these, what is to be told waits for a summary.
@@ -50,9 +49,8 @@ impl MailWriter {
         notes: &'a [String],
         now: DateTime<Utc>,
     ) -> mail::Context<'a> {
-        let lead_days = self.lead_days.clone();
         let tightest_rungs = self.tightest_rungs.clone();
-        mail::Context { lead_days, tightest_rungs, notes, ..mail::Context::new(&self.from, snapshot, now) }
+        mail::Context { tightest_rungs, notes, ..mail::Context::new(&self.from, snapshot, now) }
     }
 
     /// The Message-IDs that later mails about the same incidents refer to: incident, recipient, id.

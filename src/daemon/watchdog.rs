@@ -16,10 +16,10 @@ use crate::failpoint;
 use crate::metrics::Own;
 use crate::model::Snapshot;
 use crate::model::freshness::{is_read, state_collectors};
-use crate::model::phrase::count;
 use crate::state::Shared;
 use crate::store::Trouble;
 use crate::view::Alerting;
+use crate::view::words::count;
 
 /// Loops are looked at this often at least.
 const LOOK_EVERY: Duration = Duration::from_secs(15);
@@ -175,6 +175,7 @@ mod tests {
             name: "main".parse().unwrap(),
             currency: String::new(),
             time_zone: None,
+            lead_days: 3,
             vm_memory_unit_bytes: None,
             collectors: [Collector::Vms].into(),
             stale_after: BTreeMap::from([(Collector::Vms, Duration::from_secs(900))]),

@@ -8,6 +8,7 @@ mod middleware;
 mod negotiate;
 mod page;
 mod query;
+mod response;
 mod routes;
 mod server;
 pub mod web_config;
@@ -47,8 +48,6 @@ pub struct Context {
     pub reload: mpsc::Sender<Reload>,
     pub build: BuildInfo,
     pub started_at: DateTime<Utc>,
-    /// How long a payment takes to arrive, in days.
-    pub lead_days: u32,
     /// Tells the time; the server has no clock of its own.
     pub clock: fn() -> DateTime<Utc>,
 }

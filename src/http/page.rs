@@ -5,7 +5,7 @@ use askama::Template;
 
 use super::query;
 use crate::alert::Severity;
-use crate::model::{AccountName, Money};
+use crate::model::{AccountName, Money, sanitize};
 use crate::view::{
     AccountStatus, CollectorRow, Health, Query, ResourceRow, StateCount, Status, Urgency, words,
 };
@@ -16,7 +16,7 @@ pub(super) const STYLE: &str = include_str!("templates/style.css");
 /// The page as HTML.
 pub(super) fn render(status: &Status, query: &Query, telemetry_path: &str) -> String {
     let page = Page { status, query, telemetry_path };
-    words::harmless(page.render().expect("a template over owned values has no way to fail"))
+    sanitize::document(page.render().expect("a template over owned values has no way to fail"))
 }
 
 #[derive(Template)]
@@ -89,12 +89,12 @@ impl Page<'_> {
     }
 
     fn amount(&self, account: &AccountStatus, money: &Money) -> String {
-        words::amount(*money, &account.currency)
+        words::spaced_amount(*money, &account.currency)
     }
 
     /// An amount to pay, rounded up to whole units.
     fn to_pay(&self, account: &AccountStatus, money: &Money) -> String {
-        words::amount(money.ceil_units(), &account.currency)
+        words::spaced_amount(money.ceil_units(), &account.currency)
     }
 
     /// How much longer the money would last.

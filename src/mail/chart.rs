@@ -6,8 +6,8 @@ use chrono_tz::Tz;
 
 use super::body::Figure;
 use super::png::{Canvas, Colour};
-use super::words;
 use crate::model::{Money, Report, forecast, pay_by};
+use crate::view::words;
 
 /// Shown at half this size, so that it is sharp on dense screens.
 const WIDTH: usize = 1200;
@@ -57,10 +57,10 @@ impl Chart<'_> {
         let frame = Frame::new(self.from, end, lowest.min(Money::ZERO), highest.max(Money::ZERO));
         let money = |money| words::amount(money, self.currency);
         let mut alt = format!("Balance to come: {} now, {}", money(now), money(last));
-        alt.push_str(&format!(" expected on {}", words::day(end, self.zone)));
+        alt.push_str(&format!(" expected on {}", words::iso_day(end, self.zone)));
         let mut legend = vec![("#0b5cad", "balance".to_owned()), ("#56606b", "zero".to_owned())];
         if let Some(at) = self.disconnect.filter(|&at| at <= end) {
-            let day = words::day(at, self.zone);
+            let day = words::iso_day(at, self.zone);
             alt.push_str(&format!("; disconnect on {day}"));
             legend.push(("#a61b1b", format!("disconnect {day}")));
             if self.lead_days > 0 {
@@ -72,7 +72,7 @@ impl Chart<'_> {
             png: self.draw(&frame, now),
             alt,
             above: (format!("highest {}", money(highest)), format!("lowest {}", money(lowest))),
-            below: (words::day(self.from, self.zone), words::day(end, self.zone)),
+            below: (words::iso_day(self.from, self.zone), words::iso_day(end, self.zone)),
             legend,
         })
     }

@@ -4,7 +4,7 @@
 use askama::Template;
 
 use super::body::{Body, Section, Tone};
-use super::render::RenderError;
+use super::context::RenderError;
 
 pub(super) fn render(body: &Body, subject: &str, content_id: &str) -> Result<String, RenderError> {
     Page { body, subject, content_id }.render().map_err(RenderError::Template)

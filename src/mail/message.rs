@@ -9,9 +9,23 @@ use lettre::Message;
 use lettre::message::{Attachment, Body as Encoded, Mailbox, MultiPart, SinglePart, header::ContentType};
 
 use super::body::Body;
+use super::context::RenderError;
 use super::html;
-use super::render::{RenderError, Rendered};
 use crate::model::AccountName;
+
+/// A mail as it goes out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Rendered {
+    /// Without angle brackets.
+    pub message_id: String,
+    pub subject: String,
+    /// Envelope sender, a bare address.
+    pub sender: String,
+    /// Bare addresses, each once.
+    pub recipients: Vec<String>,
+    /// ASCII, lines ended by CR LF.
+    pub raw: Vec<u8>,
+}
 
 /// Lines of a header are not to pass 998 characters (RFC 5322, 2.1.1).
 const LONGEST_VALUE: usize = 900;

@@ -3,16 +3,17 @@
 use chrono_tz::Tz;
 
 use super::body::{Body, Section, Tone};
-use super::render::{Context, MOST_LISTED};
-use super::{compose, subject, words};
+use super::context::{Context, MOST_LISTED};
+use super::{resources, subject};
 use crate::alert::{Event, Item, Notice, Overflow};
+use crate::view::words;
 
 /// The content of an overflow mail.
 pub(super) fn body(notice: &Notice, facts: &Overflow, context: &Context<'_>) -> Body {
     let items = worst_first(&notice.items);
     let several = notice.accounts.len() > 1;
     let shown = items.len().min(MOST_LISTED);
-    let open = items[..shown].iter().take_while(|item| !compose::is_over(item)).count();
+    let open = items[..shown].iter().take_while(|item| !resources::is_over(item)).count();
     let mut sections = Vec::new();
     for (title, part) in [("Wrong", &items[..open]), ("Over again", &items[open..shown])] {
         if !part.is_empty() {
@@ -31,12 +32,12 @@ pub(super) fn body(notice: &Notice, facts: &Overflow, context: &Context<'_>) -> 
     }
     sections.push(limit(facts));
     Body {
-        tone: items.first().map_or(Tone::Info, |worst| compose::tone_of(worst)),
+        tone: items.first().map_or(Tone::Info, |worst| resources::tone_of(worst)),
         lead: lead(&items, notice, facts, context),
         sections,
         foot: vec![
             "How each was decided: hostwatch why, with its key".to_owned(),
-            compose::sender_line(&notice.accounts),
+            resources::sender_line(&notice.accounts),
         ],
     }
 }
@@ -53,7 +54,7 @@ pub(super) fn subject(notice: &Notice, facts: &Overflow) -> String {
 pub(super) fn worst_first(items: &[Item]) -> Vec<&Item> {
     let mut items: Vec<&Item> = items.iter().collect();
     items.sort_by(|a, b| {
-        let rank = |item: &Item| (compose::is_over(item), std::cmp::Reverse(item.severity));
+        let rank = |item: &Item| (resources::is_over(item), std::cmp::Reverse(item.severity));
         rank(a).cmp(&rank(b)).then_with(|| a.key.cmp(&b.key))
     });
     items
@@ -68,13 +69,13 @@ fn per_hour(facts: &Overflow) -> String {
 fn lead(items: &[&Item], notice: &Notice, facts: &Overflow, context: &Context<'_>) -> String {
     let zone = notice.accounts.first().map_or(Tz::UTC, |name| context.zone(name));
     let events = words::count(items.len(), "more event", "more events");
-    let since = words::moment(facts.since, zone);
+    let since = words::iso_moment(facts.since, zone);
     let worst = match items.first() {
-        Some(worst) if compose::is_over(worst) => "all of it is over".to_owned(),
-        Some(worst) => format!("the worst: {}", compose::name(worst)),
+        Some(worst) if resources::is_over(worst) => "all of it is over".to_owned(),
+        Some(worst) => format!("the worst: {}", resources::name(worst)),
         None => "none of them is known any more".to_owned(),
     };
-    let accounts = compose::accounts(notice);
+    let accounts = resources::accounts(notice);
     format!(
         "{events} since {since}, when the limit of {} was reached; {worst} ({accounts}).",
         per_hour(facts)
@@ -84,9 +85,9 @@ fn lead(items: &[&Item], notice: &Notice, facts: &Overflow, context: &Context<'_
 fn line(item: &Item, several: bool, context: &Context<'_>) -> String {
     let zone = context.zone(&item.key.account);
     let account = if several { format!("{}: ", item.key.account) } else { String::new() };
-    let (since, at) = (words::moment(item.since, zone), words::moment(item.at, zone));
-    let lasted = words::span(item.at - item.since);
-    let head = if compose::is_over(item) { String::new() } else { format!("{} ", subject::bracket(item)) };
+    let (since, at) = (words::iso_moment(item.since, zone), words::iso_moment(item.at, zone));
+    let lasted = words::long_span(item.at - item.since);
+    let head = if resources::is_over(item) { String::new() } else { format!("{} ", subject::bracket(item)) };
     let when = match item.event {
         Event::Resolved | Event::WasDown => format!("from {since} to {at}, {lasted}"),
         Event::Removed => format!("from {since} on; since {at} the provider no longer lists it"),
@@ -100,7 +101,7 @@ fn line(item: &Item, several: bool, context: &Context<'_>) -> String {
         | Event::Overflow
         | Event::Test => format!("since {since}"),
     };
-    format!("{head}{account}{}: {when} ({})", compose::name(item), item.key)
+    format!("{head}{account}{}: {when} ({})", resources::name(item), item.key)
 }
 
 fn limit(facts: &Overflow) -> Section {

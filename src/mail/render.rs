@@ -1,87 +1,24 @@
 //! A notice as a mail, ready to be sent as it is for ever. Pure: the same notice and context give the
 //! same bytes, so that a mail sent twice is one mail to whoever reads it.
 
-use std::collections::BTreeMap;
-
-use chrono::{DateTime, Utc};
-use chrono_tz::Tz;
-use lettre::message::Mailbox;
-
 use super::body::{Body, Section};
-use super::message::{self, Draft, Identity};
-use super::{billing, compose, digest, overflow, sample, started, subject, words};
+use super::context::{Context, MOST_LISTED, MOST_STARTED, RenderError};
+use super::message::{self, Draft, Identity, Rendered};
+use super::{digest, disconnect, overflow, resources, sample, started, subject};
 use crate::alert::{Event, Form, Item, Notice};
-use crate::model::{AccountName, AccountState, Snapshot};
-
-/// Incidents listed in one mail, each with its pair of headers; beyond, mail servers mind the size.
-pub(super) const MOST_LISTED: usize = 1000;
-/// The same in a first-start mail.
-pub(super) const MOST_STARTED: usize = 20;
-/// How long a payment takes where nothing is said of the account.
-const LEAD_DAYS: u32 = 3;
-/// Beyond it dates lose their meaning.
-const MOST_LEAD_DAYS: u32 = 3650;
-
-/// What a mail is written from, beside its notice.
-pub struct Context<'a> {
-    pub from: &'a Mailbox,
-    pub snapshot: &'a Snapshot,
-    /// When the mail is made: its `Date`.
-    pub now: DateTime<Utc>,
-    /// How long a payment takes to arrive, in days.
-    pub lead_days: BTreeMap<AccountName, u32>,
-    /// The last rung before overdue, in days; 1 where nothing is said of the account.
-    pub tightest_rungs: BTreeMap<AccountName, u32>,
-    /// Where hostwatch itself runs on what it watches.
-    pub lives_on: Option<LivesOn>,
-    /// Lines that go into this mail beside what it tells: mails that were given up, and to whom.
-    pub notes: &'a [String],
-}
-
-/// The watched VM on which hostwatch itself runs: it goes dark with its account.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LivesOn {
-    pub account: AccountName,
-    /// Its name, or its id.
-    pub vm: String,
-}
-
-/// A mail as it goes out.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Rendered {
-    /// Without angle brackets.
-    pub message_id: String,
-    pub subject: String,
-    /// Envelope sender, a bare address.
-    pub sender: String,
-    /// Bare addresses, each once.
-    pub recipients: Vec<String>,
-    /// ASCII, lines ended by CR LF.
-    pub raw: Vec<u8>,
-}
-
-/// Why a mail could not be made. None of these passes by itself.
-#[derive(Debug, thiserror::Error)]
-pub enum RenderError {
-    #[error("'{text}' is no mail address; correct it in the recipients")]
-    Recipient { text: String, source: lettre::address::AddressError },
-    #[error("'{0}' cannot stand in a header")]
-    Header(String),
-    #[error("putting the mail together failed")]
-    Message(#[source] lettre::error::Error),
-    #[error("writing the HTML part failed")]
-    Template(#[source] askama::Error),
-}
+use crate::model::{AccountName, sanitize};
 
 /// Writes the mail of a notice.
 pub fn render(notice: &Notice, context: &Context<'_>) -> Result<Rendered, RenderError> {
     let (subject, mut body) = match &notice.form {
         Form::Started(facts) => (subject::of(notice), started::body(notice, facts, context)),
         Form::Disconnect => match notice.items.as_slice() {
-            [item] => (subject::of(notice), billing::body(item, context)),
-            _ => (subject::of(notice), compose::body(notice, context)),
+            [item] => (subject::of(notice), disconnect::body(item, context)),
+            _ => (subject::of(notice), resources::body(notice, context)),
         },
-        Form::Opened | Form::Closed | Form::Reminder => (subject::of(notice), compose::body(notice, context)),
+        Form::Opened | Form::Closed | Form::Reminder => {
+            (subject::of(notice), resources::body(notice, context))
+        }
         Form::Overflow(facts) => (overflow::subject(notice, facts), overflow::body(notice, facts, context)),
         Form::Digest(facts) => digest::write(notice, facts, context),
     };
@@ -127,37 +64,10 @@ fn opens_thread(item: &Item, lead_days: u32) -> bool {
     item.threads.is_empty() || item.event == Event::Rung(lead_days.saturating_add(1))
 }
 
-impl<'a> Context<'a> {
-    /// With nothing said of any account.
-    pub fn new(from: &'a Mailbox, snapshot: &'a Snapshot, now: DateTime<Utc>) -> Self {
-        let (lead_days, tightest_rungs) = Default::default();
-        Self { from, snapshot, now, lead_days, tightest_rungs, lives_on: None, notes: &[] }
-    }
-}
-
-impl Context<'_> {
-    pub(super) fn account(&self, name: &AccountName) -> Option<&AccountState> {
-        self.snapshot.accounts.get(name).map(AsRef::as_ref)
-    }
-
-    /// The zone of an account's times.
-    pub(super) fn zone(&self, name: &AccountName) -> Tz {
-        self.account(name).map_or(Tz::UTC, |state| state.profile.zone())
-    }
-
-    pub(super) fn lead(&self, name: &AccountName) -> u32 {
-        self.lead_days.get(name).copied().unwrap_or(LEAD_DAYS).min(MOST_LEAD_DAYS)
-    }
-
-    pub(super) fn tightest_rung(&self, name: &AccountName) -> u32 {
-        self.tightest_rungs.get(name).copied().unwrap_or(1)
-    }
-}
-
 fn add_notes(body: &mut Body, context: &Context<'_>) {
     if !context.notes.is_empty() {
         let mut section = Section::new("About these mails");
-        section.list = context.notes.iter().map(|note| words::one_line(note, 300)).collect();
+        section.list = context.notes.iter().map(|note| sanitize::one_line(note, 300)).collect();
         body.sections.push(section);
     }
 }

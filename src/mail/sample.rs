@@ -1,15 +1,16 @@
 //! The mail of `hostwatch test-email`: an invented alert, marked as such. Pure.
 
 use super::body::{Body, Section, Tone};
-use super::render::Context;
-use super::{compose, started, words};
+use super::context::Context;
+use super::{resources, started};
 use crate::model::AccountName;
+use crate::view::words;
 
 /// The content of a test mail.
 pub(super) fn body(context: &Context<'_>) -> Body {
     let accounts: Vec<AccountName> = context.snapshot.accounts.keys().cloned().collect();
     let zone = accounts.first().map_or(chrono_tz::Tz::UTC, |name| context.zone(name));
-    let at = words::moment(context.now, zone);
+    let at = words::iso_moment(context.now, zone);
     let mut sample = Section::new("VM web-1 in error (invented)");
     sample.row("Seen", "Its state is error");
     sample.row("Since", at.clone());
@@ -24,6 +25,6 @@ pub(super) fn body(context: &Context<'_>) -> Body {
         tone: Tone::Info,
         lead: format!("Test: mails of hostwatch arrive here; nothing is wrong (sent {at})."),
         sections,
-        foot: vec![compose::sender_line(&accounts)],
+        foot: vec![resources::sender_line(&accounts)],
     }
 }

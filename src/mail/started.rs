@@ -2,11 +2,13 @@
 //! Pure.
 
 use super::body::{Body, Section, Table};
-use super::render::{Context, MOST_STARTED};
-use super::{compose, subject, words};
+use super::context::{Context, MOST_STARTED};
+use super::{resources, subject};
 use crate::alert::{Notice, Started};
 use crate::model::forecast::{self, Disconnect};
+use crate::model::sanitize;
 use crate::model::{AccountName, AccountState};
+use crate::view::words;
 
 /// Accounts in the table.
 const MOST_ACCOUNTS: usize = 50;
@@ -24,7 +26,7 @@ pub(super) fn body(notice: &Notice, facts: &Started, context: &Context<'_>) -> B
     }
     let several = notice.accounts.len() > 1;
     let listed = notice.items.iter().take(MOST_STARTED);
-    sections.extend(listed.map(|item| compose::section(item, several, context)));
+    sections.extend(listed.map(|item| resources::section(item, several, context)));
     let more = notice.items.len().saturating_sub(MOST_STARTED);
     if more > 0 {
         let mut section = Section::new(format!("and {more} more"));
@@ -33,18 +35,19 @@ pub(super) fn body(notice: &Notice, facts: &Started, context: &Context<'_>) -> B
     }
     if !facts.unread.is_empty() {
         let mut section = Section::new("Could not be read");
-        section.list = compose::first(facts.unread.iter().map(|line| words::one_line(line, 300)).collect());
+        section.list =
+            resources::first(facts.unread.iter().map(|line| sanitize::one_line(line, 300)).collect());
         section.lines.push("Nothing is known of these yet; a mail follows if it stays so:".to_owned());
         sections.push(section);
     }
     sections.push(overview(&notice.accounts, context));
-    sections.extend(compose::lives_on(&notice.accounts, context));
+    sections.extend(resources::lives_on(&notice.accounts, context));
     sections.push(next(facts));
     Body {
         tone: severity.into(),
-        lead: format!("{watching} ({}).", words::moment(context.now, zone)),
+        lead: format!("{watching} ({}).", words::iso_moment(context.now, zone)),
         sections,
-        foot: vec![compose::sender_line(&notice.accounts)],
+        foot: vec![resources::sender_line(&notice.accounts)],
     }
 }
 
@@ -94,7 +97,7 @@ fn billing(state: &AccountState) -> (String, String) {
     let balance = forecast::balance_now(report)
         .map_or_else(|| "not known".to_owned(), |balance| words::amount(balance, &state.profile.currency));
     let disconnect = match forecast::disconnect(report) {
-        Disconnect::At { at, .. } => words::day(at, state.profile.zone()),
+        Disconnect::At { at, .. } => words::iso_day(at, state.profile.zone()),
         Disconnect::Now => "now".to_owned(),
         Disconnect::NotExpected => "not expected".to_owned(),
         Disconnect::Unknown => "not known".to_owned(),

@@ -1,8 +1,9 @@
 //! Subject lines: severity or outcome in brackets, then words that stay the same over an incident, so
 //! that mail programs keep its mails together. Pure.
 
-use super::words;
 use crate::alert::{Event, Form, Item, Notice, Severity, Started};
+use crate::model::sanitize;
+use crate::view::words;
 
 /// What phones and lists still show.
 const LONGEST: usize = 150;
@@ -28,8 +29,8 @@ pub(super) fn of(notice: &Notice) -> String {
 /// Text of others on one line that stays what it is: `=?` begins an encoded word (RFC 2047), which mail programs
 /// would decode into whatever the name hides in it.
 fn literal(text: &str, room: usize) -> String {
-    let line = words::one_line(text, room);
-    if line.contains("=?") { words::one_line(&line.replace("=?", "= ?"), room) } else { line }
+    let line = sanitize::one_line(text, room);
+    if line.contains("=?") { sanitize::one_line(&line.replace("=?", "= ?"), room) } else { line }
 }
 
 /// The word in brackets.

@@ -276,6 +276,7 @@ mod tests {
             name: "main".parse().unwrap(),
             currency: String::new(),
             time_zone: None,
+            lead_days: 3,
             vm_memory_unit_bytes: None,
             collectors: Collector::ALL.into(),
             stale_after: BTreeMap::new(),

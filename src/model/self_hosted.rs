@@ -72,6 +72,7 @@ mod tests {
             name: name.clone(),
             currency: String::new(),
             time_zone: None,
+            lead_days: 3,
             vm_memory_unit_bytes: None,
             collectors: Collector::ALL.into(),
             stale_after: BTreeMap::new(),

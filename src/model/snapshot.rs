@@ -98,6 +98,8 @@ pub struct Profile {
     /// Shown beside amounts; may be empty.
     pub currency: String,
     pub time_zone: Option<Tz>,
+    /// How long a payment takes to arrive, in days.
+    pub lead_days: u32,
     /// Bytes in one unit of a VM's `memsize`; `None` until configured.
     pub vm_memory_unit_bytes: Option<u64>,
     /// Collectors that are on: scheduled and with credentials.

@@ -108,7 +108,7 @@ impl Chart<'_> {
         let within = |at: &DateTime<Utc>| *at >= self.from && *at <= end;
         let pay_by = self.disconnect.filter(|at| within(at)).and_then(|at| {
             let date = PayBy::before(at, self.lead_days, self.zone, self.from)?.date()?;
-            Some(format!("△ pay by {}", words::day(date, self.zone, self.from)))
+            Some(format!("△ pay by {}", words::short_weekday(date, self.zone, self.from)))
         });
         let cut_off = self.disconnect.filter(within).map(|at| format!("▲ cut off {}", self.short_day(at)));
         let legend: Vec<String> = pay_by.into_iter().chain(cut_off).collect();
@@ -118,7 +118,7 @@ impl Chart<'_> {
     }
 
     fn short_day(&self, at: DateTime<Utc>) -> String {
-        words::day(at.with_timezone(&self.zone).date_naive(), self.zone, self.from)
+        words::short_weekday(at.with_timezone(&self.zone).date_naive(), self.zone, self.from)
     }
 
     fn end(&self) -> Option<DateTime<Utc>> {

@@ -49,7 +49,9 @@ impl Forecasts {
                 return vec![Cell::new(&account.account), Cell::toned("not known", Tone::Warn)];
             };
             let cut_off = match billing.basis.disconnect {
-                Disconnect::At { at, .. } => words::day(at.with_timezone(&zone).date_naive(), zone, now),
+                Disconnect::At { at, .. } => {
+                    words::short_weekday(at.with_timezone(&zone).date_naive(), zone, now)
+                }
                 Disconnect::Now => "now".to_owned(),
                 Disconnect::NotExpected => "not expected".to_owned(),
                 Disconnect::Unknown => "not known".to_owned(),
@@ -57,7 +59,7 @@ impl Forecasts {
             let pay_by = billing.basis.pay_by.map(|by| match by {
                 PayBy::Now | PayBy::Missed(_) => "at once".to_owned(),
                 PayBy::Today(_) => "today".to_owned(),
-                PayBy::On(date) => words::day(date, zone, now),
+                PayBy::On(date) => words::short_weekday(date, zone, now),
             });
             let pay = billing.pay.iter().find(|pay| pay.days == 30).and_then(|pay| pay.amount);
             let pay = pay.map(|amount| to_pay(amount, &account.currency));
@@ -85,7 +87,7 @@ impl AccountForecast {
                 layout.item(2, "?", Tone::Warn, error);
             }
             Ok(billing) => {
-                let read = words::moment(now, self.zone, now);
+                let read = words::short_moment(now, self.zone, now);
                 layout.heading(format!("Forecast of {}, {read}", self.account));
                 self.facts(layout, billing, now);
                 self.spans(layout, billing);
@@ -107,12 +109,12 @@ impl AccountForecast {
             pairs.push(("Pay by", self.pay_by(by, billing.basis.lead_days, now)));
         }
         if let Some(computed) = billing.disagrees {
-            let computed = words::moment(computed, self.zone, now);
+            let computed = words::short_moment(computed, self.zone, now);
             let text = format!("by the charges in the report the balance is used up {computed}");
             pairs.push(("But", Cell::toned(text, Tone::Warn)));
         }
         if let Some(broken) = billing.does_not_add_up {
-            let broken = words::moment(broken, self.zone, now);
+            let broken = words::short_moment(broken, self.zone, now);
             let text =
                 format!("the report does not add up from {broken} on; its balances are shown as they are");
             pairs.push(("Note", Cell::toned(text, Tone::Warn)));
@@ -122,7 +124,7 @@ impl AccountForecast {
             pairs.push(("Note", Cell::toned(text, Tone::Warn)));
         }
         if let Some(next) = &billing.next_charge {
-            let at = words::moment(next.at, self.zone, now);
+            let at = words::short_moment(next.at, self.zone, now);
             pairs.push(("Next charge", Cell::new(format!("{}, {at}", money(next.amount)))));
         }
         if let (Some(day), Some(month)) = (billing.per_day, billing.per_month) {
@@ -134,7 +136,7 @@ impl AccountForecast {
     fn cut_off(&self, billing: &Billing, now: DateTime<Utc>) -> Cell {
         match billing.basis.disconnect {
             Disconnect::At { at, computed } => {
-                let when = words::moment(at, self.zone, now);
+                let when = words::short_moment(at, self.zone, now);
                 let computed = if computed { ", computed: the report names no date" } else { "" };
                 let tone = if billing.basis.is_near(now) { Tone::Bad } else { Tone::Warn };
                 Cell::toned(format!("{when} ({}){computed}", words::distance(at, now)), tone)
@@ -142,7 +144,8 @@ impl AccountForecast {
             Disconnect::Now => Cell::toned("now: the balance is used up", Tone::Bad),
             Disconnect::NotExpected => {
                 let until = billing.horizon.map(|end| end.with_timezone(&self.zone).date_naive());
-                let until = until.map(|date| format!(" before {}", words::day(date, self.zone, now)));
+                let until =
+                    until.map(|date| format!(" before {}", words::short_weekday(date, self.zone, now)));
                 Cell::toned(format!("not expected{}", until.unwrap_or_default()), Tone::Good)
             }
             Disconnect::Unknown => Cell::toned("not known: the report does not tell", Tone::Warn),
@@ -152,7 +155,7 @@ impl AccountForecast {
     fn pay_by(&self, by: PayBy, lead_days: u32, now: DateTime<Utc>) -> Cell {
         let takes = words::count(lead_days as usize, "day", "days");
         let takes = format!("a payment takes {takes}");
-        let day = |date| words::day(date, self.zone, now);
+        let day = |date| words::short_weekday(date, self.zone, now);
         let today = now.with_timezone(&self.zone).date_naive();
         let weekend = |date| match friday_before(date) {
             Some(friday) if friday >= today => format!("; a weekend: better by {}", day(friday)),

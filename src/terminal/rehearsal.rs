@@ -57,7 +57,7 @@ impl Rehearsal {
         };
         let heading = match &self.disconnect {
             Ok(Disconnect::At { at, .. }) => {
-                format!("{name}: cut off {}{supposed}", words::moment(*at, self.zone, self.now))
+                format!("{name}: cut off {}{supposed}", words::short_moment(*at, self.zone, self.now))
             }
             Ok(Disconnect::Now) => format!("{name}: the balance is used up{supposed}"),
             Ok(Disconnect::NotExpected) => format!("{name}: no cut-off is expected"),
@@ -92,7 +92,7 @@ impl Rehearsal {
             "warning" => ("!", Tone::Warn),
             _ => ("i", Tone::Plain),
         };
-        let when = words::moment(mail.at, self.zone, self.now);
+        let when = words::short_moment(mail.at, self.zone, self.now);
         let distance =
             if mail.at <= self.now { "now".to_owned() } else { words::distance(mail.at, self.now) };
         layout.item(2, sign, tone, format!("{when} ({distance}), {}", mail.severity));
@@ -102,7 +102,7 @@ impl Rehearsal {
             Some(PayBy::Now) => " now".to_owned(),
             Some(PayBy::Missed(_)) => " at once".to_owned(),
             Some(PayBy::Today(_)) => " that day".to_owned(),
-            Some(PayBy::On(date)) => format!(" by {}", words::day(date, self.zone, self.now)),
+            Some(PayBy::On(date)) => format!(" by {}", words::short_weekday(date, self.zone, self.now)),
             None => String::new(),
         };
         if let Some((days, amount)) = mail.pay {

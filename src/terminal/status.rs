@@ -87,7 +87,8 @@ impl Status {
             _ => "",
         });
         let at = billing.and_then(|billing| billing.disconnect_at);
-        let at = at.map(|at| words::day(at.with_timezone(&zone).date_naive(), zone, self.generated_at));
+        let at =
+            at.map(|at| words::short_weekday(at.with_timezone(&zone).date_naive(), zone, self.generated_at));
         let pay = billing.and_then(|billing| billing.pay.iter().find(|pay| pay.days == 30)?.amount);
         let pay = pay.map(|amount| match amount.is_positive() {
             true => words::to_pay(amount, &account.currency),
@@ -113,13 +114,13 @@ impl Status {
         let cut_off = match (billing.disconnect.as_str(), billing.disconnect_at) {
             (_, Some(at)) => {
                 let tone = if at <= now { Tone::Bad } else { Tone::Warn };
-                let when = words::moment(at, zone, now);
+                let when = words::short_moment(at, zone, now);
                 Cell::toned(format!("{when} ({}){computed}", words::distance(at, now)), tone)
             }
             ("now", None) => Cell::toned("now: the balance is used up", Tone::Bad),
             ("not_expected", None) => {
                 let until = billing.horizon.map(|end| end.with_timezone(&zone).date_naive());
-                let until = until.map(|date| format!(" before {}", words::day(date, zone, now)));
+                let until = until.map(|date| format!(" before {}", words::short_weekday(date, zone, now)));
                 Cell::toned(format!("not expected{}", until.unwrap_or_default()), Tone::Good)
             }
             _ => Cell::toned("not known: the report does not tell", Tone::Warn),
@@ -127,7 +128,7 @@ impl Status {
         pairs.push(("Cut off", cut_off));
         let by = match billing.pay_by {
             _ if billing.pay_at_once => ", at once".to_owned(),
-            Some(by) => format!(" by {}", words::day(by, zone, now)),
+            Some(by) => format!(" by {}", words::short_weekday(by, zone, now)),
             None => String::new(),
         };
         let mut label = "Pay";
@@ -199,10 +200,10 @@ impl Status {
         };
         let zone = self.zone_of(&incident.account);
         let known = if incident.acknowledged { ", acknowledged".to_owned() } else { String::new() };
-        let quiet = incident.silenced_until.map(|until| words::moment(until, zone, self.generated_at));
+        let quiet = incident.silenced_until.map(|until| words::short_moment(until, zone, self.generated_at));
         let quiet = quiet.map_or(known, |until| format!(", silenced until {until}"));
         layout.item(2, sign, tone, format!("[{}{quiet}] {}", incident.severity, incident.title));
-        let since = words::moment(incident.since, zone, self.generated_at);
+        let since = words::short_moment(incident.since, zone, self.generated_at);
         layout.text(4, format!("{}, since {since}", incident.phase.as_str()), Tone::Plain);
         layout.text(4, &incident.reason, Tone::Faint);
         layout.text(4, incident.key.to_string(), Tone::Faint);

@@ -1,7 +1,12 @@
 //! Text of others made harmless, and text of any script measured, cut and wrapped by the columns that it
 //! takes on a terminal. Pure.
 
+use std::borrow::Cow;
+
+use textwrap::{Options, WordSplitter};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+use crate::model::sanitize::{is_control, is_joining, is_unseen};
 
 /// Longer texts are cut before anything else is done with them.
 const MOST_CHARS: usize = 4000;
@@ -15,8 +20,8 @@ pub fn plain(text: &str) -> String {
     let mut out = String::new();
     let mut marks = 0;
     let mut gap = false;
-    for c in text.chars().take(MOST_CHARS).filter(|&c| !is_unseen(c)) {
-        if c.is_control() || c.is_whitespace() || c == '\u{2028}' || c == '\u{2029}' {
+    for c in text.chars().take(MOST_CHARS).filter(|&c| !is_unseen(c) && !is_joining(c)) {
+        if is_control(c) || c.is_whitespace() {
             gap = !out.is_empty();
             continue;
         }
@@ -39,7 +44,7 @@ pub fn harmless_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         let layout = matches!(c, '\n' | '\r' | '\t');
-        if (c.is_control() && !layout) || is_unseen(c) || matches!(c, '\u{2028}' | '\u{2029}') {
+        if (is_control(c) && !layout) || is_unseen(c) || is_joining(c) {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
                 out.push_str(&format!("\\u{unit:04x}"));
@@ -67,63 +72,21 @@ pub fn cut(text: &str, most: usize) -> String {
     if width(text) <= most {
         return text.to_owned();
     }
-    let mut out = String::new();
-    for c in text.chars() {
-        out.push(c);
-        if width(&out) >= most {
-            out.pop();
-            // A wide character may leave two columns where one was wanted.
-            while width(&out) >= most && out.pop().is_some() {}
-            break;
-        }
-    }
-    let out = out.trim_end();
-    if most == 0 { String::new() } else { format!("{out}…") }
+    let ends = text.char_indices().map(|(start, c)| start + c.len_utf8());
+    let end = ends.take_while(|&end| width(&text[..end]) < most).last().unwrap_or(0);
+    if most == 0 { String::new() } else { format!("{}…", text[..end].trim_end()) }
 }
 
 /// Lines of at most `most` columns, broken between words, and within a word that is longer than a line.
 pub fn wrap(text: &str, most: usize) -> Vec<String> {
-    let most = most.max(1);
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
-        let space = usize::from(!line.is_empty());
-        if width(&line) + space + width(word) <= most {
-            if space > 0 {
-                line.push(' ');
-            }
-            line.push_str(word);
-            continue;
-        }
-        if !line.is_empty() {
-            lines.push(std::mem::take(&mut line));
-        }
-        for c in word.chars() {
-            if !line.is_empty() && width(&line) + c.width().unwrap_or(0) > most {
-                lines.push(std::mem::take(&mut line));
-            }
-            line.push(c);
-        }
-    }
-    if !line.is_empty() || lines.is_empty() {
-        lines.push(line);
-    }
-    lines
+    let options = Options::new(most.max(1)).word_splitter(WordSplitter::NoHyphenation);
+    textwrap::wrap(text, options).into_iter().map(Cow::into_owned).collect()
 }
 
 /// Filled up with spaces to so many columns.
 pub fn pad(text: &str, columns: usize, right: bool) -> String {
     let fill = " ".repeat(columns.saturating_sub(width(text)));
     if right { format!("{fill}{text}") } else { format!("{text}{fill}") }
-}
-
-/// Takes no column and says nothing, or turns the direction of writing. Variation selectors and joiners
-/// too: terminals differ in how wide they make what these join.
-fn is_unseen(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
-        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]

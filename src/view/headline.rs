@@ -49,18 +49,12 @@ pub struct Headline {
 
 impl Headline {
     /// Of accounts together. `incidents` are theirs.
-    pub(super) fn of(
-        accounts: &[&AccountState],
-        incidents: &[&IncidentRow],
-        lead_days: u32,
-        now: DateTime<Utc>,
-    ) -> Self {
+    pub(super) fn of(accounts: &[&AccountState], incidents: &[&IncidentRow], now: DateTime<Utc>) -> Self {
         let several = accounts.len() > 1;
         let mut waiting: Vec<&&IncidentRow> = incidents.iter().filter(|row| row.needs_you()).collect();
         waiting.sort_by_key(|row| (row.severity != Severity::Critical, row.since));
         let mut needs: Vec<String> = waiting.iter().map(|row| row.title.clone()).collect();
-        needs
-            .extend(accounts.iter().filter_map(|account| cut_off_untold(account, incidents, lead_days, now)));
+        needs.extend(accounts.iter().filter_map(|account| cut_off_untold(account, incidents, now)));
         let unknown: Vec<String> =
             accounts.iter().flat_map(|account| not_known(account, several, now)).collect();
 
@@ -106,21 +100,17 @@ fn nothing_needed(
 }
 
 /// A cut-off that is here or too near for comfort, and that no incident speaks of.
-fn cut_off_untold(
-    account: &AccountState,
-    incidents: &[&IncidentRow],
-    lead_days: u32,
-    now: DateTime<Utc>,
-) -> Option<String> {
+fn cut_off_untold(account: &AccountState, incidents: &[&IncidentRow], now: DateTime<Utc>) -> Option<String> {
     let name = &account.profile.name;
     let told = |row: &&IncidentRow| row.account == *name && row.kind == Kind::Disconnect && row.is_open();
     if incidents.iter().any(told) {
         return None;
     }
+    let near = chrono::Duration::days(i64::from(account.profile.lead_days) + 1);
     match forecast::disconnect(account.billing.report.as_deref()?) {
         Disconnect::Now => Some(format!("The balance of {name} is used up")),
         Disconnect::At { at, .. } if at <= now => Some(format!("{name} is overdue")),
-        Disconnect::At { at, .. } if at <= now + chrono::Duration::days(i64::from(lead_days) + 1) => {
+        Disconnect::At { at, .. } if at <= now + near => {
             Some(format!("{name} is cut off on {}", words::moment(at, account.profile.zone(), now)))
         }
         Disconnect::At { .. } | Disconnect::NotExpected | Disconnect::Unknown => None,

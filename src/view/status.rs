@@ -23,8 +23,6 @@ pub struct About {
     pub version: &'static str,
     pub commit: &'static str,
     pub started_at: DateTime<Utc>,
-    /// How long a payment takes to arrive, in days.
-    pub lead_days: u32,
 }
 
 /// The state of everything.
@@ -130,14 +128,14 @@ impl Status {
         let rows: Vec<&IncidentRow> = alerting.incidents.iter().collect();
         let shown = all.iter().copied().filter(|state| chosen(&state.profile.name));
         let mut accounts: Vec<AccountStatus> =
-            shown.clone().map(|state| AccountStatus::of(state, &rows, about.lead_days, now)).collect();
+            shown.clone().map(|state| AccountStatus::of(state, &rows, now)).collect();
         accounts.sort_by(|a, b| a.urgency().cmp(&b.urgency()));
         Self {
             generated_at: now,
             version: about.version.to_owned(),
             commit: about.commit.to_owned(),
             started_at: about.started_at,
-            headline: Headline::of(&all, &rows, about.lead_days, now),
+            headline: Headline::of(&all, &rows, now),
             accounts,
             incidents: Incidents::of(alerting.incidents.iter().filter(|row| chosen(&row.account))),
             resources: Resources::select(shown, query),
@@ -161,7 +159,7 @@ impl Status {
 }
 
 impl AccountStatus {
-    fn of(state: &AccountState, incidents: &[&IncidentRow], lead_days: u32, now: DateTime<Utc>) -> Self {
+    fn of(state: &AccountState, incidents: &[&IncidentRow], now: DateTime<Utc>) -> Self {
         let profile = &state.profile;
         let own: Vec<&IncidentRow> =
             incidents.iter().copied().filter(|row| row.account == profile.name).collect();
@@ -171,8 +169,9 @@ impl AccountStatus {
             currency: profile.currency.clone(),
             time_zone: profile.zone().name().to_owned(),
             resources: state.resource_count(),
-            headline: Headline::of(&[state], &own, lead_days, now),
-            billing: report.map(|(report, read_at)| billing(report, read_at, profile.zone(), lead_days, now)),
+            headline: Headline::of(&[state], &own, now),
+            billing: report
+                .map(|(report, read_at)| billing(report, read_at, profile.zone(), profile.lead_days, now)),
             collectors: profile.collectors.iter().map(|&one| CollectorRow::of(state, one)).collect(),
         }
     }

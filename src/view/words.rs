@@ -1,10 +1,50 @@
-//! Times, amounts and counts as people read them. Pure.
+//! Times, amounts and counts as people read them, made once. A date has one form for each surface: `3 March` on
+//! the page, `Wed 4 March` on the terminal, `2026-03-04` in mails, which are read years later. Amounts have marks
+//! between thousands on the page alone: elsewhere they are copied. Pure.
 
-use chrono::{DateTime, Datelike as _, NaiveDate, Utc};
+use chrono::{DateTime, Datelike as _, Duration, NaiveDate, Utc};
 use chrono_tz::Tz;
 
 use crate::model::Money;
-pub(crate) use crate::model::phrase::{count, distance};
+use crate::model::sanitize::one_line;
+
+/// `1 thing`, `2 things`.
+pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+/// The first letter as a capital.
+pub(crate) fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// `40 s`, `12 min`, `5 h`, `3 days`: never less than 0.
+pub(crate) fn span(span: Duration) -> String {
+    match span.num_seconds().max(0) {
+        seconds @ 0..120 => format!("{seconds} s"),
+        seconds @ 120..7200 => format!("{} min", seconds / 60),
+        seconds @ 7200..172_800 => format!("{} h", seconds / 3600),
+        seconds => format!("{} days", seconds / 86_400),
+    }
+}
+
+/// The same with the hours beside the days: `3 days 4 h`.
+pub(crate) fn long_span(long: Duration) -> String {
+    match (long.num_days(), long.num_hours() % 24) {
+        (..2, _) | (_, 0) => span(long),
+        (days, hours) => format!("{days} days {hours} h"),
+    }
+}
+
+/// `5 min ago`, `in 3 days`.
+pub(crate) fn distance(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
+    if (now - at).num_seconds() >= 0 {
+        format!("{} ago", span(now - at))
+    } else {
+        format!("in {}", span(at - now))
+    }
+}
 
 /// `3 March`, with the year when it is not this one.
 pub(crate) fn day(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
@@ -13,8 +53,7 @@ pub(crate) fn day(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
 
 /// The same of a day of the zone.
 pub(crate) fn date(date: NaiveDate, zone: Tz, now: DateTime<Utc>) -> String {
-    let this_year = now.with_timezone(&zone).year() == date.year();
-    date.format(if this_year { "%-d %B" } else { "%-d %B %Y" }).to_string()
+    this_year(date, "%-d %B", zone, now)
 }
 
 /// `3 March 14:05 MSK`.
@@ -22,8 +61,59 @@ pub(crate) fn moment(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String 
     format!("{} {}", day(at, zone, now), at.with_timezone(&zone).format("%H:%M %Z"))
 }
 
-/// `1 234.50 RUB`: two places, thousands apart by a narrow space that does not break.
+/// `Wed 4 March`, with the year when it is not this one.
+pub(crate) fn short_weekday(date: NaiveDate, zone: Tz, now: DateTime<Utc>) -> String {
+    this_year(date, "%a %-d %B", zone, now)
+}
+
+/// `Wed 4 March 14:00 MSK`.
+pub(crate) fn short_moment(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
+    let local = at.with_timezone(&zone);
+    format!("{} {}", short_weekday(local.date_naive(), zone, now), local.format("%H:%M %Z"))
+}
+
+fn this_year(date: NaiveDate, form: &str, zone: Tz, now: DateTime<Utc>) -> String {
+    let this_year = now.with_timezone(&zone).year() == date.year();
+    let form = if this_year { form.to_owned() } else { format!("{form} %Y") };
+    date.format(&form).to_string()
+}
+
+/// `2026-03-04` in the zone.
+pub(crate) fn iso_day(at: DateTime<Utc>, zone: Tz) -> String {
+    at.with_timezone(&zone).format("%Y-%m-%d").to_string()
+}
+
+/// `2026-03-04 14:00 MSK`.
+pub(crate) fn iso_moment(at: DateTime<Utc>, zone: Tz) -> String {
+    at.with_timezone(&zone).format("%Y-%m-%d %H:%M %Z").to_string()
+}
+
+/// `Wednesday 2026-03-04`.
+pub(crate) fn iso_weekday(date: NaiveDate) -> String {
+    date.format("%A %Y-%m-%d").to_string()
+}
+
+/// `Wednesday 2026-03-04 14:00 MSK`.
+pub(crate) fn iso_weekday_moment(at: DateTime<Utc>, zone: Tz) -> String {
+    at.with_timezone(&zone).format("%A %Y-%m-%d %H:%M %Z").to_string()
+}
+
+/// `-44.50 RUB`: two places. Without marks between thousands, so that it can be copied.
 pub(crate) fn amount(money: Money, currency: &str) -> String {
+    with_unit(&format!("{:.2}", money.rounded().decimal()), currency)
+}
+
+/// `45 RUB`: rounded up to whole units, as amounts to pay are.
+pub(crate) fn to_pay(money: Money, currency: &str) -> String {
+    with_unit(&money.ceil_units().to_string(), currency)
+}
+
+fn with_unit(number: &str, currency: &str) -> String {
+    if currency.is_empty() { number.to_owned() } else { format!("{number} {}", one_line(currency, 12)) }
+}
+
+/// `1 234.50 RUB`: the same with thousands apart by a narrow space, and none of it broken.
+pub(crate) fn spaced_amount(money: Money, currency: &str) -> String {
     let text = format!("{:.2}", money.rounded().decimal());
     let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |digits| ("\u{2212}", digits));
     let (whole, part) = digits.split_once('.').unwrap_or((digits, "00"));
@@ -43,37 +133,10 @@ pub(crate) fn amount(money: Money, currency: &str) -> String {
     out
 }
 
-/// Text whose every letter is seen and stands where it was written: control characters become spaces, and what
-/// turns the direction of writing or is not seen goes. Escapes of HTML don't reach these, and a page may be read
-/// in a terminal.
-pub(crate) fn harmless(text: String) -> String {
-    let is_control = |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{2028}' | '\u{2029}');
-    let is_unseen = |c: char| {
-        matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}')
-            || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
-    };
-    if !text.contains(|c| is_control(c) || is_unseen(c)) {
-        return text;
-    }
-    text.chars().filter(|&c| !is_unseen(c)).map(|c| if is_control(c) { ' ' } else { c }).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::forecast::tests::{money, t};
-
-    #[test]
-    fn what_is_not_seen_does_nothing() {
-        let table = [
-            ("1\u{202f}234.50\u{a0}RUB\n<p>имя", "1\u{202f}234.50\u{a0}RUB\n<p>имя"),
-            ("evil\u{202e}gpj.exe\u{2066}\u{feff}\u{e0041}", "evilgpj.exe"),
-            ("a\0\r\n\u{1b}[31m\u{9b}\u{2028}b", "a  \n [31m  b"),
-        ];
-        for (text, want) in table {
-            assert_eq!(harmless(text.to_owned()), want);
-        }
-    }
 
     #[test]
     fn times() {
@@ -82,6 +145,9 @@ mod tests {
         assert_eq!(day(now, moscow, now), "2 March");
         assert_eq!(day(t("2027-01-01T00:00:00"), Tz::UTC, now), "1 January 2027");
         assert_eq!(moment(now, moscow, now), "2 March 01:30 MSK");
+        assert_eq!(short_moment(now, moscow, now), "Mon 2 March 01:30 MSK");
+        assert_eq!(short_moment(t("2027-01-01T00:00:00"), Tz::UTC, now), "Fri 1 January 2027 00:00 UTC");
+        assert_eq!(iso_weekday_moment(now, moscow), "Monday 2026-03-02 01:30 MSK");
         let table = [
             (0, "0 s ago"),
             (119, "119 s ago"),
@@ -104,9 +170,32 @@ mod tests {
             ("1234567.891", "1 234 567.89 RUB"),
         ];
         for (text, want) in table {
-            let got = amount(money(text), "RUB").replace(['\u{202f}', '\u{a0}'], " ");
+            let got = spaced_amount(money(text), "RUB").replace(['\u{202f}', '\u{a0}'], " ");
             assert_eq!(got, want);
         }
-        assert_eq!(amount(money("5"), ""), "5.00");
+        assert_eq!(spaced_amount(money("5"), ""), "5.00");
+        assert_eq!(amount(money("-44.505"), "RUB"), "-44.51 RUB");
+        for (text, currency, want) in [
+            ("44.51", "RUB", "45 RUB"),
+            ("12345.01", "RUB", "12346 RUB"),
+            ("0", "", "0"),
+            ("44.01", "\u{1b}[31m", "45 [31m"),
+        ] {
+            assert_eq!(to_pay(money(text), currency), want);
+        }
+    }
+
+    #[test]
+    fn spans() {
+        for (seconds, want) in [
+            (-5, "0 s"),
+            (119, "119 s"),
+            (120, "2 min"),
+            (7200, "2 h"),
+            (172_800, "2 days"),
+            (255_600, "2 days 23 h"),
+        ] {
+            assert_eq!(long_span(Duration::seconds(seconds)), want);
+        }
     }
 }

@@ -125,6 +125,36 @@ fn systemd_is_told_of_start_reload_life_and_stop() {
     wait("STOPPING=1");
 }
 
+/// How long a payment takes is each account's own, and a reload changes it.
+#[test]
+fn the_day_to_pay_by_is_each_accounts_own_and_follows_a_reload() {
+    let provider = Provider::start(SCENARIO);
+    provider.lasts_days(20);
+    let smtp = SmtpServer::plain();
+    let mut daemon = Daemon::prepare(&provider, smtp.address, "[accounts.main.billing]\nlead_days = 2\n");
+    let config = std::fs::read_to_string(daemon.config()).unwrap();
+    let second = config.split("[schedule]").next().unwrap().replace("accounts.main", "accounts.second");
+    let second = format!("{second}[accounts.second.billing]\nlead_days = 9\n");
+    std::fs::create_dir(daemon.directory.path().join("accounts.d")).unwrap();
+    std::fs::write(daemon.directory.path().join("accounts.d/second.toml"), second).unwrap();
+    daemon.run();
+    // How many days before that of the cut-off, by account.
+    let lead = |name: &str| {
+        let json: serde_json::Value =
+            serde_json::from_str(&daemon.request("GET", &format!("/api/v1/status?account={name}")).1).ok()?;
+        let billing = &json["accounts"][0]["billing"];
+        let pay_by: chrono::NaiveDate = billing["pay_by"].as_str()?.parse().ok()?;
+        let at: chrono::DateTime<chrono::Utc> = billing["disconnect_at"].as_str()?.parse().ok()?;
+        Some(((at - chrono::Duration::seconds(1)).date_naive() - pay_by).num_days())
+    };
+    until("both accounts", || lead("main").is_some() && lead("second").is_some());
+    assert_eq!((lead("main"), lead("second")), (Some(2), Some(9)));
+    daemon.configure("lead_days = 2", "lead_days = 12");
+    assert_eq!(daemon.request("POST", "/-/reload").0, 200);
+    until("the new one", || lead("main") == Some(12));
+    assert_eq!(lead("second"), Some(9));
+}
+
 #[test]
 fn a_reload_leaves_alone_what_did_not_change() {
     let provider = Provider::start(SCENARIO);

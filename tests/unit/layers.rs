@@ -24,7 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("chart", &["model"]),
     ("view", &["alert", "model", "chart"]),
     ("terminal", &["view", "alert", "model"]),
-    ("mail", &["alert", "model", "chart", "clock", "failpoint"]),
+    ("mail", &["alert", "model", "chart", "view", "clock", "failpoint"]),
     ("store", &["alert", "model", "failpoint"]),
     ("http", &["view", "alert", "state", "metrics", "model", "clock"]),
     // May name any layer's settings type; nobody but `daemon` and `commands` names it.
@@ -55,6 +55,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("terminal_size", &["commands"]),
     ("strsim", &["model"]),
     ("unicode_width", &["terminal"]),
+    ("textwrap", &["terminal"]),
     ("listenfd", &["daemon"]),
     ("bcrypt", &["http"]),
     ("serde_saphyr", &["http"]),

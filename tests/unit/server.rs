@@ -76,7 +76,6 @@ impl Server {
             reload,
             build: BuildInfo { version: "0.1.0", commit: "abcdef" },
             started_at: read_at(),
-            lead_days: 3,
             clock: read_at,
         });
         let stop = CancellationToken::new();

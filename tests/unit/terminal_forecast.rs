@@ -13,7 +13,7 @@ use account::*;
 const HOSTILE: &str = "sh\u{1b}[2Jop\r\n\u{202e}\u{9b}31m and a name that goes on for longer than any line";
 
 fn forecast(name: &str, report: Report) -> AccountForecast {
-    AccountForecast::new(&profile(name), Ok(Arc::new(report)), 3, 14, read_at())
+    AccountForecast::new(&profile(name), Ok(Arc::new(report)), 14, read_at())
 }
 
 fn of(accounts: Vec<AccountForecast>) -> Forecasts {
@@ -97,7 +97,6 @@ fn several_accounts_stand_by_urgency() {
     let lost = AccountForecast::new(
         &profile("lost"),
         Err("reading the expected balance: the provider answered 401".into()),
-        3,
         14,
         read_at(),
     );
@@ -126,7 +125,7 @@ fn several_accounts_stand_by_urgency() {
 fn json_says_the_same() {
     let forecasts = of(vec![forecast("main", running_dry())]);
     insta::assert_snapshot!("forecast_json", serde_json::to_string_pretty(&forecasts).unwrap());
-    let lost = AccountForecast::new(&profile("lost"), Err("no".into()), 3, 14, read_at());
+    let lost = AccountForecast::new(&profile("lost"), Err("no".into()), 14, read_at());
     let json = serde_json::to_value(of(vec![lost])).unwrap();
     assert_eq!((&json["accounts"][0]["error"], &json["answer"]), (&"no".into(), &"unknown".into()));
     assert!(json["accounts"][0]["billing"].is_null());

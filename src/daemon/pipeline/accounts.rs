@@ -31,8 +31,6 @@ impl Accounts {
             };
             (account.name().clone(), Watcher { settings: account.alert.clone(), to })
         });
-        let lead_days =
-            settings.accounts.iter().map(|account| (account.name().clone(), account.alert.lead_days));
         let tightest = settings.accounts.iter().filter_map(|account| {
             Some((account.name().clone(), account.alert.disconnect_days.iter().copied().min()?))
         });
@@ -41,17 +39,11 @@ impl Accounts {
             watchers: watchers.collect(),
             mail_writer: settings.email.as_ref().map(|email| MailWriter {
                 from: email.from.clone(),
-                lead_days: lead_days.collect(),
                 tightest_rungs: tightest.collect(),
                 max_per_hour: email.max_per_hour,
             }),
             digest: settings.digest.clone(),
             metrics: settings.metrics.clone(),
         }
-    }
-
-    /// The longest that a payment takes to arrive.
-    pub(crate) fn lead_days(&self) -> u32 {
-        self.watchers.values().map(|watcher| watcher.settings.lead_days).max().unwrap_or(3)
     }
 }

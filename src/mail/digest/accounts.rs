@@ -4,11 +4,12 @@ use chrono::{DateTime, Days, NaiveDate, Utc};
 use chrono_tz::Tz;
 
 use crate::alert::{Item, Kind};
-use crate::mail::render::Context;
-use crate::mail::words;
+use crate::mail::context::Context;
 use crate::model::forecast::{self, Disconnect};
 use crate::model::freshness::{is_read, state_collectors};
+use crate::model::sanitize;
 use crate::model::{AccountName, AccountState, Collector, Money, PayBy, Report};
+use crate::view::words;
 
 /// For how long the amounts to pay are to last.
 pub(super) const PAY_DAYS: u32 = 30;
@@ -113,9 +114,10 @@ impl<'a> Account<'a> {
             let status = state.collectors.get(&collector);
             let last = status.and_then(|status| status.last_success);
             let failure = status.and_then(|status| status.failure.as_ref());
-            let why = failure.map_or_else(|| "not read yet".to_owned(), |f| words::one_line(&f.message, 200));
-            let last =
-                last.map_or_else(String::new, |at| format!("; last read {}", words::moment(at, self.zone)));
+            let why =
+                failure.map_or_else(|| "not read yet".to_owned(), |f| sanitize::one_line(&f.message, 200));
+            let last = last
+                .map_or_else(String::new, |at| format!("; last read {}", words::iso_moment(at, self.zone)));
             format!("{}: {why}{last}", collector.as_str())
         });
         unread.collect()

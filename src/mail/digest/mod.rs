@@ -5,10 +5,12 @@ mod tables;
 
 use self::accounts::{Account, CutOff, PAY_DAYS, Totals};
 use super::body::{Body, Section, Tone};
-use super::render::Context;
-use super::{compose, words};
+use super::context::Context;
+use super::resources;
 use crate::alert::{Digest, Item, Notice};
 use crate::model::PayBy;
+use crate::model::sanitize;
+use crate::view::words;
 
 /// Incidents listed, open ones and past ones each; rows of a table.
 const MOST_ROWS: usize = 50;
@@ -110,10 +112,10 @@ impl<'a> Week<'a> {
             }
             (CutOff::At(edd), Some(by)) if first.on_ladder => match by.date() {
                 Some(date) => format!("pay by {date}"),
-                None => format!("{} goes dark {}", first.name, words::day(edd, first.zone)),
+                None => format!("{} goes dark {}", first.name, words::iso_day(edd, first.zone)),
             },
-            (CutOff::At(edd), _) => format!("paid until {}", words::day(edd, first.zone)),
-            (CutOff::Beyond(end), _) => format!("paid until {} at least", words::day(end, first.zone)),
+            (CutOff::At(edd), _) => format!("paid until {}", words::iso_day(edd, first.zone)),
+            (CutOff::Beyond(end), _) => format!("paid until {} at least", words::iso_day(end, first.zone)),
             (CutOff::Now | CutOff::NotKnown | CutOff::NotWatched, _) => return None,
         })
     }
@@ -123,7 +125,7 @@ impl<'a> Week<'a> {
         sections.extend(self.here());
         if !self.unread.is_empty() {
             let mut section = Section::new("Could not be read");
-            section.list = compose::first(self.unread.clone());
+            section.list = resources::first(self.unread.clone());
             sections.push(section);
         }
         sections.extend(self.open_incidents());
@@ -139,7 +141,7 @@ impl<'a> Week<'a> {
             sections,
             foot: vec![
                 "Why anything was or was not mailed: hostwatch why, with its key".to_owned(),
-                compose::sender_line(&names),
+                resources::sender_line(&names),
             ],
         }
     }
@@ -156,11 +158,11 @@ impl<'a> Week<'a> {
     /// What, when, how much to pay by when.
     fn lead(&self) -> String {
         let zone = self.accounts.first().map_or(chrono_tz::Tz::UTC, |account| account.zone);
-        let at = words::long_moment(self.context.now, zone);
+        let at = words::iso_weekday_moment(self.context.now, zone);
         let resources = self.resources();
         let overdue = self.accounts.iter().find(|account| account.is_untold());
         let overdue = overdue.map(|account| format!("Account {} overdue", account.name));
-        let what = match (self.needs().next().map(compose::name).or(overdue), self.needs_count()) {
+        let what = match (self.needs().next().map(resources::name).or(overdue), self.needs_count()) {
             (Some(first), 0 | 1) => format!(": {first}"),
             (Some(first), count) => format!(": {first} and {} more", count - 1),
             (None, _) => format!(", {resources}"),
@@ -216,7 +218,7 @@ impl<'a> Week<'a> {
     /// Where hostwatch itself would go dark.
     fn here(&self) -> Option<Section> {
         let names: Vec<_> = self.facts.accounts.iter().map(|account| account.name.clone()).collect();
-        compose::lives_on(&names, self.context)
+        resources::lives_on(&names, self.context)
     }
 
     fn open_incidents(&self) -> Option<Section> {
@@ -231,7 +233,7 @@ impl<'a> Week<'a> {
 
     fn past_incidents(&self) -> Section {
         let zone = self.accounts.first().map_or(chrono_tz::Tz::UTC, |account| account.zone);
-        let from = words::moment(self.facts.from, zone);
+        let from = words::iso_moment(self.facts.from, zone);
         let mut section = Section::new(format!("Over since {from}"));
         if self.ended.is_empty() {
             section.lines.push("Nothing: no incident ended in this time.".to_owned());
@@ -245,16 +247,16 @@ impl<'a> Week<'a> {
         let zone = self.context.zone(&item.key.account);
         let account =
             if self.facts.accounts.len() > 1 { format!("{}: ", item.key.account) } else { String::new() };
-        let since = words::moment(item.since, zone);
+        let since = words::iso_moment(item.since, zone);
         let until = item.ended.unwrap_or(self.context.now);
-        let lasted = words::span(until - item.since);
+        let lasted = words::long_span(until - item.since);
         let when = match item.ended {
-            Some(ended) => format!("from {since} to {}, {lasted}", words::moment(ended, zone)),
+            Some(ended) => format!("from {since} to {}, {lasted}", words::iso_moment(ended, zone)),
             None => format!("since {since}, {lasted} now"),
         };
-        let overlay = item.overlay.as_ref().map(|overlay| format!("; {}", words::one_line(overlay, 80)));
+        let overlay = item.overlay.as_ref().map(|overlay| format!("; {}", sanitize::one_line(overlay, 80)));
         let overlay = overlay.unwrap_or_default();
-        let name = compose::name(item);
+        let name = resources::name(item);
         format!("{account}{name}: {}, {when}{overlay} ({})", item.severity, item.key)
     }
 }

@@ -5,9 +5,10 @@ use super::accounts::{Account, CutOff, PAY_DAYS, Totals};
 use super::{MOST_ROWS, Week};
 use crate::mail::body::{Figure, Section, Table};
 use crate::mail::chart::Chart;
-use crate::mail::words;
 use crate::model::forecast::SPANS_DAYS;
+use crate::model::sanitize;
 use crate::model::{Collector, ContainerState, SiteState, VmState};
+use crate::view::words;
 
 const MONTH_DAYS: u32 = 30;
 const NOT_READ: &str = "not read yet";
@@ -110,7 +111,7 @@ impl Week<'_> {
         let facts = self.facts;
         let zone = self.accounts.first().map_or(chrono_tz::Tz::UTC, |account| account.zone);
         let mut section = Section::new("How well this was watched");
-        let (from, to) = (words::moment(facts.from, zone), words::moment(facts.to, zone));
+        let (from, to) = (words::iso_moment(facts.from, zone), words::iso_moment(facts.to, zone));
         section.row("Time", format!("{from} to {to}"));
         let mut mails = vec![format!("{} sent", facts.mails_sent)];
         mails.push(match facts.mails_dead {
@@ -175,13 +176,13 @@ fn pay_row(account: &Account<'_>) -> Vec<String> {
     };
     let disconnect = match account.cut_off {
         CutOff::Now => "now".to_owned(),
-        CutOff::At(edd) => words::day(edd, account.zone),
+        CutOff::At(edd) => words::iso_day(edd, account.zone),
         CutOff::Beyond(_) => "none ahead".to_owned(),
         CutOff::NotKnown | CutOff::NotWatched => NOT_KNOWN.to_owned(),
     };
     let mut balance = account.money(account.balance());
     if let Some(at) = account.as_of(Collector::ExpectedBalance) {
-        balance.push_str(&format!(" as of {}", words::day(at, account.zone)));
+        balance.push_str(&format!(" as of {}", words::iso_day(at, account.zone)));
     }
     let per_day = account.cost_per_day();
     let per_month = per_day.map(|cost| cost.times(MONTH_DAYS.into()));
@@ -210,7 +211,7 @@ fn not_known(accounts: &[&Account<'_>], what: &str, is: impl Fn(&Account<'_>) ->
 fn stale(accounts: &[&Account<'_>], what: &str, collector: Collector) -> Option<String> {
     let stale = accounts.iter().filter_map(|account| {
         let at = account.as_of(collector)?;
-        Some(format!("{} {}", account.name, words::moment(at, account.zone)))
+        Some(format!("{} {}", account.name, words::iso_moment(at, account.zone)))
     });
     let stale: Vec<String> = stale.collect();
     let names: Vec<&str> = stale.iter().map(String::as_str).collect();
@@ -281,7 +282,7 @@ fn counted<'k>(
     let named = known.into_iter().chain(others.iter().copied().take(MOST_OTHERS));
     let parts = named.filter_map(|name| {
         let count = states.iter().filter(|&&state| state == name).count();
-        (count > 0).then(|| format!("{count} {}", words::one_line(name, 30)))
+        (count > 0).then(|| format!("{count} {}", sanitize::one_line(name, 30)))
     });
     let mut parts: Vec<String> = parts.collect();
     if others.len() > MOST_OTHERS {

@@ -131,12 +131,11 @@ impl AccountForecast {
     pub fn new(
         profile: &Profile,
         report: Result<Arc<Report>, String>,
-        lead_days: u32,
         top_rung_days: u32,
         now: DateTime<Utc>,
     ) -> Self {
         let billing =
-            report.map(|report| Billing::new(report, profile.zone(), lead_days, top_rung_days, now));
+            report.map(|report| Billing::new(report, profile.zone(), profile.lead_days, top_rung_days, now));
         let answer = match &billing {
             Ok(billing) if billing.basis.is_near(now) => Answer::NeedsYou,
             Ok(billing) if billing.basis.disconnect != Disconnect::Unknown => Answer::Fine,

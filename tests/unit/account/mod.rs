@@ -28,6 +28,7 @@ pub fn profile(name: &str) -> Profile {
         name: name.parse().unwrap(),
         currency: "RUB".into(),
         time_zone: Some(chrono_tz::Europe::Moscow),
+        lead_days: 3,
         vm_memory_unit_bytes: Some(1_048_576),
         collectors: Collector::ALL.into(),
         stale_after: Collector::ALL.into_iter().map(|one| (one, Duration::from_secs(900))).collect(),

@@ -90,6 +90,7 @@ fn first_mails(accounts: &[Account]) -> Vec<Notice> {
             name: name(account),
             currency: "RUB".into(),
             time_zone: None,
+            lead_days: 3,
             vm_memory_unit_bytes: None,
             collectors: [Collector::Vms, Collector::ExpectedBalance].into(),
             stale_after: BTreeMap::new(),

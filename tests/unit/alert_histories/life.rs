@@ -215,6 +215,7 @@ fn profile() -> Profile {
         name: name(),
         currency: "RUB".into(),
         time_zone: Some(chrono_tz::UTC),
+        lead_days: 3,
         vm_memory_unit_bytes: None,
         collectors: [Collector::Vms, Collector::Containers, Collector::Sites, Collector::ExpectedBalance]
             .into(),

@@ -40,6 +40,7 @@ impl World {
             name: name.clone(),
             currency: "RUB".into(),
             time_zone: Some(chrono_tz::UTC),
+            lead_days: 3,
             vm_memory_unit_bytes: None,
             collectors,
             stale_after: BTreeMap::new(),

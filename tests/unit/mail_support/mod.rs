@@ -73,8 +73,7 @@ pub fn mail(notice: &Notice, snapshot: &Snapshot) -> Rendered {
 }
 
 pub fn context<'a>(from: &'a Mailbox, snapshot: &'a Snapshot) -> Context<'a> {
-    let lead_days = snapshot.accounts.keys().map(|name| (name.clone(), 3)).collect();
-    Context { lead_days, ..Context::new(from, snapshot, now()) }
+    Context::new(from, snapshot, now())
 }
 
 pub fn parse(rendered: &Rendered) -> Message<'_> {

@@ -215,7 +215,7 @@ fn billing(report: &Report, book: &KnownAccount) {
     let chart = Chart { report, from: read_at(), today: read_at(), disconnect: cut_off, lead_days: 3, zone };
     let svg = chart.svg().unwrap_or_default();
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
-    let forecast = AccountForecast::new(&profile, Ok(Arc::new(report.clone())), 3, 14, read_at());
+    let forecast = AccountForecast::new(&profile, Ok(Arc::new(report.clone())), 14, read_at());
     let text = Forecasts::new(vec![forecast], read_at()).text(Style { width: 80, colour: false });
     assert!(!text.chars().any(|c| c != '\n' && is_obeyed(c)), "{text:?}");
 

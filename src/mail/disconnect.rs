@@ -6,13 +6,14 @@ use chrono_tz::Tz;
 
 use super::body::{Body, Figure, Section, Table, Tone};
 use super::chart::Chart;
-use super::compose::{self, MOST_NAMES};
-use super::render::{Context, LivesOn};
-use super::words;
+use super::context::{Context, LivesOn};
+use super::resources::{self, MOST_NAMES};
 use crate::alert::{Event, Item, Ladder};
 use crate::model::changes::{self, Change};
 use crate::model::forecast::{self, Disconnect, SPANS_DAYS};
+use crate::model::sanitize;
 use crate::model::{AccountState, Collector, Edd, Money, Order, OrderId, PayBy, Report};
+use crate::view::words;
 
 const MOST_ORDERS: usize = 5;
 const MOST_CHANGES: usize = 10;
@@ -22,7 +23,7 @@ pub(super) fn body(item: &Item, context: &Context<'_>) -> Body {
     let account = &item.key.account;
     let facts = Facts::of(item, context);
     let mut sections = Vec::new();
-    if compose::is_over(item) {
+    if resources::is_over(item) {
         sections.push(facts.over());
     } else {
         sections.push(facts.in_short());
@@ -32,12 +33,12 @@ pub(super) fn body(item: &Item, context: &Context<'_>) -> Body {
         sections.push(facts.dark());
     }
     Body {
-        tone: if compose::is_over(item) { Tone::Good } else { item.severity.into() },
+        tone: if resources::is_over(item) { Tone::Good } else { item.severity.into() },
         lead: facts.lead(),
         sections,
         foot: vec![
             format!("How this was decided: hostwatch why {}", item.key),
-            compose::sender_line(std::slice::from_ref(account)),
+            resources::sender_line(std::slice::from_ref(account)),
         ],
     }
 }
@@ -92,11 +93,11 @@ impl<'a> Facts<'a> {
     /// When, how much, by when: in one line.
     fn lead(&self) -> String {
         let account = &self.item.key.account;
-        if compose::is_over(self.item) {
+        if resources::is_over(self.item) {
             return self.lead_over();
         }
         let pay = self.lead_amount();
-        let when = self.ladder.edd.map(|edd| words::long_moment(edd, self.zone));
+        let when = self.ladder.edd.map(|edd| words::iso_weekday_moment(edd, self.zone));
         let labels = self.labels();
         if self.is_overdue() {
             let why = self.why_overdue();
@@ -111,18 +112,21 @@ impl<'a> Facts<'a> {
     }
 
     fn why_overdue(&self) -> String {
-        let date = |edd| format!("its disconnect date, {},", words::long_moment(edd, self.zone));
+        let date = |edd| format!("its disconnect date, {},", words::iso_weekday_moment(edd, self.zone));
         match (self.ladder.used_up, self.ladder.edd) {
             (false, Some(edd)) => format!("{} has passed", date(edd)),
             (true, Some(edd)) if edd <= self.now => {
                 format!("its balance is used up, and {} has passed", date(edd))
             }
             (true, Some(edd)) => {
-                format!("its balance is used up; it goes dark on {}", words::long_moment(edd, self.zone))
+                format!(
+                    "its balance is used up; it goes dark on {}",
+                    words::iso_weekday_moment(edd, self.zone)
+                )
             }
             (_, None) => {
                 let at = self.ladder.read_at.unwrap_or(self.item.at);
-                format!("its balance is used up, as reported {}", words::moment(at, self.zone))
+                format!("its balance is used up, as reported {}", words::iso_moment(at, self.zone))
             }
         }
     }
@@ -130,7 +134,8 @@ impl<'a> Facts<'a> {
     fn lead_over(&self) -> String {
         let account = &self.item.key.account;
         let until = self.report.and_then(|(report, _)| report.date);
-        let until = until.map_or_else(String::new, |date| format!(" before {}", words::day(date, self.zone)));
+        let until =
+            until.map_or_else(String::new, |date| format!(" before {}", words::iso_day(date, self.zone)));
         let balance = self.report.and_then(|(report, _)| forecast::balance_now(report));
         let balance =
             balance.map_or_else(String::new, |money| format!("; the balance is {}", self.money(money)));
@@ -164,10 +169,10 @@ impl<'a> Facts<'a> {
             labels.push("computed".to_owned());
         }
         if let Some(Charges::UsedUp(at)) = self.by_the_charges() {
-            labels.push(format!("by its charges {}", words::moment(at, self.zone)));
+            labels.push(format!("by its charges {}", words::iso_moment(at, self.zone)));
         }
         if let Some(at) = self.as_of() {
-            labels.push(format!("as of {}", words::moment(at, self.zone)));
+            labels.push(format!("as of {}", words::iso_moment(at, self.zone)));
         }
         if labels.is_empty() { String::new() } else { format!(" ({})", labels.join("; ")) }
     }
@@ -197,11 +202,11 @@ impl<'a> Facts<'a> {
     fn charges_words(&self, charges: Charges) -> String {
         match charges {
             Charges::LastUntil(end) => {
-                let end = words::day(end, self.zone);
+                let end = words::iso_day(end, self.zone);
                 format!("By the charges in the report the balance lasts beyond its end, {end}")
             }
             Charges::UsedUp(at) => {
-                let when = words::moment(at, self.zone);
+                let when = words::iso_moment(at, self.zone);
                 let sooner = self.ladder.edd.is_none_or(|edd| at < edd);
                 let by = PayBy::before(at, self.lead_days, self.zone, self.now).filter(|_| sooner);
                 let advice = by.map(|by| format!("; to be safe, pay {}", by.in_sentence()));
@@ -222,10 +227,18 @@ impl<'a> Facts<'a> {
         let mut section = Section::new("The disconnect");
         let when = match (self.ladder.edd, self.ladder.used_up) {
             (Some(edd), _) if edd <= self.now => {
-                format!("{}: {} ago", words::long_moment(edd, self.zone), words::span(self.now - edd))
+                format!(
+                    "{}: {} ago",
+                    words::iso_weekday_moment(edd, self.zone),
+                    words::long_span(self.now - edd)
+                )
             }
             (Some(edd), _) => {
-                format!("{}: in {}", words::long_moment(edd, self.zone), words::span(edd - self.now))
+                format!(
+                    "{}: in {}",
+                    words::iso_weekday_moment(edd, self.zone),
+                    words::long_span(edd - self.now)
+                )
             }
             (None, true) => "Now: the balance is used up".to_owned(),
             (None, false) => "Not known".to_owned(),
@@ -238,7 +251,7 @@ impl<'a> Facts<'a> {
             );
         }
         if let Some(at) = self.as_of() {
-            let at = words::moment(at, self.zone);
+            let at = words::iso_moment(at, self.zone);
             section.row("As of", format!("{at}; no newer report confirms it"));
         }
         if let Some(charges) = self.by_the_charges() {
@@ -248,9 +261,9 @@ impl<'a> Facts<'a> {
             section.row("Pay by", by.in_full(self.lead_days, self.now, self.zone));
         }
         self.balance(&mut section);
-        section.row("What moved it", words::capital(&words::one_line(&self.item.reason, 400)));
+        section.row("What moved it", words::capital(&sanitize::one_line(&self.item.reason, 400)));
         if let Some((from, to)) = self.item.unwatched {
-            let (from, to) = (words::moment(from, self.zone), words::moment(to, self.zone));
+            let (from, to) = (words::iso_moment(from, self.zone), words::iso_moment(to, self.zone));
             section.row("Unwatched", format!("Nobody watched from {from} to {to}."));
         }
         section.row("Incident", self.item.key.to_string());
@@ -263,7 +276,7 @@ impl<'a> Facts<'a> {
         let here = self.lives_on.filter(|here| here.account == self.item.key.account)?;
         let Event::Rung(rung) = self.item.event else { return None };
         (rung <= self.tightest_rung).then(|| {
-            let vm = words::one_line(&here.vm, 60);
+            let vm = sanitize::one_line(&here.vm, 60);
             format!(
                 "This may be my last mail: hostwatch runs on VM \"{vm}\" of this account, which goes dark with it."
             )
@@ -275,7 +288,7 @@ impl<'a> Facts<'a> {
             section.row("Balance", "Not known: no report could be read yet");
             return;
         };
-        let read = words::moment(read_at, self.zone);
+        let read = words::iso_moment(read_at, self.zone);
         if let Some(balance) = forecast::balance_now(report) {
             section.row("Balance", format!("{}, as reported {read}", self.money(balance)));
         }
@@ -361,8 +374,10 @@ impl<'a> Facts<'a> {
 
     fn when(&self, disconnect: Disconnect) -> String {
         match disconnect {
-            Disconnect::At { at, computed: false } => words::moment(at, self.zone),
-            Disconnect::At { at, computed: true } => format!("{} (computed)", words::moment(at, self.zone)),
+            Disconnect::At { at, computed: false } => words::iso_moment(at, self.zone),
+            Disconnect::At { at, computed: true } => {
+                format!("{} (computed)", words::iso_moment(at, self.zone))
+            }
             Disconnect::Now => "at once".to_owned(),
             Disconnect::NotExpected => "not expected".to_owned(),
             Disconnect::Unknown => "not known".to_owned(),
@@ -412,10 +427,10 @@ impl<'a> Facts<'a> {
             .vms
             .rows
             .iter()
-            .map(|vm| compose::named(vm.name.as_deref(), vm.id.get(), vm.state.as_str(), "active"));
+            .map(|vm| resources::named(vm.name.as_deref(), vm.id.get(), vm.state.as_str(), "active"));
         let sites = state
             .all_sites()
-            .map(|site| compose::named(site.name.as_deref(), site.id.get(), site.state.as_str(), "Active"));
+            .map(|site| resources::named(site.name.as_deref(), site.id.get(), site.state.as_str(), "Active"));
         for (one, many, names, collector, read) in [
             ("VM", "VMs", vms.collect::<Vec<_>>(), Collector::Vms, state.vms.read_at.is_some()),
             ("site", "sites", sites.collect(), Collector::Sites, state.containers.read_at.is_some()),
@@ -440,8 +455,8 @@ impl<'a> Facts<'a> {
 
     fn over(&self) -> Section {
         let mut section = Section::new("The account");
-        section.row("Why", words::capital(&words::one_line(&self.item.reason, 400)));
-        section.row("Seen", words::moment(self.item.at, self.zone));
+        section.row("Why", words::capital(&sanitize::one_line(&self.item.reason, 400)));
+        section.row("Seen", words::iso_moment(self.item.at, self.zone));
         self.balance(&mut section);
         section.row("Incident", self.item.key.to_string());
         section
@@ -456,7 +471,7 @@ impl<'a> Facts<'a> {
 fn order_name(order: &Order) -> String {
     let tariff = order.tariff.as_ref().and_then(|tariff| tariff.name.as_deref());
     match order.comment.as_deref().or(tariff) {
-        Some(text) => format!("{} ({})", words::one_line(text, 40), order.id),
+        Some(text) => format!("{} ({})", sanitize::one_line(text, 40), order.id),
         None => format!("order {}", order.id),
     }
 }

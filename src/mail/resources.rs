@@ -2,11 +2,13 @@
 
 use chrono_tz::Tz;
 
+use super::advice;
 use super::body::{Body, Section, Tone};
-use super::render::{Context, MOST_LISTED};
-use super::{advice, words};
+use super::context::{Context, MOST_LISTED};
 use crate::alert::{Event, Form, Item, Kind, Notice};
+use crate::model::sanitize;
 use crate::model::{AccountName, AccountState, ContainerId, ContainerState, SiteId, VmId, VmState};
+use crate::view::words;
 
 /// Items told in full; the others in a line each.
 const MOST_IN_FULL: usize = 20;
@@ -35,7 +37,7 @@ pub(super) fn tone_of(worst: &Item) -> Tone {
 fn lead(notice: &Notice, context: &Context<'_>) -> String {
     let Some(first) = notice.items.first() else { return "Nothing to tell.".to_owned() };
     let zone = context.zone(&first.key.account);
-    let (at, since) = (words::moment(first.at, zone), words::moment(first.since, zone));
+    let (at, since) = (words::iso_moment(first.at, zone), words::iso_moment(first.since, zone));
     let accounts = accounts(notice);
     let mut what = name(first);
     if notice.items.len() > 1 {
@@ -55,7 +57,7 @@ fn lead(notice: &Notice, context: &Context<'_>) -> String {
             | Event::Test => format!("{what}, seen {at} ({accounts})."),
         };
     }
-    let lasted = words::span(first.at - first.since);
+    let lasted = words::long_span(first.at - first.since);
     match first.event {
         Event::Resolved => format!("Over: {what}, from {since} to {at}: {lasted} ({accounts})."),
         Event::Removed => {
@@ -87,7 +89,7 @@ pub(super) fn accounts(notice: &Notice) -> String {
 
 /// `VM web-1 in error`.
 pub(super) fn name(item: &Item) -> String {
-    words::one_line(&item.words(), 160)
+    sanitize::one_line(&item.words(), 160)
 }
 
 /// One incident in full.
@@ -97,14 +99,14 @@ pub(super) fn section(item: &Item, several: bool, context: &Context<'_>) -> Sect
     let state = context.account(account);
     let title = if several { format!("{account}: {}", name(item)) } else { name(item) };
     let mut section = Section::new(title);
-    section.row("Seen", words::capital(&words::one_line(&item.detail, 300)));
+    section.row("Seen", words::capital(&sanitize::one_line(&item.detail, 300)));
     if let Some(which) = state.and_then(|state| which(item, state)) {
         section.row("Which", which);
     }
     times(item, zone, &mut section);
-    section.row("Why", words::capital(&words::one_line(&item.reason, 400)));
+    section.row("Why", words::capital(&sanitize::one_line(&item.reason, 400)));
     if let Some((from, to)) = item.unwatched {
-        let (from, to) = (words::moment(from, zone), words::moment(to, zone));
+        let (from, to) = (words::iso_moment(from, zone), words::iso_moment(to, zone));
         section.row("Unwatched", format!("Nobody watched from {from} to {to}; it changed in between."));
     }
     match item.event {
@@ -130,12 +132,12 @@ pub(super) fn section(item: &Item, several: bool, context: &Context<'_>) -> Sect
 }
 
 fn times(item: &Item, zone: Tz, section: &mut Section) {
-    let since = words::moment(item.since, zone);
-    let lasted = words::span(item.at - item.since);
+    let since = words::iso_moment(item.since, zone);
+    let lasted = words::long_span(item.at - item.since);
     match item.event {
         Event::Resolved | Event::Removed | Event::WasDown => {
             section.row("From", since);
-            section.row("To", format!("{} ({lasted})", words::moment(item.at, zone)));
+            section.row("To", format!("{} ({lasted})", words::iso_moment(item.at, zone)));
         }
         Event::Started
         | Event::Opened
@@ -161,19 +163,20 @@ fn which(item: &Item, state: &AccountState) -> Option<String> {
             let vm = state.vms.get(VmId::new(id))?;
             let addresses = vm.ips.iter().flatten().filter_map(|ip| ip.address.as_deref());
             let mut parts = vec![format!("VM {id}")];
-            parts.extend(addresses.take(3).map(|address| words::one_line(address, 45)));
+            parts.extend(addresses.take(3).map(|address| sanitize::one_line(address, 45)));
             Some(parts.join(", "))
         }
         Kind::SiteError | Kind::SiteBlocked | Kind::SiteStuck => {
             let site = state.site(SiteId::new(id))?;
             let container = state.containers.get(site.container).and_then(|found| found.name.as_deref());
             let container =
-                container.map_or_else(String::new, |name| format!(" {}", words::one_line(name, 60)));
+                container.map_or_else(String::new, |name| format!(" {}", sanitize::one_line(name, 60)));
             Some(format!("Site {id} in container {}{container}", site.container))
         }
         Kind::ContainerDisabled => {
             let container = state.containers.get(ContainerId::new(id))?;
-            let server = container.server.as_deref().map(|name| format!(" on {}", words::one_line(name, 80)));
+            let server =
+                container.server.as_deref().map(|name| format!(" on {}", sanitize::one_line(name, 80)));
             Some(format!("Container {id}{}", server.unwrap_or_default()))
         }
         Kind::Disconnect
@@ -227,8 +230,8 @@ pub(super) fn first(mut names: Vec<String>) -> Vec<String> {
 
 /// A name, or its id where it has none, with its state where that is not the usual one.
 pub(super) fn named(name: Option<&str>, id: u64, state: &str, usual: &str) -> String {
-    let name = name.map_or_else(|| id.to_string(), |name| words::one_line(name, 80));
-    if state == usual { name } else { format!("{name} ({})", words::one_line(state, 40)) }
+    let name = name.map_or_else(|| id.to_string(), |name| sanitize::one_line(name, 80));
+    if state == usual { name } else { format!("{name} ({})", sanitize::one_line(state, 40)) }
 }
 
 /// Items beyond those told in full.
@@ -240,7 +243,7 @@ fn others(rest: &[Item], several: bool, context: &Context<'_>) -> Section {
         .take(room)
         .map(|item| {
             let account = if several { format!("{}: ", item.key.account) } else { String::new() };
-            let since = words::moment(item.since, context.zone(&item.key.account));
+            let since = words::iso_moment(item.since, context.zone(&item.key.account));
             format!("{account}{} since {since} ({})", name(item), item.key)
         })
         .collect();
@@ -273,7 +276,7 @@ pub(super) fn lives_on(accounts: &[AccountName], context: &Context<'_>) -> Optio
     section.lines.push(format!(
         "It runs on VM \"{}\" of account {}: if that goes dark, no mail says so. Let somebody else watch for \
          its silence: set heartbeat.url.",
-        words::one_line(&here.vm, 60),
+        sanitize::one_line(&here.vm, 60),
         here.account
     ));
     Some(section)

@@ -3,9 +3,9 @@
 use chrono::{DateTime, NaiveDate, Utc};
 use chrono_tz::Tz;
 
-use super::words;
 use crate::model::PayBy;
 use crate::model::pay_by::friday_before;
+use crate::view::words;
 
 impl PayBy {
     /// In a sentence: `pay 45 RUB …`.
@@ -13,8 +13,8 @@ impl PayBy {
         match self {
             Self::Now => "now".to_owned(),
             Self::Missed(_) => "at once".to_owned(),
-            Self::Today(date) => format!("today ({})", words::weekday(date)),
-            Self::On(date) => format!("by {}", words::weekday(date)),
+            Self::Today(date) => format!("today ({})", words::iso_weekday(date)),
+            Self::On(date) => format!("by {}", words::iso_weekday(date)),
         }
     }
 
@@ -24,7 +24,7 @@ impl PayBy {
             Self::Now => "now".to_owned(),
             Self::Missed(_) => "at once".to_owned(),
             Self::Today(_) => "today".to_owned(),
-            Self::On(date) => words::weekday(date),
+            Self::On(date) => words::iso_weekday(date),
         }
     }
 
@@ -43,19 +43,19 @@ impl PayBy {
             Self::Now => "Overdue: pay now".to_owned(),
             Self::Missed(date) => format!(
                 "Overdue: {} was the last safe day (a payment takes {days}); pay at once",
-                words::weekday(date)
+                words::iso_weekday(date)
             ),
             Self::Today(date) => {
                 format!(
                     "Today, {} (a payment takes {days}){}",
-                    words::weekday(date),
+                    words::iso_weekday(date),
                     weekend(date, today(now, zone))
                 )
             }
             Self::On(date) => {
                 format!(
                     "{} (a payment takes {days}){}",
-                    words::weekday(date),
+                    words::iso_weekday(date),
                     weekend(date, today(now, zone))
                 )
             }
@@ -71,7 +71,7 @@ fn today(now: DateTime<Utc>, zone: Tz) -> NaiveDate {
 fn weekend(date: NaiveDate, today: NaiveDate) -> String {
     match friday_before(date) {
         Some(friday) if friday >= today => {
-            format!(". That is a weekend: better by {}", words::weekday(friday))
+            format!(". That is a weekend: better by {}", words::iso_weekday(friday))
         }
         Some(_) => ". That is a weekend: banks may be slower".to_owned(),
         None => String::new(),

@@ -1,0 +1,77 @@
+//! What every mail is written from, beside its notice, and how writing one fails. Pure.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
+use lettre::message::Mailbox;
+
+use crate::model::{AccountName, AccountState, Snapshot};
+
+/// Incidents listed in one mail, each with its pair of headers; beyond, mail servers mind the size.
+pub(super) const MOST_LISTED: usize = 1000;
+/// The same in a first-start mail.
+pub(super) const MOST_STARTED: usize = 20;
+/// How long a payment takes where nothing is said of the account.
+const LEAD_DAYS: u32 = 3;
+
+/// What a mail is written from, beside its notice.
+pub struct Context<'a> {
+    pub from: &'a Mailbox,
+    pub snapshot: &'a Snapshot,
+    /// When the mail is made: its `Date`.
+    pub now: DateTime<Utc>,
+    /// The last rung before overdue, in days; 1 where nothing is said of the account.
+    pub tightest_rungs: BTreeMap<AccountName, u32>,
+    /// Where hostwatch itself runs on what it watches.
+    pub lives_on: Option<LivesOn>,
+    /// Lines that go into this mail beside what it tells: mails that were given up, and to whom.
+    pub notes: &'a [String],
+}
+
+/// The watched VM on which hostwatch itself runs: it goes dark with its account.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LivesOn {
+    pub account: AccountName,
+    /// Its name, or its id.
+    pub vm: String,
+}
+
+/// Why a mail could not be made. None of these passes by itself.
+#[derive(Debug, thiserror::Error)]
+pub enum RenderError {
+    #[error("'{text}' is no mail address; correct it in the recipients")]
+    Recipient { text: String, source: lettre::address::AddressError },
+    #[error("'{0}' cannot stand in a header")]
+    Header(String),
+    #[error("putting the mail together failed")]
+    Message(#[source] lettre::error::Error),
+    #[error("writing the HTML part failed")]
+    Template(#[source] askama::Error),
+}
+
+impl<'a> Context<'a> {
+    /// With nothing said of any account.
+    pub fn new(from: &'a Mailbox, snapshot: &'a Snapshot, now: DateTime<Utc>) -> Self {
+        Self { from, snapshot, now, tightest_rungs: BTreeMap::new(), lives_on: None, notes: &[] }
+    }
+}
+
+impl Context<'_> {
+    pub(super) fn account(&self, name: &AccountName) -> Option<&AccountState> {
+        self.snapshot.accounts.get(name).map(AsRef::as_ref)
+    }
+
+    /// The zone of an account's times.
+    pub(super) fn zone(&self, name: &AccountName) -> Tz {
+        self.account(name).map_or(Tz::UTC, |state| state.profile.zone())
+    }
+
+    pub(super) fn lead(&self, name: &AccountName) -> u32 {
+        self.account(name).map_or(LEAD_DAYS, |state| state.profile.lead_days)
+    }
+
+    pub(super) fn tightest_rung(&self, name: &AccountName) -> u32 {
+        self.tightest_rungs.get(name).copied().unwrap_or(1)
+    }
+}
