@@ -11,13 +11,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::body::Body;
-use super::routes::text;
-use super::web_config::{Checks, Live, Rate, Verdict, WebConfig};
+use super::response::{text, with};
+use super::web_config::{Admission, Checks, Rate, ReloadingConfig, WebConfig};
 
 /// See the module.
 #[derive(Debug)]
 pub struct Guard {
-    config: Option<Live>,
+    config: Option<ReloadingConfig>,
     checks: Checks,
     bucket: Mutex<Bucket>,
     scrapes: Option<Arc<Semaphore>>,
@@ -29,7 +29,7 @@ impl Guard {
     pub fn new(config: Option<(&Path, WebConfig)>, max_requests: usize) -> Self {
         let scrapes = max_requests.min(Semaphore::MAX_PERMITS);
         Self {
-            config: config.map(|(path, config)| Live::new(path, config)),
+            config: config.map(|(path, config)| ReloadingConfig::new(path, config)),
             checks: Checks::new(),
             bucket: Mutex::new(Bucket { tokens: f64::INFINITY, at: Instant::now() }),
             scrapes: (scrapes > 0).then(|| Arc::new(Semaphore::new(scrapes))),
@@ -48,9 +48,9 @@ impl Guard {
         }
         let authorization = headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
         match config.users.check(authorization, &self.checks).await {
-            Verdict::Allowed => Ok(()),
-            Verdict::Denied => Err(Refusal::Credentials),
-            Verdict::Busy => Err(Refusal::Passwords),
+            Admission::Allowed => Ok(()),
+            Admission::Denied => Err(Refusal::Credentials),
+            Admission::Busy => Err(Refusal::Passwords),
         }
     }
 
@@ -75,7 +75,7 @@ impl From<Refusal> for Response<Body> {
     fn from(refusal: Refusal) -> Self {
         const LATER: (HeaderName, &str) = (header::RETRY_AFTER, "1");
         const CHALLENGE: &str = "Basic realm=\"hostwatch\", charset=\"UTF-8\"";
-        let (status, words, (name, value)) = match refusal {
+        let (status, words, header) = match refusal {
             Refusal::Rate => {
                 (StatusCode::TOO_MANY_REQUESTS, "429: too many requests; try again later\n", LATER)
             }
@@ -95,9 +95,7 @@ impl From<Refusal> for Response<Body> {
                 LATER,
             ),
         };
-        let mut response = text(status, words);
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
-        response
+        with(text(status, words), [header])
     }
 }
 

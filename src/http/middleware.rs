@@ -9,7 +9,8 @@ use hyper::{Request, Response, StatusCode, Version};
 use super::Context;
 use super::body::Body;
 use super::guard::Guard;
-use super::routes::{self, text};
+use super::response::{text, with};
+use super::routes;
 
 /// Answers one request. Logs its path, never its headers.
 pub(super) async fn answer<B>(
@@ -50,13 +51,12 @@ pub(super) async fn answer<B>(
 fn misframed<B>(request: &Request<B>) -> Option<Response<Body>> {
     let headers = request.headers();
     let hosts = headers.get_all(header::HOST).iter().count();
-    let mut response = if headers.contains_key(header::TRANSFER_ENCODING) {
+    let refusal = if headers.contains_key(header::TRANSFER_ENCODING) {
         text(StatusCode::LENGTH_REQUIRED, "411: no chunked body is taken here\n")
     } else if hosts > 1 || (hosts == 0 && request.version() >= Version::HTTP_11) {
         text(StatusCode::BAD_REQUEST, "400: not one Host header\n")
     } else {
         return None;
     };
-    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-    Some(response)
+    Some(with(refusal, [(header::CONNECTION, "close")]))
 }

@@ -8,6 +8,7 @@ mod middleware;
 mod negotiate;
 mod page;
 mod query;
+mod response;
 mod routes;
 mod server;
 pub mod web_config;

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::header;
 use hyper::{Method, Request, Response, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::body::Body;
 use super::guard::Guard;
+use super::response::{PLAIN, text, typed, with};
 use super::{Context, negotiate, page, query};
 use crate::model::Snapshot;
 use crate::model::freshness::{state_collectors, was_tried};
@@ -51,7 +51,6 @@ impl Endpoint {
     }
 }
 
-const PLAIN: &str = "text/plain; charset=utf-8";
 /// For a new configuration to be taken over: it asks nobody outside.
 const RELOAD_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -69,10 +68,9 @@ pub(super) async fn answer<B>(
     if *request.method() == known || head {
         return respond(endpoint, request, context, guard).await;
     }
-    let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "405: not with this method\n");
     let allow = if known == Method::GET { "GET, HEAD" } else { "POST" };
-    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
-    response
+    let refusal = text(StatusCode::METHOD_NOT_ALLOWED, "405: not with this method\n");
+    with(refusal, [(header::ALLOW, allow)])
 }
 
 fn find(path: &str, context: &Context) -> Option<Endpoint> {
@@ -117,17 +115,11 @@ fn metrics<B>(
     let format = negotiate::format(request.headers());
     let page = context.page.get();
     let own = context.own.encode(format == negotiate::Format::OpenMetrics);
-    let mut response;
-    if negotiate::gzip(request.headers()) {
-        response = Response::new(Body::pieces(page.gzip(&own)).keeping(place));
-        response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    } else {
-        response = Response::new(Body::inflated(page.identity(own)).keeping(place));
-    }
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(format.content_type()));
-    headers.insert(header::VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
-    response
+    let gzip = negotiate::gzip(request.headers());
+    let body = if gzip { Body::pieces(page.gzip(&own)) } else { Body::inflated(page.identity(own)) };
+    let response = typed(StatusCode::OK, format.content_type(), body.keeping(place));
+    let response = with(response, [(header::VARY, "Accept, Accept-Encoding")]);
+    if gzip { with(response, [(header::CONTENT_ENCODING, "gzip")]) } else { response }
 }
 
 fn query_of<B>(request: &Request<B>) -> Query {
@@ -165,7 +157,7 @@ async fn reload(context: &Context) -> Response<Body> {
         Ok(Some(Ok(()))) => text(StatusCode::OK, "The configuration was reloaded.\n"),
         Ok(Some(Err(reason))) => {
             let reason = format!("The old configuration stays in use: {reason}\n");
-            body(StatusCode::INTERNAL_SERVER_ERROR, PLAIN, reason.into())
+            typed(StatusCode::INTERNAL_SERVER_ERROR, PLAIN, reason)
         }
         Ok(None) => text(StatusCode::SERVICE_UNAVAILABLE, "hostwatch is stopping.\n"),
         Err(_) => text(StatusCode::SERVICE_UNAVAILABLE, "The reload takes long; see the log.\n"),
@@ -176,43 +168,22 @@ fn html(page: String) -> Response<Body> {
     // No script at all, no frame, nothing from elsewhere.
     const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; \
                           form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-    let mut response = body(StatusCode::OK, "text/html; charset=utf-8", page.into());
-    let headers: [(HeaderName, &str); 4] = [
+    let headers = [
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::REFERRER_POLICY, "no-referrer"),
         (header::X_FRAME_OPTIONS, "DENY"),
         (header::CACHE_CONTROL, "no-store"),
     ];
-    for (name, value) in headers {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
-    response
+    with(typed(StatusCode::OK, "text/html; charset=utf-8", page), headers)
 }
 
 fn json(status: &Status) -> Response<Body> {
     let mut text = serde_json::to_string(status).expect("the status holds nothing that JSON has no form for");
     text.push('\n');
-    let mut response = body(StatusCode::OK, "application/json", text.into());
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
+    with(typed(StatusCode::OK, "application/json", text), [(header::CACHE_CONTROL, "no-store")])
 }
 
 fn style() -> Response<Body> {
-    let mut response = text(StatusCode::OK, page::STYLE);
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/css; charset=utf-8"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("max-age=300"));
-    response
-}
-
-/// Plain text.
-pub(super) fn text(status: StatusCode, text: &'static str) -> Response<Body> {
-    body(status, PLAIN, Body::pieces([Bytes::from_static(text.as_bytes())]))
-}
-
-fn body(status: StatusCode, content_type: &'static str, body: Body) -> Response<Body> {
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
-    response
+    let headers = [(header::CONTENT_TYPE, "text/css; charset=utf-8"), (header::CACHE_CONTROL, "max-age=300")];
+    with(text(StatusCode::OK, page::STYLE), headers)
 }

@@ -72,7 +72,7 @@ pub async fn serve(listeners: Vec<Listener>, limits: Limits, context: Arc<Contex
         if let Err(error) = ended
             && let Ok(panic) = error.try_into_panic()
         {
-            // A door that closed by a fault must not look like one that was closed.
+            // A listener that ended by a fault must not look like one that was stopped.
             std::panic::resume_unwind(panic);
         }
     }

@@ -57,6 +57,9 @@ impl Cell {
     }
 }
 
+/// A piece of a line.
+pub(super) type Span = (String, Tone);
+
 /// A column of a table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
@@ -112,43 +115,38 @@ impl Layout {
 
     /// A paragraph.
     pub(super) fn text(&mut self, indent: usize, text: impl AsRef<str>, tone: Tone) {
-        let cell = Cell::toned(text, tone);
-        for line in text::wrap(&cell.text, self.style.width - indent) {
-            self.push(&" ".repeat(indent), &[(line, tone)]);
-        }
+        self.hanging(&[spaces(indent)], indent, &Cell::toned(text, tone));
     }
 
     /// A paragraph behind a sign that stands out.
     pub(super) fn item(&mut self, indent: usize, sign: &str, sign_tone: Tone, text: impl AsRef<str>) {
-        let cell = Cell::new(text);
-        let inner = indent + text::width(sign) + 1;
-        for (index, line) in text::wrap(&cell.text, self.style.width - inner).into_iter().enumerate() {
-            if index == 0 {
-                let sign = (format!("{sign} "), sign_tone);
-                self.push(&" ".repeat(indent), &[sign, (line, Tone::Plain)]);
-            } else {
-                self.push(&" ".repeat(inner), &[(line, Tone::Plain)]);
-            }
+        let lead = [spaces(indent), (format!("{sign} "), sign_tone)];
+        self.hanging(&lead, indent + text::width(sign) + 1, &Cell::new(text));
+    }
+
+    /// A paragraph behind what leads its first line; it goes on so many columns in.
+    fn hanging(&mut self, lead: &[Span], columns: usize, cell: &Cell) {
+        for (index, line) in text::wrap(&cell.text, self.style.width - columns).into_iter().enumerate() {
+            let mut spans = if index == 0 { lead.to_vec() } else { vec![spaces(columns)] };
+            spans.push((line, cell.tone));
+            self.drawn(0, &spans);
         }
     }
 
     /// Labels and what they stand for, in two columns; a value goes on below itself.
     pub(super) fn pairs(&mut self, pairs: &[(&str, Cell)]) {
         let labels = pairs.iter().map(|(label, _)| text::width(label)).max().unwrap_or(0);
-        let room = self.style.width.saturating_sub(2 + labels + 2);
+        let columns = 2 + labels + 2;
         for (label, value) in pairs {
-            if room < LEAST_FLEXIBLE {
-                if !label.is_empty() {
-                    self.text(2, label, Tone::Faint);
-                }
-                self.text(4, &value.text, value.tone);
+            if self.style.width >= columns + LEAST_FLEXIBLE {
+                let lead = [spaces(2), (text::pad(label, labels + 2, false), Tone::Faint)];
+                self.hanging(&lead, columns, value);
                 continue;
             }
-            for (index, line) in text::wrap(&value.text, room).into_iter().enumerate() {
-                let label = if index == 0 { *label } else { "" };
-                let label = (text::pad(label, labels + 2, false), Tone::Faint);
-                self.push("  ", &[label, (line, value.tone)]);
+            if !label.is_empty() {
+                self.text(2, label, Tone::Faint);
             }
+            self.hanging(&[spaces(4)], 4, value);
         }
     }
 
@@ -181,49 +179,32 @@ impl Layout {
 
     fn row(&mut self, indent: usize, columns: &[Column], widths: &[usize], row: &[Cell]) {
         let mut spans = Vec::new();
-        for (index, cell) in row.iter().enumerate() {
-            let (Some(column), Some(&width)) = (columns.get(index), widths.get(index)) else { break };
+        for ((cell, column), &width) in row.iter().zip(columns).zip(widths) {
             let cut = text::cut(&cell.text, width);
-            let fill = " ".repeat(width.saturating_sub(text::width(&cut)));
-            let gap = if index + 1 == row.len() { "" } else { "  " };
-            if column.right {
-                spans.extend([(fill, Tone::Plain), (cut, cell.tone), (gap.to_owned(), Tone::Plain)]);
-            } else {
-                spans.extend([(cut, cell.tone), (format!("{fill}{gap}"), Tone::Plain)]);
-            }
+            let fill = width.saturating_sub(text::width(&cut));
+            let (before, after) = if column.right { (fill, 2) } else { (0, fill + 2) };
+            spans.extend([spaces(before), (cut, cell.tone), spaces(after)]);
         }
-        self.push(&" ".repeat(indent), &spans);
+        self.drawn(indent, &spans);
     }
 
     /// What a row is about leads, behind its sign if it has one; the others follow, each with its head.
     fn stacked(&mut self, indent: usize, columns: &[Column], rows: &[Vec<Cell>]) {
         // A column without a head that comes first holds signs.
-        let signs = columns.first().is_some_and(|column| column.head.is_empty()) && columns.len() > 1;
-        let lead = usize::from(signs);
+        let lead =
+            usize::from(columns.len() > 1 && columns.first().is_some_and(|column| column.head.is_empty()));
         for row in rows {
-            let room = self.style.width - indent;
-            let sign = row.first().filter(|_| signs);
-            let first = row.get(lead).map_or("", |cell| cell.text.as_str());
-            let tone = row.get(lead).map_or(Tone::Plain, |cell| cell.tone);
-            match sign {
-                Some(sign) => {
-                    let spans = [
-                        (format!("{} ", sign.text), sign.tone),
-                        (text::cut(first, room.saturating_sub(2)), tone),
-                    ];
-                    self.push(&" ".repeat(indent), &spans);
-                }
-                None => self.push(&" ".repeat(indent), &[(text::cut(first, room), tone)]),
-            }
-            let rest = row.iter().zip(columns).enumerate().filter(|(index, (cell, _))| {
-                *index != lead && !cell.text.is_empty() && !(sign.is_some() && *index == 0)
+            let mut spans: Vec<Span> =
+                row.iter().take(lead).map(|sign| (format!("{} ", sign.text), sign.tone)).collect();
+            let room = self.style.width - indent - 2 * lead;
+            spans.extend(row.get(lead).map(|cell| (text::cut(&cell.text, room), cell.tone)));
+            self.drawn(indent, &spans);
+            let rest = row.iter().zip(columns).skip(lead + 1).filter(|(cell, _)| !cell.text.is_empty());
+            let rest = rest.map(|(cell, column)| match column.head {
+                "" => cell.text.clone(),
+                head => format!("{head}: {}", cell.text),
             });
-            let rest: Vec<String> = rest
-                .map(|(_, (cell, column))| match column.head {
-                    "" => cell.text.clone(),
-                    head => format!("{head}: {}", cell.text),
-                })
-                .collect();
+            let rest: Vec<String> = rest.collect();
             if !rest.is_empty() {
                 self.text(indent + 4, rest.join(" · "), Tone::Plain);
             }
@@ -236,49 +217,47 @@ impl Layout {
         let words = rows.iter().map(|row| text::width(row.0)).max().unwrap_or(0).max(4);
         let names: Vec<String> = rows.iter().map(|row| text::plain(row.2)).collect();
         let widest = names.iter().map(|name| text::width(name)).max().unwrap_or(0);
-        let lead = 2 + words + 2 + widest + 2;
+        let columns = 2 + words + 2 + widest + 2;
         // Half a line for the paragraphs, or they go below.
-        let beside = lead <= self.style.width / 2;
+        let beside = columns <= self.style.width / 2;
+        let indent = if beside { columns } else { 6 };
         for ((word, tone, _, paragraphs), name) in rows.iter().zip(names) {
-            let word = (text::pad(word, words + 2, false), *tone);
-            let indent = if beside { lead } else { 6 };
-            let lines = paragraphs.iter().enumerate().flat_map(|(index, paragraph)| {
-                let arrow = if index == 0 { "" } else { "→ " };
-                text::wrap(&format!("{arrow}{}", text::plain(paragraph)), self.style.width - indent)
-            });
-            let mut lines = lines.collect::<Vec<_>>().into_iter();
-            let first = if beside { lines.next().unwrap_or_default() } else { String::new() };
-            let width = if beside { widest + 2 } else { 0 };
             let name = text::cut(&name, self.style.width - 2 - words - 2);
-            self.push("  ", &[word, (text::pad(&name, width, false), Tone::Plain), (first, Tone::Plain)]);
-            for line in lines {
-                self.push(&" ".repeat(indent), &[(line, Tone::Plain)]);
+            let name = text::pad(&name, if beside { widest + 2 } else { 0 }, false);
+            let mut lead = vec![spaces(2), (text::pad(word, words + 2, false), *tone), (name, Tone::Plain)];
+            if !beside {
+                self.drawn(0, &lead);
+                lead = vec![spaces(indent)];
+            }
+            for (index, paragraph) in paragraphs.iter().enumerate() {
+                match index {
+                    0 => self.hanging(&lead, indent, &Cell::new(paragraph)),
+                    _ => self.text(indent, format!("→ {paragraph}"), Tone::Plain),
+                }
             }
         }
     }
 
     /// One line as it is: signs and digits of our own, already laid out.
-    pub(super) fn drawn(&mut self, indent: usize, spans: &[(String, Tone)]) {
-        self.push(&" ".repeat(indent), spans);
-    }
-
-    fn push(&mut self, indent: &str, spans: &[(String, Tone)]) {
-        let mut line = String::from(indent);
+    pub(super) fn drawn(&mut self, indent: usize, spans: &[Span]) {
+        self.out.push_str(&" ".repeat(indent));
         // Spaces at the end of a line are of no use, also not painted ones.
         let last = spans.iter().rposition(|(text, _)| !text.trim_end().is_empty());
-        for (index, (text, tone)) in spans.iter().enumerate() {
-            if last.is_none_or(|last| index > last) {
-                break;
-            }
+        for (index, (text, tone)) in spans.iter().enumerate().take(last.map_or(0, |last| last + 1)) {
             let text = if Some(index) == last { text.trim_end() } else { text.as_str() };
             match tone.code().filter(|_| self.style.colour && !text.trim().is_empty()) {
-                Some(code) => line.push_str(&format!("\u{1b}[{code}m{text}\u{1b}[0m")),
-                None => line.push_str(text),
+                Some(code) => self.out.push_str(&format!("\u{1b}[{code}m{text}\u{1b}[0m")),
+                None => self.out.push_str(text),
             }
         }
-        self.out.push_str(line.trim_end());
+        let end = self.out.trim_end_matches(' ').len();
+        self.out.truncate(end);
         self.out.push('\n');
     }
+}
+
+fn spaces(count: usize) -> Span {
+    (" ".repeat(count), Tone::Plain)
 }
 
 #[cfg(test)]

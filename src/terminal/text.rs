@@ -1,6 +1,9 @@
 //! Text of others made harmless, and text of any script measured, cut and wrapped by the columns that it
 //! takes on a terminal. Pure.
 
+use std::borrow::Cow;
+
+use textwrap::{Options, WordSplitter};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::model::sanitize::{is_control, is_joining, is_unseen};
@@ -69,48 +72,15 @@ pub fn cut(text: &str, most: usize) -> String {
     if width(text) <= most {
         return text.to_owned();
     }
-    let mut out = String::new();
-    for c in text.chars() {
-        out.push(c);
-        if width(&out) >= most {
-            out.pop();
-            // A wide character may leave two columns where one was wanted.
-            while width(&out) >= most && out.pop().is_some() {}
-            break;
-        }
-    }
-    let out = out.trim_end();
-    if most == 0 { String::new() } else { format!("{out}…") }
+    let ends = text.char_indices().map(|(start, c)| start + c.len_utf8());
+    let end = ends.take_while(|&end| width(&text[..end]) < most).last().unwrap_or(0);
+    if most == 0 { String::new() } else { format!("{}…", text[..end].trim_end()) }
 }
 
 /// Lines of at most `most` columns, broken between words, and within a word that is longer than a line.
 pub fn wrap(text: &str, most: usize) -> Vec<String> {
-    let most = most.max(1);
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
-        let space = usize::from(!line.is_empty());
-        if width(&line) + space + width(word) <= most {
-            if space > 0 {
-                line.push(' ');
-            }
-            line.push_str(word);
-            continue;
-        }
-        if !line.is_empty() {
-            lines.push(std::mem::take(&mut line));
-        }
-        for c in word.chars() {
-            if !line.is_empty() && width(&line) + c.width().unwrap_or(0) > most {
-                lines.push(std::mem::take(&mut line));
-            }
-            line.push(c);
-        }
-    }
-    if !line.is_empty() || lines.is_empty() {
-        lines.push(line);
-    }
-    lines
+    let options = Options::new(most.max(1)).word_splitter(WordSplitter::NoHyphenation);
+    textwrap::wrap(text, options).into_iter().map(Cow::into_owned).collect()
 }
 
 /// Filled up with spaces to so many columns.

@@ -55,6 +55,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("terminal_size", &["commands"]),
     ("strsim", &["model"]),
     ("unicode_width", &["terminal"]),
+    ("textwrap", &["terminal"]),
     ("listenfd", &["daemon"]),
     ("bcrypt", &["http"]),
     ("serde_saphyr", &["http"]),

@@ -19,8 +19,8 @@ use rustls::ServerConfig;
 use tokio_util::sync::CancellationToken;
 
 pub use problem::{Problem, Problems, Seen};
-pub(super) use reload::Live;
-pub(super) use users::{Checks, Verdict};
+pub(super) use reload::ReloadingConfig;
+pub(super) use users::{Admission, Checks};
 
 use file::File;
 use problem::Findings;

@@ -17,7 +17,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// The configuration in force.
 #[derive(Debug)]
-pub(in crate::http) struct Live {
+pub(in crate::http) struct ReloadingConfig {
     path: PathBuf,
     config: Shared<WebConfig>,
     look: Mutex<Look>,
@@ -30,7 +30,7 @@ struct Look {
     told: Option<String>,
 }
 
-impl Live {
+impl ReloadingConfig {
     /// Takes over a configuration that was read from `path`.
     pub fn new(path: &Path, config: WebConfig) -> Self {
         let look = Look { at: Instant::now(), told: None };
@@ -99,28 +99,28 @@ mod tests {
                 .unwrap();
         };
         write("1");
-        let live = Live::new(&path, WebConfig::read(&path).unwrap());
-        let first = live.get().await;
+        let config = ReloadingConfig::new(&path, WebConfig::read(&path).unwrap());
+        let first = config.get().await;
         write("two");
-        assert_eq!(headers(&*live.get().await), ["1"], "nobody looks again so soon");
+        assert_eq!(headers(&*config.get().await), ["1"], "nobody looks again so soon");
         assert!(!first.replaced.is_cancelled());
 
         tokio::time::advance(LOOK_EVERY).await;
-        let second = live.get().await;
+        let second = config.get().await;
         assert_eq!(headers(&second), ["two"]);
         assert!(first.replaced.is_cancelled() && !second.replaced.is_cancelled());
 
         tokio::time::advance(LOOK_EVERY).await;
-        assert!(Arc::ptr_eq(&live.get().await, &second), "nothing changed");
+        assert!(Arc::ptr_eq(&config.get().await, &second), "nothing changed");
 
         fs::write(&path, "nonsense: true").unwrap();
         tokio::time::advance(LOOK_EVERY).await;
-        assert!(Arc::ptr_eq(&live.get().await, &second), "the old one stays");
+        assert!(Arc::ptr_eq(&config.get().await, &second), "the old one stays");
         fs::remove_file(&path).unwrap();
         tokio::time::advance(LOOK_EVERY).await;
-        assert!(Arc::ptr_eq(&live.get().await, &second), "the old one stays");
+        assert!(Arc::ptr_eq(&config.get().await, &second), "the old one stays");
         write("three");
         tokio::time::advance(LOOK_EVERY).await;
-        assert_eq!(headers(&*live.get().await), ["three"]);
+        assert_eq!(headers(&*config.get().await), ["three"]);
     }
 }

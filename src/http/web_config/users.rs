@@ -23,7 +23,7 @@ const MOST_WAITING: usize = 32;
 
 /// What became of a request's credentials.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::http) enum Verdict {
+pub(in crate::http) enum Admission {
     Allowed,
     /// Wrong, missing or unreadable.
     Denied,
@@ -101,23 +101,23 @@ impl Users {
     }
 
     /// Checks what a request's `Authorization` says. Everybody is allowed where there are no users.
-    pub async fn check(&self, authorization: Option<&[u8]>, checks: &Checks) -> Verdict {
-        let Some(key) = &self.key else { return Verdict::Allowed };
-        let Some(credentials) = authorization.and_then(Credentials::read) else { return Verdict::Denied };
+    pub async fn check(&self, authorization: Option<&[u8]>, checks: &Checks) -> Admission {
+        let Some(key) = &self.key else { return Admission::Allowed };
+        let Some(credentials) = authorization.and_then(Credentials::read) else { return Admission::Denied };
         let known = std::str::from_utf8(credentials.name()).ok().and_then(|name| self.by_name.get(name));
         let Some(user) = known.or_else(|| self.stand_in(key, credentials.name())) else {
-            return Verdict::Denied;
+            return Admission::Denied;
         };
         // Of name and password: what was right for somebody is nothing for anybody else.
         let tag = hmac::sign(key, credentials.both.expose_secret());
         if user.is_verified(&tag) {
-            return Verdict::Allowed;
+            return Admission::Allowed;
         }
-        let Ok(_place) = Arc::clone(&checks.waiting).try_acquire_owned() else { return Verdict::Busy };
-        let Ok(turn) = Arc::clone(&checks.running).acquire_owned().await else { return Verdict::Busy };
+        let Ok(_place) = Arc::clone(&checks.waiting).try_acquire_owned() else { return Admission::Busy };
+        let Ok(turn) = Arc::clone(&checks.running).acquire_owned().await else { return Admission::Busy };
         // Another request may have brought the same password meanwhile.
         if user.is_verified(&tag) {
-            return Verdict::Allowed;
+            return Admission::Allowed;
         }
         let checked = Arc::clone(user);
         let right = tokio::task::spawn_blocking(move || {
@@ -126,10 +126,10 @@ impl Users {
             bcrypt::verify(credentials.password(), checked.hash.expose_secret()).unwrap_or(false)
         });
         if !right.await.unwrap_or(false) || known.is_none() {
-            return Verdict::Denied;
+            return Admission::Denied;
         }
         *user.verified.lock() = Some(tag);
-        Verdict::Allowed
+        Admission::Allowed
     }
 
     /// Whose hash stands in for a name that nobody has: always the same for one name, so that neither time nor
@@ -205,31 +205,31 @@ mod tests {
     async fn only_the_right_password_of_a_known_name_is_let_in() {
         let users = users(&[("alice", "one", 4), ("bob", "two:with:colons", 4), ("", "", 4)][..2]);
         let checks = Checks::new();
-        let table: [(&[u8], Verdict); 12] = [
-            (&basic("alice:one"), Verdict::Allowed),
-            (&basic("bob:two:with:colons"), Verdict::Allowed),
-            (&basic("alice:two:with:colons"), Verdict::Denied),
-            (&basic("alice:"), Verdict::Denied),
-            (&basic("alice"), Verdict::Denied),
-            (&basic("ALICE:one"), Verdict::Denied),
-            (&basic("carol:one"), Verdict::Denied),
-            (&basic(":"), Verdict::Denied),
-            (b"Basic !!!", Verdict::Denied),
-            (b"Bearer YWxpY2U6b25l", Verdict::Denied),
-            (b"", Verdict::Denied),
-            (b"basic YWxpY2U6b25l", Verdict::Allowed),
+        let table: [(&[u8], Admission); 12] = [
+            (&basic("alice:one"), Admission::Allowed),
+            (&basic("bob:two:with:colons"), Admission::Allowed),
+            (&basic("alice:two:with:colons"), Admission::Denied),
+            (&basic("alice:"), Admission::Denied),
+            (&basic("alice"), Admission::Denied),
+            (&basic("ALICE:one"), Admission::Denied),
+            (&basic("carol:one"), Admission::Denied),
+            (&basic(":"), Admission::Denied),
+            (b"Basic !!!", Admission::Denied),
+            (b"Bearer YWxpY2U6b25l", Admission::Denied),
+            (b"", Admission::Denied),
+            (b"basic YWxpY2U6b25l", Admission::Allowed),
         ];
         // A second time: what was remembered changes nothing.
         for (authorization, verdict) in table.into_iter().chain(table) {
             let text = String::from_utf8_lossy(authorization).into_owned();
             assert_eq!(users.check(Some(authorization), &checks).await, verdict, "{text}");
         }
-        assert_eq!(users.check(None, &checks).await, Verdict::Denied);
+        assert_eq!(users.check(None, &checks).await, Admission::Denied);
     }
 
     #[tokio::test]
     async fn without_users_everybody_is() {
-        assert_eq!(users(&[]).check(None, &Checks::new()).await, Verdict::Allowed);
+        assert_eq!(users(&[]).check(None, &Checks::new()).await, Admission::Allowed);
     }
 
     /// Any name, and every name's right password under a name that nobody has: never let in, never remembered.
@@ -237,12 +237,12 @@ mod tests {
     async fn a_password_under_another_name_is_nothing() {
         let users = users(&[("alice", "one", 4), ("bob", "two", 4)]);
         let checks = Checks::new();
-        assert_eq!(users.check(Some(&basic("alice:one")), &checks).await, Verdict::Allowed);
-        assert_eq!(users.check(Some(&basic("bob:two")), &checks).await, Verdict::Allowed);
+        assert_eq!(users.check(Some(&basic("alice:one")), &checks).await, Admission::Allowed);
+        assert_eq!(users.check(Some(&basic("bob:two")), &checks).await, Admission::Allowed);
         for name in ["a", "b", "c", "d", "e", "f"] {
             for password in ["one", "two"] {
                 let pair = basic(&format!("{name}:{password}"));
-                assert_eq!(users.check(Some(&pair), &checks).await, Verdict::Denied, "{name}:{password}");
+                assert_eq!(users.check(Some(&pair), &checks).await, Admission::Denied, "{name}:{password}");
             }
         }
     }
@@ -277,7 +277,7 @@ mod tests {
     async fn a_flood_of_wrong_passwords_does_not_lock_out_who_was_let_in() {
         let users = Arc::new(users(&[("alice", "one", 4), ("bob", "two", 4)]));
         let checks = Checks::new();
-        assert_eq!(users.check(Some(&basic("alice:one")), &checks).await, Verdict::Allowed);
+        assert_eq!(users.check(Some(&basic("alice:one")), &checks).await, Admission::Allowed);
         // Nothing gets its turn any more.
         let all = u32::try_from(checks.running.available_permits()).unwrap();
         let _held = checks.running.acquire_many(all).await.unwrap();
@@ -293,8 +293,8 @@ mod tests {
             }
         };
         tokio::time::timeout(Duration::from_secs(20), full).await.expect("only so many wait");
-        assert_eq!(users.check(Some(&basic("bob:two")), &checks).await, Verdict::Busy);
-        assert_eq!(users.check(Some(&basic("alice:one")), &checks).await, Verdict::Allowed);
+        assert_eq!(users.check(Some(&basic("bob:two")), &checks).await, Admission::Busy);
+        assert_eq!(users.check(Some(&basic("alice:one")), &checks).await, Admission::Allowed);
         for check in flood {
             check.abort();
         }

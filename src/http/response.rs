@@ -1,0 +1,32 @@
+//! Responses as endpoints and those who stand before them make them: status, headers, body. Knows no endpoint.
+
+use bytes::Bytes;
+use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::{Response, StatusCode};
+
+use super::body::Body;
+
+pub(super) const PLAIN: &str = "text/plain; charset=utf-8";
+
+/// Plain text.
+pub(super) fn text(status: StatusCode, text: &'static str) -> Response<Body> {
+    typed(status, PLAIN, Body::pieces([Bytes::from_static(text.as_bytes())]))
+}
+
+/// A body of some type.
+pub(super) fn typed(status: StatusCode, content_type: &'static str, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    with(response, [(header::CONTENT_TYPE, content_type)])
+}
+
+/// The same with further headers.
+pub(super) fn with<const N: usize>(
+    mut response: Response<Body>,
+    headers: [(HeaderName, &'static str); N],
+) -> Response<Body> {
+    for (name, value) in headers {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
