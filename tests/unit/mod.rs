@@ -19,6 +19,7 @@ mod alert_engine;
 mod alert_histories;
 mod alert_overlays;
 mod api_fixtures;
+mod cli;
 mod config_errors;
 mod config_layers;
 mod config_reference;
