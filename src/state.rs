@@ -1,7 +1,9 @@
 //! A cell that holds one immutable value, swapped whole. Readers get the value as it stood; nobody
 //! ever sees half an update, and nobody waits for a poll. No history, no notification.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
+
+use parking_lot::RwLock;
 
 /// One value that many read and one replaces. Clones share the cell.
 #[derive(Debug)]
@@ -15,13 +17,13 @@ impl<T> Shared<T> {
 
     /// The value as it stands; stays as it is however often the cell is set.
     pub fn get(&self) -> Arc<T> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.0.read())
     }
 
     /// Replaces the value.
     pub fn set(&self, value: impl Into<Arc<T>>) {
         let value = value.into();
-        let old = std::mem::replace(&mut *self.0.write().unwrap_or_else(PoisonError::into_inner), value);
+        let old = std::mem::replace(&mut *self.0.write(), value);
         // Freed after the lock is: dropping a snapshot of 30,000 rows takes a while.
         drop(old);
     }

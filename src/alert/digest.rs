@@ -136,9 +136,9 @@ mod tests {
         let notices = engine.digests(&due, facts, now());
         assert_eq!(notices.len(), 1);
         let items = &notices[0].items;
-        let listed: Vec<(&str, bool)> =
-            items.iter().map(|item| (item.key.resource.as_str(), item.ended.is_some())).collect();
-        assert_eq!(listed, [("4", false), ("2", false), ("3", false), ("1", true), ("5", true)]);
+        let listed: Vec<(u64, bool)> =
+            items.iter().map(|item| (item.key.id().unwrap(), item.ended.is_some())).collect();
+        assert_eq!(listed, [(4, false), (2, false), (3, false), (1, true), (5, true)]);
         assert_eq!(items[3].ended, Some(now() - Duration::hours(1)));
         let words: Vec<Option<&str>> = items.iter().map(|item| item.overlay.as_deref()).collect();
         assert_eq!(words, [Some("acknowledged"), None, None, None, None]);

@@ -2,10 +2,12 @@
 
 use chrono::Duration;
 
+use super::decide::{Decision, Step};
 use super::incident::{Incident, Phase};
-use super::kind::{Event, Key, Kind};
+use super::key::Key;
+use super::kind::{Event, Kind, Severity};
 use super::ladder::{Ladder, Move, rung_severity};
-use super::lifecycle::Step;
+use super::reason::{AsOf, Cause, Typed, Withheld};
 use super::rules;
 use super::settings::Settings;
 use crate::model::forecast::{self, Disconnect};
@@ -38,7 +40,7 @@ impl Step<'_> {
             Err(doubt) => {
                 let no_date = matches!(seen, Disconnect::NotExpected | Disconnect::Unknown);
                 if (no_date && incident.phase.is_open()) || incident.phase == Phase::Recovering {
-                    incident.reason = format!("kept open: {doubt}");
+                    incident.reason = Cause::Doubt(doubt).into();
                 }
                 incident.streak = 0;
                 if incident.phase == Phase::Recovering {
@@ -67,7 +69,7 @@ impl Step<'_> {
         if incident.phase == Phase::Recovering && failing {
             incident.phase = Phase::Firing;
             incident.streak = 0;
-            incident.reason = "kept open: no further report could be read".to_owned();
+            incident.reason = Cause::NoFurtherReport.into();
         }
         // One that was resolved has no ladder, or has a new one that crossed no rung yet.
         if incident.phase != Phase::Recovering {
@@ -76,110 +78,117 @@ impl Step<'_> {
     }
 
     fn new_disconnect(&self, key: Key, state: &AccountState) -> Incident {
-        let mut incident = Incident::new(key, super::kind::Severity::Warning, self.now);
+        let mut incident = Incident::new(key, Severity::Warning, self.now);
         incident.subject = format!("Account {}", state.profile.name);
         incident.problem = "will be disconnected for non-payment".to_owned();
         incident
     }
 
     fn all_clear(&mut self, mut incident: Incident, settings: &Settings) {
+        let (needed, polls) = (settings.to_recover(), settings.recover_polls);
         if incident.phase.is_open() {
             incident.phase = Phase::Recovering;
             incident.streak += 1;
-            if incident.streak >= settings.recover_polls.max(1) {
+            if incident.streak >= needed {
                 incident.ladder = None;
                 incident.detail = "no disconnect is expected".to_owned();
                 self.close(incident, false);
                 return;
             }
-            incident.reason = format!(
-                "{} of {} reports without a disconnect date",
-                incident.streak, settings.recover_polls
-            );
-            self.decide(incident);
+            let seen = incident.streak;
+            self.note(incident, Cause::WithoutDate { seen, polls });
         } else if incident.ladder.as_ref().is_some_and(|ladder| ladder.edd.is_some() || ladder.used_up) {
             // A date that crossed no rung is gone as quietly as it came, once as many reports say so.
             incident.streak += 1;
-            if incident.streak >= settings.recover_polls.max(1) {
+            if incident.streak >= needed {
                 incident.ladder = None;
                 incident.streak = 0;
-                incident.reason = "no disconnect is expected any more".to_owned();
+                incident.reason = Cause::NoDisconnect.into();
             }
             self.put(incident);
         }
     }
 
     fn climb(&mut self, mut incident: Incident, state: &AccountState, settings: &Settings) {
-        let Some(mut ladder) = incident.ladder.clone() else { return };
+        let Some(ladder) = incident.ladder.clone() else { return };
         let moved = ladder.decide(&settings.disconnect_days, self.now);
-        let told = ladder.told;
-        let edd = ladder.edd;
-        ladder.told = edd;
-        let as_of = as_of(state, &ladder);
-        if let Some(why) = self.silenced(&incident).filter(|_| moved != Move::Stay) {
-            // The ladder stays where it was told last: at the silence's end the rung then due is told.
-            incident.detail = detail(incident.ladder.as_ref(), state);
-            incident.reason = format!("no mail: {why}");
-            self.decide(incident);
+        if moved == Move::Stay {
+            let reason = incident.reason.clone();
+            self.keep(incident, reason);
             return;
         }
-        match moved {
-            Move::Stay => self.keep(incident),
-            Move::Rung(rung) => {
-                if !incident.phase.is_open() {
-                    incident.begin_episode(self.now);
-                    incident.enter(Phase::Firing, self.now);
-                }
-                let last_days = settings.lead_days + 1;
-                if rung <= last_days && ladder.rung.is_none_or(|told| told > last_days) {
-                    // From the last day on which a payment still arrives, a thread of its own.
-                    incident.threads.clear();
-                }
-                ladder.rung = Some(rung);
-                incident.severity = settings
-                    .rules
-                    .get(&Kind::Disconnect)
-                    .and_then(|rule| rule.severity)
-                    .unwrap_or_else(|| rung_severity(rung, settings.lead_days));
-                incident.reason = match (rung, told, edd) {
-                    (0, _, _) if ladder.used_up => "the balance is used up".to_owned(),
-                    (0, _, _) => "the disconnect date has passed".to_owned(),
-                    (_, Some(told), Some(edd)) if told - edd > Duration::days(3) => {
-                        format!(
-                            "the date moved {} days nearer and crossed the {rung}-day rung",
-                            (told - edd).num_days()
-                        )
-                    }
-                    _ => format!("the {rung}-day rung is crossed"),
-                };
-                incident.reason.push_str(&as_of);
-                incident.announced = true;
-                incident.pre_existing = !self.is_started();
-                incident.ladder = Some(ladder);
-                incident.detail = detail(incident.ladder.as_ref(), state);
-                self.withdraw_older(&mut incident);
-                self.tell(incident, Event::Rung(rung));
-            }
-            Move::Later { .. } | Move::Earlier => {
-                let Some(date) = edd.map(|edd| edd.with_timezone(&state.profile.zone()).date_naive()) else {
-                    return;
-                };
-                if let Move::Later { rearmed } = moved {
-                    // Armed again: its rungs may be told once more, as events of a new episode.
-                    ladder.rung = rearmed;
-                    incident.episode += 1;
-                    incident.reason = format!("the date moved back to {date}");
-                } else {
-                    incident.reason = format!("the date moved nearer, to {date}");
-                }
-                incident.reason.push_str(&as_of);
-                incident.severity = ladder.severity(settings.lead_days, self.now);
-                incident.ladder = Some(ladder);
-                incident.detail = detail(incident.ladder.as_ref(), state);
-                self.withdraw_older(&mut incident);
-                self.tell(incident, Event::Extended(date));
-            }
+        if let Some(silenced) = self.silenced(&incident) {
+            // The ladder stays where it was told last: at the silence's end the rung then due is told.
+            incident.detail = detail(incident.ladder.as_ref(), state);
+            self.note(incident, Withheld::Silenced(silenced));
+            return;
         }
+        let date = ladder.edd.map(|edd| edd.with_timezone(&state.profile.zone()).date_naive());
+        match (moved, date) {
+            (Move::Rung(rung), _) => self.cross(incident, ladder, rung, state, settings),
+            (Move::Later { rearmed }, Some(to)) => {
+                // Armed again: its rungs may be told once more, as events of a new episode.
+                incident.episode += 1;
+                incident.severity = ladder.severity(settings.lead_days, self.now);
+                let ladder = Ladder { rung: rearmed, ..ladder };
+                self.tell_ladder(incident, ladder, Cause::MovedBack { to }, Event::Extended(to), state);
+            }
+            (Move::Earlier, Some(to)) => {
+                incident.severity = ladder.severity(settings.lead_days, self.now);
+                self.tell_ladder(incident, ladder, Cause::MovedNearer { to }, Event::Extended(to), state);
+            }
+            (Move::Stay | Move::Later { .. } | Move::Earlier, _) => {}
+        }
+    }
+
+    /// A rung is crossed: a mail.
+    fn cross(
+        &mut self,
+        mut incident: Incident,
+        mut ladder: Ladder,
+        rung: u32,
+        state: &AccountState,
+        settings: &Settings,
+    ) {
+        if !incident.phase.is_open() {
+            incident.begin_episode(self.now);
+            incident.enter(Phase::Firing, self.now);
+        }
+        let last_days = settings.lead_days + 1;
+        if rung <= last_days && ladder.rung.is_none_or(|told| told > last_days) {
+            // From the last day on which a payment still arrives, a thread of its own.
+            incident.threads.clear();
+        }
+        let nearer = ladder.told.zip(ladder.edd).map(|(told, edd)| told - edd);
+        let cause = match (rung, nearer) {
+            (0, _) if ladder.used_up => Cause::UsedUp,
+            (0, _) => Cause::DatePassed,
+            (days, Some(by)) if by > Duration::days(3) => Cause::Jumped { by_days: by.num_days(), days },
+            (days, _) => Cause::Rung { days },
+        };
+        ladder.rung = Some(rung);
+        let fixed = settings.rules.get(&Kind::Disconnect).and_then(|rule| rule.severity);
+        incident.severity = fixed.unwrap_or_else(|| rung_severity(rung, settings.lead_days));
+        incident.announced = true;
+        incident.pre_existing = !self.started;
+        self.tell_ladder(incident, ladder, cause, Event::Rung(rung), state);
+    }
+
+    /// A mail about the date.
+    fn tell_ladder(
+        &mut self,
+        mut incident: Incident,
+        mut ladder: Ladder,
+        cause: Cause,
+        event: Event,
+        state: &AccountState,
+    ) {
+        let reason = Typed::from(cause).resting_on(as_of(state, &ladder));
+        ladder.told = ladder.edd;
+        incident.detail = detail(Some(&ladder), state);
+        incident.ladder = Some(ladder);
+        self.withdraw_older(&mut incident);
+        self.decide(incident, reason, Decision::Tell(event));
     }
 
     /// The balance is further below what the last report foresaw than three days cost, and by a fifth.
@@ -218,25 +227,18 @@ impl Step<'_> {
         incident.detail =
             format!("{now} {unit} where the last report foresaw {foreseen} {unit}").replace("  ", " ");
         if self.tells_disconnect(state) {
-            incident.reason = "no mail: the disconnect mail of the same report carries it".to_owned();
-            self.decide(incident);
+            self.note(incident, Withheld::SameReport);
         } else {
-            incident.reason = "the balance is below what was foreseen".to_owned();
-            self.tell(incident, Event::Opened);
+            self.decide(incident, Cause::BalanceDrop, Decision::Tell(Event::Opened));
         }
     }
 }
 
-fn as_of(state: &AccountState, ladder: &Ladder) -> String {
+/// When the report was read that the ladder rests on, where no newer one could be.
+fn as_of(state: &AccountState, ladder: &Ladder) -> Option<AsOf> {
     let failed = state.collectors.get(&Collector::ExpectedBalance).is_none_or(|status| !status.success);
     let stale = state.billing.read_at != ladder.read_at || failed;
-    match ladder.read_at {
-        Some(at) if stale => {
-            let at = at.with_timezone(&state.profile.zone());
-            format!(" (as of {}; no newer report could be read)", at.format("%Y-%m-%d %H:%M %Z"))
-        }
-        _ => String::new(),
-    }
+    ladder.read_at.filter(|_| stale).map(|at| AsOf { at, zone: state.profile.zone() })
 }
 
 fn detail(ladder: Option<&Ladder>, state: &AccountState) -> String {

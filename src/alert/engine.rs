@@ -5,23 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
+use super::decide::Step;
 use super::incident::Incident;
-use super::kind::{Event, Key, Kind};
-use super::lifecycle::Step;
-use super::notice::{self, Form, Item, Notice, Started};
+use super::key::Key;
+use super::kind::Kind;
+use super::notice::{self, Notice, Unsent};
+use super::reason::{Cause, Reason};
 use super::rules::{self, Finding};
-use super::settings::Settings;
+use super::settings::Watcher;
 use super::silence::Overlays;
-use crate::model::freshness::{attempted, state_collectors};
+use crate::model::freshness::attempted;
 use crate::model::{AccountName, AccountState, Collector, CollectorStatus, FailureKind, Observed, Snapshot};
-
-/// What an account's incidents are judged by, and who hears of them.
-#[derive(Clone, Debug)]
-pub struct Watcher {
-    pub settings: Settings,
-    /// Recipients where no rule names others; empty for none.
-    pub to: Vec<String>,
-}
 
 /// What the engine is told.
 #[derive(Clone, Debug)]
@@ -33,10 +27,6 @@ pub enum Input {
     Tick,
 }
 
-/// What the store knows that the engine cannot: mails that no attempt was made to send, with what
-/// each tells, by Message-ID.
-pub type Unsent = BTreeMap<String, Vec<(Key, Event)>>;
-
 /// What a step decided.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
@@ -44,8 +34,8 @@ pub struct Outcome {
     pub notices: Vec<Notice>,
     /// Message-IDs of unsent mails that a newer one replaces.
     pub withdraw: Vec<String>,
-    /// Sentences about what was decided, by incident.
-    pub decisions: Vec<(Key, String)>,
+    /// Why something was decided, by incident.
+    pub decisions: Vec<(Key, Reason)>,
     /// The first-start mail was decided by this step.
     pub started: bool,
     seen: Vec<(AccountName, String)>,
@@ -61,7 +51,7 @@ impl Outcome {
 /// All incidents, and what the daemon remembers of its own past.
 #[derive(Debug)]
 pub struct Engine {
-    watchers: BTreeMap<AccountName, Watcher>,
+    pub(super) watchers: BTreeMap<AccountName, Watcher>,
     incidents: BTreeMap<Key, Incident>,
     overlays: Overlays,
     /// The first-start mail is out, or was never due.
@@ -196,7 +186,7 @@ impl Engine {
         // Of accounts that were removed or renamed; one that is back begins anew.
         let unwatched = self.incidents.values().filter(|one| !self.watchers.contains_key(&one.key.account));
         for incident in unwatched.filter(|incident| !incident.is_forgotten()) {
-            step.retire(&incident.key, "its account is no longer watched: no mail");
+            step.retire(&incident.key, Cause::AccountGone);
         }
         for (account, watcher) in &self.watchers {
             let Some(state) = snapshot.accounts.get(account) else { continue };
@@ -214,35 +204,30 @@ impl Engine {
             };
             for (&collector, _) in state.collectors.iter().filter(|(_, status)| fails(status)) {
                 // A collector that runs once a day must not need a day to be noticed.
-                step.held_long_enough(
-                    &Key::new(account, Kind::CollectorFailing, collector.as_str()),
-                    state,
-                    watcher,
-                );
+                let key = Key::new(account, Kind::CollectorFailing, collector);
+                step.held_long_enough(&key, state, &watcher.settings);
             }
         }
-        let open: Vec<Key> = self
-            .incidents
-            .values()
-            .filter(|i| i.phase.is_open() || i.flapping)
-            .map(|i| i.key.clone())
-            .collect();
-        for key in open {
-            // While its collector fails nobody knows whether it lasts; what there is to tell waits.
-            let knows = |state: &AccountState| {
-                let status = key.kind.seen_by().and_then(|collector| state.collectors.get(&collector));
-                attempted(state) && status.is_none_or(|status| status.success)
-            };
-            let known = snapshot.accounts.get(&key.account).is_some_and(|state| knows(state));
+        self.tick_open(step, snapshot);
+    }
+
+    /// What time alone brings to incidents that are open.
+    fn tick_open(&self, step: &mut Step<'_>, snapshot: &Snapshot) {
+        for incident in self.incidents.values().filter(|one| one.phase.is_open() || one.flapping) {
+            let key = &incident.key;
             let (Some(watcher), Some(state)) =
                 (self.watchers.get(&key.account), snapshot.accounts.get(&key.account))
             else {
                 continue;
             };
             if !watcher.settings.enabled(key.kind) {
-                step.retire(&key, "its rule is switched off: no mail");
-            } else if known {
-                step.time_passed(&key, state, &watcher.settings);
+                step.retire(key, Cause::RuleOff);
+                continue;
+            }
+            // While its collector fails nobody knows whether it lasts; what there is to tell waits.
+            let status = key.kind.seen_by().and_then(|collector| state.collectors.get(&collector));
+            if attempted(state) && status.is_none_or(|status| status.success) {
+                step.time_passed(key, state, &watcher.settings);
             }
         }
     }
@@ -274,99 +259,14 @@ impl Engine {
         self.watchers.get(account).map_or(&[], |watcher| &watcher.to)
     }
 
-    fn recipients(&self, key: &Key) -> &[String] {
-        let Some(watcher) = self.watchers.get(&key.account) else { return &[] };
-        match watcher.settings.rules.get(&key.kind) {
-            Some(rule) if !rule.to.is_empty() => &rule.to,
-            _ => &watcher.to,
-        }
+    pub(super) fn recipients(&self, key: &Key) -> &[String] {
+        self.watchers.get(&key.account).map_or(&[], |watcher| watcher.recipients(key.kind))
     }
 
     /// Was each collector that sees states tried once, in every account?
     fn all_attempted(&self, snapshot: &Snapshot) -> bool {
         let tried = |account| snapshot.accounts.get(account).is_some_and(|state| attempted(state));
         self.watchers.keys().all(tried)
-    }
-
-    fn first_start(&self, step: &mut Step<'_>, snapshot: &Snapshot, now: DateTime<Utc>) -> Vec<Notice> {
-        let mut all: BTreeMap<Key, Item> = BTreeMap::new();
-        for key in step.keys() {
-            let Some(incident) = step.get(&key) else { continue };
-            if !incident.phase.is_open() || key.kind == Kind::Disconnect || incident.announced {
-                continue;
-            }
-            let silenced = step.silenced(incident);
-            let mut incident = incident.clone();
-            if let Some(why) = silenced {
-                incident.reason = format!("not in the first-start mail: {why}");
-                step.decide(incident);
-                continue;
-            }
-            incident.announced = true;
-            incident.pre_existing = true;
-            incident.last_mailed = Some(now);
-            incident.reason = "known at the first start: listed in the first-start mail".to_owned();
-            all.insert(key, Item::new(&incident, Event::Started, now));
-            step.decide(incident);
-        }
-        // By recipient: what each is told of, and of which accounts.
-        let mut by_recipient: BTreeMap<String, (BTreeSet<AccountName>, Vec<Item>)> = BTreeMap::new();
-        for (account, watcher) in &self.watchers {
-            for to in &watcher.to {
-                by_recipient.entry(to.clone()).or_default().0.insert(account.clone());
-            }
-        }
-        for item in all.values() {
-            for to in self.recipients(&item.key) {
-                let (accounts, items) = by_recipient.entry(to.clone()).or_default();
-                // Whom only a rule names hears of that account too.
-                accounts.insert(item.key.account.clone());
-                items.push(item.clone());
-            }
-        }
-        let mut notices: Vec<Notice> = Vec::new();
-        for (to, (accounts, mut items)) in by_recipient {
-            notice::worst_first(&mut items);
-            let form = Form::Started(self.started_facts(step, snapshot, &accounts, &to, items.len()));
-            let accounts: Vec<AccountName> = accounts.into_iter().collect();
-            let same =
-                notices.iter_mut().find(|n| n.form == form && n.items == items && n.accounts == accounts);
-            match same {
-                Some(same) => same.to.push(to),
-                None => notices.push(Notice { form, items, to: vec![to], accounts }),
-            }
-        }
-        notices
-    }
-
-    fn started_facts(
-        &self,
-        step: &Step<'_>,
-        snapshot: &Snapshot,
-        accounts: &BTreeSet<AccountName>,
-        to: &str,
-        items: usize,
-    ) -> Started {
-        let mut facts = Started { needs: items, ..Started::default() };
-        for account in accounts {
-            let Some(state) = snapshot.accounts.get(account) else { continue };
-            facts.resources += state.resource_count();
-            let disconnect = Key::account_wide(account, Kind::Disconnect);
-            let open = step.get(&disconnect).is_some_and(|incident| incident.phase.is_open());
-            if open && self.recipients(&disconnect).iter().any(|one| one == to) {
-                facts.disconnect = true;
-                facts.needs += 1;
-            }
-            for collector in state_collectors(&state.profile) {
-                if let Some(failure) =
-                    state.collectors.get(&collector).and_then(|status| status.failure.as_ref())
-                {
-                    let why = rules::clean(&failure.message, 200);
-                    facts.unread.push(format!("{account}: {}: {why}", collector.as_str()));
-                }
-            }
-        }
-        facts
     }
 
     fn unwatched_for(

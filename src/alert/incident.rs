@@ -5,12 +5,28 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::kind::{Key, Severity};
+use super::key::Key;
+use super::kind::Severity;
 use super::ladder::Ladder;
+use super::reason::Reason;
 
 /// Where an incident stands in its life.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Debug,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Phase {
     /// Known, and not wrong: holds a disconnect date that has crossed no rung yet.
     Watching,
@@ -23,18 +39,9 @@ pub enum Phase {
 }
 
 impl Phase {
-    pub const ALL: [Self; 5] =
-        [Self::Watching, Self::Pending, Self::Firing, Self::Recovering, Self::Resolved];
-
     /// The word in metrics, commands and pages.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Watching => "watching",
-            Self::Pending => "pending",
-            Self::Firing => "firing",
-            Self::Recovering => "recovering",
-            Self::Resolved => "resolved",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 
     /// Firing, or not yet recovered.
@@ -57,8 +64,8 @@ pub struct Incident {
     pub problem: String,
     /// The state as last observed, in words.
     pub detail: String,
-    /// The last decision, as a sentence.
-    pub reason: String,
+    /// Of the last decision.
+    pub reason: Reason,
     /// First bad observation of this episode.
     pub since: DateTime<Utc>,
     /// What `hold` counts from: the first observation of the present passing state.
@@ -73,7 +80,7 @@ pub struct Incident {
     pub announced: bool,
     /// Known at the very first start: no reminders.
     pub pre_existing: bool,
-    /// The incident whose mail speaks for this one.
+    /// The incident whose mail tells of this one too.
     pub folded_into: Option<Key>,
     pub reminders: u32,
     pub last_mailed: Option<DateTime<Utc>>,
@@ -87,7 +94,7 @@ pub struct Incident {
 }
 
 impl Incident {
-    /// An incident of which nothing was told yet.
+    /// An incident that nothing is known of yet.
     pub fn new(key: Key, severity: Severity, now: DateTime<Utc>) -> Self {
         Self {
             key,
@@ -97,7 +104,7 @@ impl Incident {
             subject: String::new(),
             problem: String::new(),
             detail: String::new(),
-            reason: String::new(),
+            reason: Reason::default(),
             since: now,
             held_since: now,
             held: String::new(),
@@ -200,7 +207,8 @@ mod tests {
             ("recovering", true),
             ("resolved", false),
         ];
-        assert_eq!(Phase::ALL.map(of), want);
+        let all: Vec<_> = <Phase as strum::VariantArray>::VARIANTS.iter().copied().map(of).collect();
+        assert_eq!(all, want);
     }
 
     #[test]

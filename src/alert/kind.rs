@@ -1,14 +1,35 @@
-//! Kinds, severities, events and keys of incidents: the words that mails, metrics and commands share.
+//! Kinds, severities and events of incidents: the words that mails, metrics and commands share.
 
 use std::fmt;
 use std::str::FromStr;
 
 use chrono::NaiveDate;
+use serde::{Deserialize, Serialize};
+use strum::{EnumIter, EnumString, IntoEnumIterator as _, IntoStaticStr, VariantArray, VariantNames};
 
-use crate::model::{AccountName, Collector};
+use super::key::Sort;
+use crate::model::Collector;
 
-/// What an incident is about (contract section 6).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+/// What an incident is about (contract section 6); its name is that in keys, labels and configuration.
+#[derive(
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Debug,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+    VariantNames,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case", parse_err_ty = Unreadable, parse_err_fn = no_kind)]
 pub enum Kind {
     Disconnect,
     BillingReport,
@@ -28,93 +49,108 @@ pub enum Kind {
     CredentialsRejected,
 }
 
+/// What is fixed about a kind.
+struct Facts {
+    /// What is wrong, in the words of a subject line.
+    problem: &'static str,
+    severity: Severity,
+    seen_by: Option<Collector>,
+    on_by_default: bool,
+}
+
+const fn facts(problem: &'static str, severity: Severity, seen_by: Option<Collector>) -> Facts {
+    Facts { problem, severity, seen_by, on_by_default: true }
+}
+
 impl Kind {
-    pub const ALL: [Self; 16] = [
-        Self::Disconnect,
-        Self::BillingReport,
-        Self::OrderSuspended,
-        Self::BalanceDrop,
-        Self::VmError,
-        Self::VmBlocked,
-        Self::VmStopped,
-        Self::VmStuck,
-        Self::SiteError,
-        Self::SiteBlocked,
-        Self::SiteStuck,
-        Self::ContainerDisabled,
-        Self::ResourceGone,
-        Self::UnknownState,
-        Self::CollectorFailing,
-        Self::CredentialsRejected,
-    ];
+    pub const ALL: &'static [Self] = <Self as VariantArray>::VARIANTS;
+    pub const NAMES: &'static [&'static str] = <Self as VariantNames>::VARIANTS;
+
+    /// One row a kind.
+    const fn facts(self) -> Facts {
+        use Severity::{Critical, Info, Warning};
+        const BALANCE: Option<Collector> = Some(Collector::ExpectedBalance);
+        const VMS: Option<Collector> = Some(Collector::Vms);
+        const SITES: Option<Collector> = Some(Collector::Sites);
+        const CONTAINERS: Option<Collector> = Some(Collector::Containers);
+        match self {
+            Self::Disconnect => facts("disconnect", Critical, BALANCE),
+            Self::BillingReport => facts("not available", Warning, None),
+            Self::OrderSuspended => facts("suspended", Warning, BALANCE),
+            Self::BalanceDrop => facts("dropped", Warning, BALANCE),
+            Self::VmError => facts("in error", Critical, VMS),
+            Self::VmBlocked => facts("blocked", Critical, VMS),
+            Self::VmStopped => Facts { on_by_default: false, ..facts("stopped", Warning, VMS) },
+            Self::VmStuck => facts("stuck", Warning, VMS),
+            Self::SiteError => facts("in error", Critical, SITES),
+            Self::SiteBlocked => facts("stopped", Critical, SITES),
+            Self::SiteStuck => facts("stuck", Warning, SITES),
+            Self::ContainerDisabled => facts("disabled", Critical, CONTAINERS),
+            Self::ResourceGone => Facts { on_by_default: false, ..facts("gone", Info, None) },
+            Self::UnknownState => facts("not known to hostwatch", Info, None),
+            Self::CollectorFailing => facts("failing", Warning, None),
+            Self::CredentialsRejected => facts("rejected", Critical, None),
+        }
+    }
 
     /// The name in keys, labels and configuration.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Disconnect => "disconnect",
-            Self::BillingReport => "billing_report",
-            Self::OrderSuspended => "order_suspended",
-            Self::BalanceDrop => "balance_drop",
-            Self::VmError => "vm_error",
-            Self::VmBlocked => "vm_blocked",
-            Self::VmStopped => "vm_stopped",
-            Self::VmStuck => "vm_stuck",
-            Self::SiteError => "site_error",
-            Self::SiteBlocked => "site_blocked",
-            Self::SiteStuck => "site_stuck",
-            Self::ContainerDisabled => "container_disabled",
-            Self::ResourceGone => "resource_gone",
-            Self::UnknownState => "unknown_state",
-            Self::CollectorFailing => "collector_failing",
-            Self::CredentialsRejected => "credentials_rejected",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+
+    /// What is wrong, in the words of a subject line.
+    pub const fn problem(self) -> &'static str {
+        self.facts().problem
     }
 
     /// Watched without being asked for.
     pub const fn on_by_default(self) -> bool {
-        !matches!(self, Self::VmStopped | Self::ResourceGone)
+        self.facts().on_by_default
     }
 
     /// The collector whose readings show whether it lasts; `None` for what is about polling itself and
     /// for what several see.
     pub const fn seen_by(self) -> Option<Collector> {
-        match self {
-            Self::VmError | Self::VmBlocked | Self::VmStopped | Self::VmStuck => Some(Collector::Vms),
-            Self::SiteError | Self::SiteBlocked | Self::SiteStuck => Some(Collector::Sites),
-            Self::ContainerDisabled => Some(Collector::Containers),
-            Self::Disconnect | Self::OrderSuspended | Self::BalanceDrop => Some(Collector::ExpectedBalance),
-            Self::BillingReport
-            | Self::ResourceGone
-            | Self::UnknownState
-            | Self::CollectorFailing
-            | Self::CredentialsRejected => None,
-        }
+        self.facts().seen_by
     }
 
     /// Where no rule says otherwise; `disconnect` takes its rung's.
     pub const fn default_severity(self) -> Severity {
-        match self {
-            Self::Disconnect
-            | Self::VmError
-            | Self::VmBlocked
-            | Self::SiteError
-            | Self::SiteBlocked
-            | Self::ContainerDisabled
-            | Self::CredentialsRejected => Severity::Critical,
-            Self::BillingReport
-            | Self::OrderSuspended
-            | Self::BalanceDrop
-            | Self::VmStopped
-            | Self::VmStuck
-            | Self::SiteStuck
-            | Self::CollectorFailing => Severity::Warning,
-            Self::ResourceGone | Self::UnknownState => Severity::Info,
+        self.facts().severity
+    }
+
+    /// What sort of resource the number in its key is of.
+    #[allow(clippy::wildcard_enum_match_arm)] // the other collectors see no state of a resource
+    pub const fn sort(self) -> Option<Sort> {
+        match self.seen_by() {
+            Some(Collector::Vms) => Some(Sort::Vm),
+            Some(Collector::Containers) => Some(Sort::Container),
+            Some(Collector::Sites) => Some(Sort::Site),
+            _ => None,
         }
     }
 }
 
 /// How much it matters; the greater, the worse.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Debug,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+    VariantNames,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case", parse_err_ty = Unreadable, parse_err_fn = no_severity)]
 pub enum Severity {
     Info,
     Warning,
@@ -122,19 +158,17 @@ pub enum Severity {
 }
 
 impl Severity {
-    pub const ALL: [Self; 3] = [Self::Info, Self::Warning, Self::Critical];
+    pub const ALL: &'static [Self] = <Self as VariantArray>::VARIANTS;
+    pub const NAMES: &'static [&'static str] = <Self as VariantNames>::VARIANTS;
 
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Warning => "warning",
-            Self::Critical => "critical",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 
-/// Something told about an incident, once an episode.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+/// What a mail says of an incident, once an episode.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, EnumIter, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Event {
     Started,
     Opened,
@@ -152,37 +186,11 @@ pub enum Event {
     Test,
 }
 
-/// `account/kind/resource`: what one incident is about. The resource is a numeric id, `account`, or the
-/// collector or group concerned; it never holds a character that a header or a path would mind.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Key {
-    pub account: AccountName,
-    pub kind: Kind,
-    pub resource: String,
-}
-
-impl Key {
-    /// A key; characters outside `[A-Za-z0-9_.:-]` of the resource become `%XX`.
-    pub fn new(account: &AccountName, kind: Kind, resource: impl fmt::Display) -> Self {
-        Self { account: account.clone(), kind, resource: safe(&resource.to_string()) }
+impl Event {
+    /// The end of an incident.
+    pub const fn is_end(&self) -> bool {
+        matches!(self, Self::Resolved | Self::Removed | Self::WasDown)
     }
-
-    /// The key of an account-wide kind.
-    pub fn account_wide(account: &AccountName, kind: Kind) -> Self {
-        Self::new(account, kind, "account")
-    }
-}
-
-fn safe(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes().take(200) {
-        if byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
 }
 
 /// A key, kind, severity or event that cannot be read.
@@ -190,33 +198,12 @@ fn safe(text: &str) -> String {
 #[error("'{0}' is no {1}")]
 pub struct Unreadable(pub String, pub &'static str);
 
-impl FromStr for Kind {
-    type Err = Unreadable;
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
-        let found = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
-        found.ok_or_else(|| Unreadable(text.to_owned(), "kind of incident"))
-    }
+fn no_kind(text: &str) -> Unreadable {
+    Unreadable(text.to_owned(), "kind of incident")
 }
 
-impl FromStr for Severity {
-    type Err = Unreadable;
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
-        let found = Self::ALL.into_iter().find(|severity| severity.as_str() == text);
-        found.ok_or_else(|| Unreadable(text.to_owned(), "severity (info, warning, critical)"))
-    }
-}
-
-impl FromStr for Key {
-    type Err = Unreadable;
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
-        let bad = || Unreadable(text.to_owned(), "incident key (account/kind/resource)");
-        let mut parts = text.splitn(3, '/');
-        let (Some(account), Some(kind), Some(resource)) = (parts.next(), parts.next(), parts.next()) else {
-            return Err(bad());
-        };
-        let account = account.parse().map_err(|_| bad())?;
-        Ok(Self { account, kind: kind.parse()?, resource: resource.to_owned() })
-    }
+fn no_severity(text: &str) -> Unreadable {
+    Unreadable(text.to_owned(), "severity (info, warning, critical)")
 }
 
 impl FromStr for Event {
@@ -224,63 +211,38 @@ impl FromStr for Event {
     fn from_str(text: &str) -> Result<Self, Unreadable> {
         let bad = || Unreadable(text.to_owned(), "event");
         let (name, value) = text.split_once(':').unwrap_or((text, ""));
-        Ok(match name {
-            "started" => Self::Started,
-            "opened" => Self::Opened,
-            "rung" => Self::Rung(value.parse().map_err(|_| bad())?),
-            "extended" => Self::Extended(value.parse().map_err(|_| bad())?),
-            "reminder" => Self::Reminder(value.parse().map_err(|_| bad())?),
-            "resolved" => Self::Resolved,
-            "removed" => Self::Removed,
-            "was-down" => Self::WasDown,
-            "flapping" => Self::Flapping,
-            "digest" => Self::Digest(value.parse().map_err(|_| bad())?),
-            "overflow" => Self::Overflow,
-            "test" => Self::Test,
-            _ => return Err(bad()),
-        })
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl fmt::Display for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}/{}", self.account, self.kind, self.resource)
+        let mut event = Self::iter().find(|event| name == <&str>::from(event)).ok_or_else(bad)?;
+        if let Self::Rung(number) | Self::Reminder(number) = &mut event {
+            *number = value.parse().map_err(|_| bad())?;
+        }
+        if let Self::Extended(date) | Self::Digest(date) = &mut event {
+            *date = value.parse().map_err(|_| bad())?;
+        }
+        Ok(event)
     }
 }
 
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.into())?;
         match self {
-            Self::Started => f.write_str("started"),
-            Self::Opened => f.write_str("opened"),
-            Self::Rung(days) => write!(f, "rung:{days}"),
-            Self::Extended(date) => write!(f, "extended:{date}"),
-            Self::Reminder(count) => write!(f, "reminder:{count}"),
-            Self::Resolved => f.write_str("resolved"),
-            Self::Removed => f.write_str("removed"),
-            Self::WasDown => f.write_str("was-down"),
-            Self::Flapping => f.write_str("flapping"),
-            Self::Digest(date) => write!(f, "digest:{date}"),
-            Self::Overflow => f.write_str("overflow"),
-            Self::Test => f.write_str("test"),
+            Self::Rung(number) | Self::Reminder(number) => write!(f, ":{number}"),
+            Self::Extended(date) | Self::Digest(date) => write!(f, ":{date}"),
+            Self::Started
+            | Self::Opened
+            | Self::Resolved
+            | Self::Removed
+            | Self::WasDown
+            | Self::Flapping
+            | Self::Overflow
+            | Self::Test => Ok(()),
         }
     }
 }
 
+/// Kept as its text.
 macro_rules! serde_as_text {
-    ($($name:ty),*) => {$(
+    ($name:ty) => {
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
@@ -293,10 +255,11 @@ macro_rules! serde_as_text {
                 text.parse().map_err(serde::de::Error::custom)
             }
         }
-    )*};
+    };
 }
+pub(super) use serde_as_text;
 
-serde_as_text!(Kind, Severity, Key, Event);
+serde_as_text!(Event);
 
 #[cfg(test)]
 mod tests {
@@ -304,7 +267,7 @@ mod tests {
 
     #[test]
     fn words_round_trip() {
-        for kind in Kind::ALL {
+        for &kind in Kind::ALL {
             assert_eq!(kind.as_str().parse(), Ok(kind));
         }
         let date = NaiveDate::from_ymd_opt(2026, 3, 1).unwrap();
@@ -327,26 +290,19 @@ mod tests {
             assert_eq!(text.parse(), Ok(event));
         }
         assert!("rung".parse::<Event>().is_err() && "closed".parse::<Event>().is_err());
-        for severity in Severity::ALL {
+        for &severity in Severity::ALL {
             assert_eq!(severity.to_string(), severity.as_str());
             assert_eq!(severity.as_str().parse(), Ok(severity));
         }
-        assert_eq!(Severity::ALL.map(Severity::as_str), ["info", "warning", "critical"]);
-        let account: AccountName = "main".parse().unwrap();
-        let key = Key::new(&account, Kind::UnknownState, "vm:a b\r\nX: y");
-        assert_eq!(key.to_string(), "main/unknown_state/vm:a%20b%0D%0AX:%20y");
-        assert_eq!(key.to_string().parse(), Ok(key));
+        assert_eq!(Severity::NAMES, ["info", "warning", "critical"]);
     }
 
     #[test]
     fn what_cannot_be_read_is_named() {
         let no = "gone".parse::<Kind>().unwrap_err();
         assert_eq!(no.to_string(), "'gone' is no kind of incident");
-        for text in ["main", "main/vm_error", "main/gone/7", "a b/vm_error/7"] {
-            assert!(text.parse::<Key>().is_err(), "{text}");
-        }
-        let key: Key = "main/unknown_state/vm:a/b".parse().unwrap();
-        assert_eq!(key.resource, "vm:a/b");
+        let no = "bad".parse::<Severity>().unwrap_err();
+        assert_eq!(no.to_string(), "'bad' is no severity (info, warning, critical)");
     }
 
     #[test]
@@ -373,7 +329,7 @@ mod tests {
         let of = |kind: Kind| {
             (kind.as_str(), kind.seen_by(), kind.default_severity().as_str(), kind.on_by_default())
         };
-        assert_eq!(Kind::ALL.map(of), table);
+        assert_eq!(Kind::ALL.iter().copied().map(of).collect::<Vec<_>>(), table);
         assert!(Kind::ALL.iter().all(|kind| kind.to_string() == kind.as_str()));
     }
 }

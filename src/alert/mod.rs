@@ -1,27 +1,33 @@
 //! What is wrong and who is to be told. Pure: no I/O, no clock.
 //!
-//! `rules` turns a reading into findings, `engine` turns findings and time into incidents and notices,
-//! `ladder` is the arithmetic of the disconnect date.
+//! `rules` turns a reading into findings; `lifecycle` and `disconnect` turn findings and time into what
+//! `decide` keeps: incidents, each with its `reason`, and what mails say; `engine` drives them.
 
+mod decide;
 pub mod digest;
 mod disconnect;
 pub mod engine;
-pub mod incident;
-pub mod kind;
-pub mod ladder;
+mod first_start;
+mod incident;
+mod key;
+mod kind;
+mod ladder;
 mod lifecycle;
-pub mod notice;
+mod notice;
 pub mod rate_limit;
+mod reason;
 pub mod rehearsal;
 mod root_cause;
 pub mod rules;
-pub mod settings;
-pub mod silence;
+mod settings;
+mod silence;
 
-pub use engine::{Engine, Input, Outcome, Unsent, Watcher};
+pub use engine::{Engine, Input, Outcome};
 pub use incident::{Incident, Phase};
-pub use kind::{Event, Key, Kind, Severity};
+pub use key::{Key, Sort};
+pub use kind::{Event, Kind, Severity};
 pub use ladder::Ladder;
-pub use notice::{Digest, DigestAccount, Form, Item, Notice, Overflow, Started};
-pub use settings::{Rule, Settings};
+pub use notice::{Digest, DigestAccount, Form, Item, Notice, Overflow, Started, Unsent};
+pub use reason::{Cause, Reason};
+pub use settings::{Rule, Settings, Watcher};
 pub use silence::{Ack, Overlays, Silence};

@@ -6,9 +6,15 @@ use chrono::{DateTime, NaiveDate, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::incident::Incident;
-use super::kind::{Event, Key, Kind, Severity};
+use super::key::Key;
+use super::kind::{Event, Kind, Severity};
 use super::ladder::Ladder;
+use super::reason::Reason;
 use crate::model::AccountName;
+
+/// What the store knows that the engine cannot: mails that no attempt was made to send, with what
+/// each tells, by Message-ID.
+pub type Unsent = BTreeMap<String, Vec<(Key, Event)>>;
 
 /// One mail to be written.
 #[derive(Clone, PartialEq, Debug)]
@@ -98,8 +104,7 @@ pub struct Item {
     pub subject: String,
     pub problem: String,
     pub detail: String,
-    /// The decision, as a sentence.
-    pub reason: String,
+    pub reason: Reason,
     pub since: DateTime<Utc>,
     pub at: DateTime<Utc>,
     /// From when to when nobody watched, where the change fell into that time.
@@ -151,17 +156,12 @@ impl Item {
         if self.key.kind == Kind::Disconnect {
             return Form::Disconnect;
         }
-        match self.event {
-            Event::Resolved | Event::Removed | Event::WasDown => Form::Closed,
-            Event::Reminder(_) => Form::Reminder,
-            Event::Started
-            | Event::Opened
-            | Event::Rung(_)
-            | Event::Extended(_)
-            | Event::Flapping
-            | Event::Digest(_)
-            | Event::Overflow
-            | Event::Test => Form::Opened,
+        if matches!(self.event, Event::Reminder(_)) {
+            Form::Reminder
+        } else if self.event.is_end() {
+            Form::Closed
+        } else {
+            Form::Opened
         }
     }
 }
@@ -178,14 +178,10 @@ pub fn group<'a>(items: &[Item], recipients: impl Fn(&Key) -> &'a [String]) -> V
             }
         }
         for (to, indices) in by_recipient {
-            let bundles = match form {
-                Form::Disconnect => indices.into_iter().map(|index| vec![index]).collect(),
-                Form::Opened
-                | Form::Closed
-                | Form::Started(_)
-                | Form::Reminder
-                | Form::Overflow(_)
-                | Form::Digest(_) => vec![indices],
+            let bundles = if form == Form::Disconnect {
+                indices.into_iter().map(|index| vec![index]).collect()
+            } else {
+                vec![indices]
             };
             for indices in bundles {
                 let same = mails.iter_mut().find(|(f, i, _)| *f == form && *i == indices);
@@ -245,12 +241,13 @@ mod tests {
             item("a", Kind::Disconnect, 8, Event::Rung(3)),
             item("b", Kind::Disconnect, 9, Event::Resolved),
         ];
-        let of_a_alone = |key: &Key| key.resource == "3" || key.resource == "8";
+        let of_a_alone = |key: &Key| matches!(key.id(), Some(3 | 8));
         let notices = group(&items, |key| if of_a_alone(key) { &ann } else { &both });
         let told: Vec<(Form, String, String, String)> = notices
             .into_iter()
             .map(|notice| {
-                let items: Vec<&str> = notice.items.iter().map(|item| item.key.resource.as_str()).collect();
+                let items: Vec<String> =
+                    notice.items.iter().map(|item| item.key.resource.to_string()).collect();
                 let accounts: Vec<String> = notice.accounts.iter().map(ToString::to_string).collect();
                 (notice.form, items.join(" "), notice.to.join(" "), accounts.join(" "))
             })

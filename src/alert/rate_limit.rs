@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Duration, Utc};
 
-use super::kind::{Event, Key};
+use super::key::Key;
+use super::kind::Event;
 use super::notice::{Form, Item, Notice, Overflow, worst_first};
 use crate::model::AccountName;
 

@@ -7,8 +7,9 @@ use std::time;
 
 use chrono::{DateTime, Duration, Utc};
 
-use super::engine::{Engine, Input, Unsent, Watcher};
-use super::notice::Notice;
+use super::engine::{Engine, Input};
+use super::notice::{Notice, Unsent};
+use super::settings::Watcher;
 use crate::model::forecast::{self, Disconnect};
 use crate::model::{Collector, Edd, KnownAccount, Moments, Money, PollEnd, Profile, Read, Report, Snapshot};
 

@@ -8,15 +8,18 @@ use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use self::rows::Watched;
 use super::incident::{Incident, Phase};
-use super::kind::{Key, Kind};
+use super::key::{Key, Sort, Target};
+use super::kind::Kind;
 use super::settings::Settings;
-use crate::model::resources::Resource;
 pub use crate::model::sanitize::one_line as clean;
-use crate::model::{
-    AccountState, Collector, CollectorStatus, Container, ContainerState, FailureKind, Group, Listing,
-    Observed, OrderState, Seen, Shown, Site, SiteState, Vm, VmState,
-};
+use crate::model::{AccountState, Container, Listing, Observed, OrderState, Seen, Shown, Site};
+
+mod collectors;
+mod rows;
+
+pub use self::collectors::judge_collector;
 
 /// What one observation says of one incident.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,8 +28,6 @@ pub struct Finding {
     pub verdict: Verdict,
     /// The resource in words, safe for a subject line.
     pub subject: String,
-    /// What is wrong, constant over the incident.
-    pub problem: String,
     /// What was observed.
     pub detail: String,
 }
@@ -44,6 +45,13 @@ pub enum Verdict {
     Frozen,
     /// A complete listing no longer has the resource.
     Gone,
+}
+
+impl Verdict {
+    /// Wrong, however short it lasts.
+    fn bad() -> Self {
+        Self::Bad { hold: Duration::ZERO, held: String::new() }
+    }
 }
 
 type Incidents = BTreeMap<Key, Incident>;
@@ -76,79 +84,6 @@ pub fn judge(
     }
 }
 
-/// What the end of a poll says about the collector and its credentials.
-pub fn judge_collector(state: &AccountState, collector: Collector, settings: &Settings) -> Vec<Finding> {
-    let Some(status) = state.collectors.get(&collector) else { return Vec::new() };
-    let account = &state.profile.name;
-    let failure = status.failure.as_ref();
-    let kind = failure.map(|failure| failure.kind);
-    let detail = failure.map_or_else(|| "answers again".to_owned(), |failure| clean(&failure.message, 300));
-    let bad = |hold| Verdict::Bad { hold, held: String::new() };
-    let mut findings = vec![Finding {
-        key: Key::new(account, Kind::CollectorFailing, collector.as_str()),
-        verdict: match kind {
-            None => Verdict::Good,
-            // Told by kinds of their own, with the remedy; one cause, one mail.
-            Some(FailureKind::Credentials | FailureKind::ReportError) => Verdict::Frozen,
-            Some(FailureKind::NotFound) if collector == Collector::ExpectedBalance => Verdict::Frozen,
-            Some(FailureKind::NotFound | FailureKind::Other) => bad(settings.collector_failing_after),
-        },
-        subject: format!("Polling of {}", collector.as_str()),
-        problem: "failing".to_owned(),
-        detail: detail.clone(),
-    }];
-    let group = collector.group();
-    findings.push(Finding {
-        key: Key::new(account, Kind::CredentialsRejected, group.as_str()),
-        verdict: match kind {
-            // Another collector of the group may still be refused.
-            None if rejected_elsewhere(state, group) => Verdict::Frozen,
-            None => Verdict::Good,
-            Some(FailureKind::Credentials) => bad(Duration::ZERO),
-            Some(FailureKind::NotFound | FailureKind::ReportError | FailureKind::Other) => Verdict::Frozen,
-        },
-        subject: format!("Credentials of the {} endpoints", group.as_str()),
-        problem: "rejected".to_owned(),
-        detail: detail.clone(),
-    });
-    if collector == Collector::ExpectedBalance {
-        findings.push(Finding {
-            key: Key::account_wide(account, Kind::BillingReport),
-            verdict: match kind {
-                None => Verdict::Good,
-                Some(FailureKind::NotFound | FailureKind::ReportError) => bad(Duration::ZERO),
-                Some(FailureKind::Credentials | FailureKind::Other) => Verdict::Frozen,
-            },
-            subject: "Expected-balance report".to_owned(),
-            problem: "not available".to_owned(),
-            detail,
-        });
-    }
-    findings
-}
-
-fn rejected_elsewhere(state: &AccountState, group: Group) -> bool {
-    let rejected = |status: &CollectorStatus| {
-        status.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Credentials)
-    };
-    state.collectors.iter().any(|(collector, status)| collector.group() == group && rejected(status))
-}
-
-/// A row that rules look at.
-trait Watched: Resource<Id: Into<u64>> {
-    /// The word before its name in subjects.
-    const NOUN: &'static str;
-    /// The word in keys of kinds that take in several sorts of resources.
-    const SORT: &'static str;
-    const KINDS: &'static [Kind];
-    fn name(&self) -> Option<&str>;
-    fn state_name(&self) -> &str;
-    fn state_is_known(&self) -> bool;
-    fn verdict(&self, kind: Kind, settings: &Settings) -> Verdict;
-    /// In no state that any rule minds; lets a sweep skip what is well.
-    fn is_well(&self) -> bool;
-}
-
 struct Judge<'a> {
     state: &'a AccountState,
     open: &'a Incidents,
@@ -177,7 +112,7 @@ impl Judge<'_> {
         // Asked of every container's listing, and seldom needed.
         let whole = LazyCell::new(|| seen.complete && self.shows_whole_account::<T>());
         for incident in self.open_of(T::KINDS) {
-            let Ok(id) = incident.key.resource.parse::<u64>() else { continue };
+            let Some(id) = incident.key.id() else { continue };
             let row = listing.rows.binary_search_by_key(&id, |row| row.id().into()).ok();
             let row = row.map(|index| &listing.rows[index]);
             let verdict = match row {
@@ -202,7 +137,7 @@ impl Judge<'_> {
 
     /// A site may have moved to another container.
     fn lives_elsewhere<T: Watched>(&self, id: u64) -> bool {
-        T::SORT == "site" && self.state.has_site(id.into())
+        T::SORT == Sort::Site && self.state.has_site(id.into())
     }
 
     /// What no listing shows is gone: true of VMs and containers, and of sites once those of every
@@ -212,7 +147,7 @@ impl Judge<'_> {
             self.state.sites.get(&container.id).is_some_and(|listing| listing.complete)
         };
         let containers = &self.state.containers;
-        T::SORT != "site" || (containers.complete && containers.rows.iter().all(read))
+        T::SORT != Sort::Site || (containers.complete && containers.rows.iter().all(read))
     }
 
     fn about<T: Watched>(&self, row: &T, kind: Kind, verdict: Verdict) -> Option<Finding> {
@@ -222,29 +157,22 @@ impl Judge<'_> {
             return None;
         }
         Some(Finding {
-            key: Key::new(&self.state.profile.name, kind, id),
+            key: Key::new(&self.state.profile.name, kind, id.into()),
             verdict,
-            subject: format!("{} {}", T::NOUN, clean(&name, 60)),
-            problem: problem(kind).to_owned(),
+            subject: format!("{} {}", T::SORT.noun(), clean(&name, 60)),
             detail: format!("its state is {}", clean(row.state_name(), 40)),
         })
     }
 
     fn again(&self, incident: &Incident, verdict: Verdict, detail: String) -> Finding {
-        Finding {
-            key: incident.key.clone(),
-            verdict,
-            subject: incident.subject.clone(),
-            problem: incident.problem.clone(),
-            detail,
-        }
+        Finding { key: incident.key.clone(), verdict, subject: incident.subject.clone(), detail }
     }
 
     /// Incidents of this account that are not over; the map is ordered by account, then by kind.
     fn open_of<'b>(&'b self, kinds: &'b [Kind]) -> impl Iterator<Item = &'b Incident> {
         let account = &self.state.profile.name;
         let of_kind = move |&kind| {
-            let first = Key { account: account.clone(), kind, resource: String::new() };
+            let first = Key::new(account, kind, Target::FIRST);
             let mine = move |key: &Key| key.account == *account && key.kind == kind;
             self.open.range(first..).take_while(move |(key, _)| mine(key)).map(|(_, incident)| incident)
         };
@@ -256,59 +184,43 @@ impl Judge<'_> {
         if !self.settings.enabled(Kind::UnknownState) {
             return;
         }
-        let account = &self.state.profile.name;
+        let sort = T::SORT;
+        let remedy = if sort == Sort::Container { "; name it in container_states" } else { "" };
         for value in found {
-            let remedy = match T::SORT {
-                "container" => "; name it in container_states",
-                _ => "",
-            };
             findings.push(Finding {
-                key: Key::new(account, Kind::UnknownState, format!("{}:{value}", T::SORT)),
-                verdict: Verdict::Bad { hold: Duration::ZERO, held: String::new() },
-                subject: format!("{} state {}", T::NOUN, clean(value, 40)),
-                problem: "not known to hostwatch".to_owned(),
+                key: Key::new(&self.state.profile.name, Kind::UnknownState, Target::of(sort, value)),
+                verdict: Verdict::bad(),
+                subject: format!("{} state {}", sort.noun(), clean(value, 40)),
                 detail: format!("nothing can be said of resources in this state{remedy}"),
             });
         }
-        if !seen.complete {
+        if !seen.complete || (sort == Sort::Site && !self.shows_whole_account::<T>()) {
             return;
         }
-        let prefix = format!("{}:", T::SORT);
+        let still_there = match sort {
+            Sort::Vm => odd_states(self.state.vms.rows.iter()),
+            Sort::Container => odd_states(self.state.containers.rows.iter()),
+            Sort::Site => odd_states(self.state.all_sites()),
+        };
         for incident in self.open_of(&[Kind::UnknownState]) {
-            if !incident.key.resource.starts_with(&prefix) {
-                continue;
-            }
-            let of =
-                |name: &str| Key::new(account, Kind::UnknownState, format!("{prefix}{name}")) == incident.key;
-            let still_there = match T::SORT {
-                "vm" => self.state.vms.rows.iter().any(|vm| !vm.is_well() && of(vm.state.as_str())),
-                "container" => {
-                    self.state.containers.rows.iter().any(|row| !row.is_well() && of(row.state.as_str()))
-                }
-                _ => {
-                    !self.shows_whole_account::<T>()
-                        || self.state.all_sites().any(|site| !site.is_well() && of(site.state.as_str()))
-                }
-            };
-            if !still_there {
+            let ours = matches!(incident.key.resource, Target::Of(other, _) if other == sort);
+            if ours && !still_there.contains(&incident.key.resource) {
                 findings.push(self.again(incident, Verdict::Good, "no longer seen".to_owned()));
             }
         }
     }
 
     fn gone<T: Watched>(&self, seen: &Seen, findings: &mut Vec<Finding>) {
-        if !self.settings.enabled(Kind::ResourceGone) {
-            return;
-        }
-        if seen.removed.is_empty() || !self.shows_whole_account::<T>() {
+        let wanted = self.settings.enabled(Kind::ResourceGone) && !seen.removed.is_empty();
+        if !wanted || !self.shows_whole_account::<T>() {
             return;
         }
         for &id in seen.removed.iter().filter(|&&id| !self.lives_elsewhere::<T>(id)) {
+            let target = Target::of(T::SORT, &id.to_string());
             findings.push(Finding {
-                key: Key::new(&self.state.profile.name, Kind::ResourceGone, format!("{}:{id}", T::SORT)),
-                verdict: Verdict::Bad { hold: Duration::ZERO, held: String::new() },
-                subject: format!("{} {id}", T::NOUN),
-                problem: "gone".to_owned(),
+                key: Key::new(&self.state.profile.name, Kind::ResourceGone, target),
+                verdict: Verdict::bad(),
+                subject: format!("{} {id}", T::SORT.noun()),
                 detail: "no longer listed by the provider".to_owned(),
             });
         }
@@ -318,9 +230,9 @@ impl Judge<'_> {
         let Some(report) = &self.state.billing.report else { return Vec::new() };
         let mut findings = Vec::new();
         for order in &report.orders {
-            let key = Key::new(&self.state.profile.name, Kind::OrderSuspended, order.id);
+            let key = Key::new(&self.state.profile.name, Kind::OrderSuspended, order.id.get());
             let verdict = match order.state {
-                OrderState::Suspended => Verdict::Bad { hold: Duration::ZERO, held: String::new() },
+                OrderState::Suspended => Verdict::bad(),
                 OrderState::Unknown(_) => Verdict::Frozen,
                 OrderState::Awaiting | OrderState::Ordered | OrderState::Completed | OrderState::Rejected => {
                     Verdict::Good
@@ -335,7 +247,6 @@ impl Judge<'_> {
                     key,
                     verdict,
                     subject: format!("Order {name}"),
-                    problem: "suspended".to_owned(),
                     detail: format!("its state is {}", clean(order.state.as_str(), 40)),
                 });
             }
@@ -344,140 +255,7 @@ impl Judge<'_> {
     }
 }
 
-impl Watched for Vm {
-    const NOUN: &'static str = "VM";
-    const SORT: &'static str = "vm";
-    const KINDS: &'static [Kind] = &[Kind::VmError, Kind::VmBlocked, Kind::VmStopped, Kind::VmStuck];
-
-    fn name(&self) -> Option<&str> {
-        self.name.as_deref()
-    }
-
-    fn state_name(&self) -> &str {
-        self.state.as_str()
-    }
-
-    fn state_is_known(&self) -> bool {
-        self.state.is_known()
-    }
-
-    fn is_well(&self) -> bool {
-        self.state == VmState::Active
-    }
-
-    #[allow(clippy::wildcard_enum_match_arm)] // only its own kinds are asked for
-    fn verdict(&self, kind: Kind, settings: &Settings) -> Verdict {
-        use VmState as S;
-        let now = |bad: bool, good: bool| pick(bad, good, Duration::ZERO, "");
-        match kind {
-            Kind::VmError => now(self.state == S::Error, matches!(self.state, S::Active | S::Stopped)),
-            Kind::VmBlocked => now(self.state == S::Blocked, matches!(self.state, S::Active | S::Stopped)),
-            Kind::VmStopped => now(self.state == S::Stopped, self.state == S::Active),
-            Kind::VmStuck => pick(
-                matches!(self.state, S::Pending | S::Building),
-                self.state.is_known(),
-                settings.stuck_after,
-                self.state.as_str(),
-            ),
-            _ => Verdict::Frozen,
-        }
-    }
-}
-
-impl Watched for Container {
-    const NOUN: &'static str = "Container";
-    const SORT: &'static str = "container";
-    const KINDS: &'static [Kind] = &[Kind::ContainerDisabled];
-
-    fn name(&self) -> Option<&str> {
-        self.name.as_deref()
-    }
-
-    fn state_name(&self) -> &str {
-        self.state.as_str()
-    }
-
-    fn state_is_known(&self) -> bool {
-        self.state.is_known()
-    }
-
-    fn is_well(&self) -> bool {
-        self.state == ContainerState::Enabled
-    }
-
-    fn verdict(&self, _kind: Kind, _settings: &Settings) -> Verdict {
-        let good = self.state == ContainerState::Enabled;
-        pick(!good && self.state.is_known(), good, Duration::ZERO, "")
-    }
-}
-
-impl Watched for Site {
-    const NOUN: &'static str = "Site";
-    const SORT: &'static str = "site";
-    const KINDS: &'static [Kind] = &[Kind::SiteError, Kind::SiteBlocked, Kind::SiteStuck];
-
-    fn name(&self) -> Option<&str> {
-        self.name.as_deref()
-    }
-
-    fn state_name(&self) -> &str {
-        self.state.as_str()
-    }
-
-    fn state_is_known(&self) -> bool {
-        self.state.is_known()
-    }
-
-    fn is_well(&self) -> bool {
-        self.state == SiteState::Active
-    }
-
-    #[allow(clippy::wildcard_enum_match_arm)] // only its own kinds are asked for
-    fn verdict(&self, kind: Kind, settings: &Settings) -> Verdict {
-        use SiteState as S;
-        let right = matches!(self.state, S::Active | S::Stopped);
-        let blocked = matches!(self.state, S::StoppedByAdmin | S::StoppedByService | S::StoppedByQuota);
-        match kind {
-            Kind::SiteError => pick(self.state == S::Error, right, Duration::ZERO, ""),
-            Kind::SiteBlocked => pick(blocked, right, Duration::ZERO, ""),
-            Kind::SiteStuck => {
-                let backup = matches!(self.state, S::Backuping | S::Restoring);
-                let hold = if backup { settings.stuck_after_backup } else { settings.stuck_after };
-                let passing = backup
-                    || matches!(
-                        self.state,
-                        S::Building | S::Starting | S::Stopping | S::Restarting | S::Updating
-                    );
-                pick(passing, self.state.is_known(), hold, self.state.as_str())
-            }
-            _ => Verdict::Frozen,
-        }
-    }
-}
-
-fn pick(bad: bool, good: bool, hold: Duration, held: &str) -> Verdict {
-    match (bad, good) {
-        (true, _) => Verdict::Bad { hold, held: held.to_owned() },
-        (false, true) => Verdict::Good,
-        (false, false) => Verdict::Frozen,
-    }
-}
-
-/// What is wrong, in the words of a subject line.
-pub fn problem(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Disconnect => "disconnect",
-        Kind::BillingReport => "not available",
-        Kind::OrderSuspended => "suspended",
-        Kind::BalanceDrop => "dropped",
-        Kind::VmError | Kind::SiteError => "in error",
-        Kind::VmBlocked => "blocked",
-        Kind::SiteBlocked | Kind::VmStopped => "stopped",
-        Kind::VmStuck | Kind::SiteStuck => "stuck",
-        Kind::ContainerDisabled => "disabled",
-        Kind::ResourceGone => "gone",
-        Kind::UnknownState => "not known to hostwatch",
-        Kind::CollectorFailing => "failing",
-        Kind::CredentialsRejected => "rejected",
-    }
+/// States other than the usual, as keys name them.
+fn odd_states<'a, T: Watched + 'a>(rows: impl Iterator<Item = &'a T>) -> BTreeSet<Target> {
+    rows.filter(|row| !row.is_well()).map(|row| Target::of(T::SORT, row.state_name())).collect()
 }

@@ -27,6 +27,14 @@ pub struct Settings {
     pub rules: BTreeMap<Kind, Rule>,
 }
 
+/// What an account's incidents are judged by, and who hears of them.
+#[derive(Clone, Debug)]
+pub struct Watcher {
+    pub settings: Settings,
+    /// Recipients where no rule names others; empty for none.
+    pub to: Vec<String>,
+}
+
 /// `[alerts.rules]`, one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rule {
@@ -39,6 +47,16 @@ pub struct Rule {
     pub except: Vec<String>,
     /// Recipients instead of the account's.
     pub to: Vec<String>,
+}
+
+impl Watcher {
+    /// Who hears of incidents of this kind.
+    pub fn recipients(&self, kind: Kind) -> &[String] {
+        match self.settings.rules.get(&kind) {
+            Some(rule) if !rule.to.is_empty() => &rule.to,
+            _ => &self.to,
+        }
+    }
 }
 
 impl Settings {
@@ -66,6 +84,16 @@ impl Settings {
     /// The severity of incidents of this kind; the ladder has its own.
     pub fn severity(&self, kind: Kind) -> Severity {
         self.rules.get(&kind).and_then(|rule| rule.severity).unwrap_or(kind.default_severity())
+    }
+
+    /// Bad observations before an incident opens: one at least.
+    pub fn to_confirm(&self) -> u32 {
+        self.confirm_polls.max(1)
+    }
+
+    /// Good observations before it closes: one at least.
+    pub fn to_recover(&self) -> u32 {
+        self.recover_polls.max(1)
     }
 
     /// Does the kind's rule take in a resource of this name?

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 
 use super::incident::Incident;
-use super::kind::{Key, Kind};
+use super::key::Key;
+use super::kind::Kind;
+use super::reason::Silenced;
 use crate::model::pattern::matches_pattern;
 
 /// Everything people decided.
@@ -45,7 +47,7 @@ impl Silence {
         if self.pattern.contains('/') {
             return matches_pattern(&self.pattern, &key.to_string());
         }
-        matches_pattern(&self.pattern, name) || matches_pattern(&self.pattern, &key.resource)
+        matches_pattern(&self.pattern, name) || matches_pattern(&self.pattern, &key.resource.to_string())
     }
 
     /// Is it still on?
@@ -69,6 +71,12 @@ impl Overlays {
         let on = self.silences.iter().filter(|silence| silence.is_on(now));
         on.filter(|silence| silence.covers(&incident.key, incident.name()))
             .max_by_key(|silence| silence.until)
+    }
+
+    /// Why no mail of an incident goes out now, where somebody silenced it.
+    pub fn silenced(&self, incident: &Incident, now: DateTime<Utc>) -> Option<Silenced> {
+        let Silence { pattern, until, .. } = self.silence(incident, now)?;
+        Some(Silenced { pattern: pattern.clone(), until: *until })
     }
 
     /// Does somebody look after this episode?

@@ -2,7 +2,8 @@
 
 use anyhow::{Result, bail};
 
-use super::basic::{near_keys, open_beside, print};
+use super::beside::{near_keys, open_beside};
+use super::output::print;
 use crate::alert::{Key, Kind};
 use crate::cli::Ack;
 use crate::clock;

@@ -1,7 +1,6 @@
 //! `hostwatch demo`: the daemon against a simulated provider and a mail catcher, on loopback, in one
 //! process, with nothing to configure and nothing left behind.
 
-use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -9,6 +8,7 @@ use anyhow::{Context as _, Result};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use super::output::print;
 use crate::cli::{self, Demo};
 use crate::config::{self, Environment};
 use crate::daemon::listen::Front;
@@ -64,7 +64,7 @@ pub(super) async fn run(demo: Demo) -> Result<()> {
     for task in [simulated, caught, shown] {
         task.await.context("ending the demo")?;
     }
-    say(&format!("stopped; {} mails were caught, nothing is left on disk\n", mailbox.count()))?;
+    print(&format!("stopped; {} mails were caught, nothing is left on disk\n", mailbox.count()))?;
     result
 }
 
@@ -125,7 +125,7 @@ fn introduce(urls: &[(&str, SocketAddr)], metrics: &str, inbox: SocketAddr) -> R
         text.push_str(&format!("  {when:<12}{what}\n"));
     }
     text.push_str("\nCtrl-C stops it.\n\n");
-    say(&text)
+    print(&text)
 }
 
 fn loopback(address: SocketAddr) -> String {
@@ -139,18 +139,10 @@ async fn announce(mailbox: Arc<Mailbox>, inbox: SocketAddr) {
         for mail in mailbox.caught().into_iter().filter(|mail| mail.number > told).collect::<Vec<_>>() {
             told = mail.number;
             // Nobody may be reading; the mail is in the browser all the same.
-            let _ = say(&format!(
+            let _ = print(&format!(
                 "mail {}: {}  http://{inbox}/mail/{}\n",
                 mail.number, mail.subject, mail.number
             ));
         }
-    }
-}
-
-fn say(text: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.context("printing"),
     }
 }

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result, bail};
 
-use super::basic::print;
+use super::output::print;
 use super::{reading, screen};
 use crate::cli;
 use crate::clock;

@@ -2,30 +2,32 @@
 
 mod ack;
 mod ask;
-mod basic;
+mod beside;
+mod check_config;
 mod demo;
 mod doctor;
 mod forecast;
+mod incidents;
 mod outbox;
+mod output;
 mod reading;
 mod rehearse;
+mod run;
 mod screen;
 mod silence;
 mod simulate;
 mod status;
+mod test_email;
+mod why;
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use tokio_util::sync::CancellationToken;
 
-use crate::cli::{Cli, Command, Log, Run};
+use crate::cli::{Cli, Command, Log};
 use crate::config::{self, Environment, Settings};
-use crate::daemon::control;
-use crate::daemon::listen::Front;
-use crate::daemon::{self, ReadSettings, Start};
+use crate::metrics;
 use crate::telemetry;
 use crate::terminal::Answer;
 
@@ -33,7 +35,7 @@ use crate::terminal::Answer;
 /// exit statuses of their own ([`Answer`]).
 pub fn main(cli: Cli) -> ExitCode {
     let result = match cli.command {
-        Command::Run(run) => in_runtime(&run.log.clone(), self::run(run)),
+        Command::Run(run) => in_runtime(&run.log.clone(), run::run(run)),
         Command::Demo(demo) => in_runtime(&demo.log.clone(), demo::run(demo)),
         Command::Simulate(simulate) => in_runtime(&simulate.log.clone(), simulate::run(*simulate)),
         Command::Status(status) => return answered(in_quiet_runtime(status::run(status))),
@@ -44,20 +46,20 @@ pub fn main(cli: Cli) -> ExitCode {
             Err(error) => Err(error),
         },
         Command::CheckConfig(check) => {
-            basic::check_config(&check.config.file, check.web_config_file.as_deref())
+            check_config::run(&check.config.file, check.web_config_file.as_deref())
         }
-        Command::Metrics => basic::metrics(),
-        Command::TestEmail(config) => in_quiet_runtime(basic::test_email(config.file)),
-        Command::Incidents(config) => basic::incidents(&config.file),
+        Command::Metrics => output::print(&metrics::reference()),
+        Command::TestEmail(config) => in_quiet_runtime(test_email::run(&config.file)),
+        Command::Incidents(config) => incidents::run(&config.file),
         Command::Ack(ack) => ack::run(&ack),
         Command::Silence(silence) => silence::run(&silence),
         Command::Outbox(outbox) => outbox::run(&outbox),
-        Command::Why(why) => basic::why(&why.config.file, &why.key),
+        Command::Why(why) => why::run(&why),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            basic::complain(&error);
+            output::complain(&error);
             ExitCode::FAILURE
         }
     }
@@ -66,7 +68,7 @@ pub fn main(cli: Cli) -> ExitCode {
 /// Without an answer nothing is known.
 fn answered(result: Result<Answer>) -> ExitCode {
     let answer = result.unwrap_or_else(|error| {
-        basic::complain(&error);
+        output::complain(&error);
         Answer::Unknown
     });
     ExitCode::from(answer.code())
@@ -84,32 +86,6 @@ fn in_quiet_runtime<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     // What still blocks a thread (a name being looked up) must not hold up the end.
     runtime.shutdown_timeout(std::time::Duration::from_millis(500));
     result
-}
-
-async fn run(run: Run) -> Result<()> {
-    let file = run.config.file.clone();
-    let settings = load(&file)?;
-    for warning in &settings.warnings {
-        tracing::warn!("{warning}");
-    }
-    let stop = CancellationToken::new();
-    daemon::stop_at_signal(&stop)?;
-    let front = Front::open(&run.web).await?;
-    let store = daemon::open_store(&settings)?;
-    // Held to the end, and then removed.
-    let (_control, control) = control::open(&settings.store_path).unzip();
-    front.announce(&run.web.telemetry_path);
-    let listeners = front.into_listeners().into_iter().chain(control).collect();
-    let read_settings: ReadSettings = Arc::new(move || load(&file).map_err(|error| error.to_string()));
-    let start = Start {
-        settings,
-        listeners,
-        store,
-        telemetry_path: run.web.telemetry_path,
-        lifecycle: run.web.enable_lifecycle,
-        read_settings,
-    };
-    daemon::run(start, stop).await
 }
 
 fn load(file: &Path) -> Result<Settings> {

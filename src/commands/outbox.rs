@@ -2,7 +2,8 @@
 
 use anyhow::{Result, bail};
 
-use super::basic::{open_beside, print};
+use super::beside::open_beside;
+use super::output::print;
 use crate::cli::{MailId, Outbox, OutboxAction};
 use crate::clock;
 use crate::store::{Store, Which};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 
-use super::basic::print;
+use super::output::print;
 use super::{forecast, reading, screen};
 use crate::alert::rehearsal::{self, Told};
 use crate::alert::{Kind, Severity};

@@ -3,7 +3,8 @@
 use anyhow::{Result, anyhow, bail};
 use chrono::Duration;
 
-use super::basic::{open_beside, print};
+use super::beside::open_beside;
+use super::output::print;
 use crate::cli::Silence;
 use crate::clock;
 use crate::config;

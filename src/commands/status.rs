@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::basic::print;
+use super::output::print;
 use super::screen;
 use crate::cli::{self, CONFIG_FILE, LISTEN_ADDRESS};
 use crate::commands::ask::Door;

@@ -79,7 +79,7 @@ fn ladder(view: &View<'_>, lead_days: u32, findings: &mut Findings) -> Vec<u32> 
 }
 
 fn reminders(view: &View<'_>, findings: &mut Findings) -> BTreeMap<Severity, Duration> {
-    let every = Severity::ALL.into_iter().filter_map(|severity| {
+    let every = Severity::ALL.iter().filter_map(|&severity| {
         let key = format!("alerts.remind_every.{severity}");
         Some((severity, view.parsed(&key, findings, values::duration)?))
     });
@@ -111,7 +111,7 @@ fn rules(view: &View<'_>, findings: &mut Findings) -> BTreeMap<Kind, Rule> {
 
 fn severity(text: &str) -> Result<Severity, String> {
     text.parse().map_err(|_| {
-        let near = nearest(text, &Severity::ALL.map(Severity::as_str));
+        let near = nearest(text, Severity::NAMES);
         format!("no severity '{text}'; did you mean \"{near}\"?")
     })
 }

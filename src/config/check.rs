@@ -72,8 +72,7 @@ fn unknown(path: &[String]) -> String {
     let (name, table) = path.split_last().map_or(("", path), |(name, table)| (name.as_str(), table));
     let known = keys::names_in(table);
     if known.contains(&"<kind>") {
-        let kinds = Kind::ALL.map(Kind::as_str);
-        return format!("unknown kind of incident; did you mean '{}'?", nearest(name, &kinds));
+        return format!("unknown kind of incident; did you mean '{}'?", nearest(name, Kind::NAMES));
     }
     if known.contains(&"<name>") {
         return "an account's name is made of letters, digits, '_' and '-'; rename it".to_owned();

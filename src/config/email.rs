@@ -6,7 +6,6 @@ use percent_encoding::percent_decode_str;
 use secrecy::SecretString;
 use url::Url;
 
-use super::alerts;
 use super::problem::Findings;
 use super::secrets::{Secret, Secrets};
 use super::sources::reason;
@@ -22,9 +21,8 @@ pub(super) fn read(view: &View<'_>, secrets: &mut Secrets, findings: &mut Findin
     let server = server(view, password, secrets, findings);
     let from = required(view, "email.from", "\"hostwatch <hostwatch@example.com>\"", findings);
     let from: Option<Mailbox> = from.and_then(|()| view.parsed("email.from", findings, values::mailbox));
-    let to = alerts::recipients(view, "email.to", findings);
     let max_per_hour = view.bounded("email.max_per_hour", 1..=100_000, findings);
-    Some(Settings { server: server?, from: from?, to, max_per_hour })
+    Some(Settings { server: server?, from: from?, max_per_hour })
 }
 
 fn required(view: &View<'_>, key: &str, example: &str, findings: &mut Findings) -> Option<()> {

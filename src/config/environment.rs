@@ -99,14 +99,16 @@ fn path_of(rest: &str, accounts: &[String]) -> Vec<String> {
 /// A variable's text as a value of this type. What is a string stays the string it is, `00123` included.
 fn typed(text: &str, kind: Type) -> Option<Value> {
     let text = if kind.is_text() { text } else { text.trim() };
-    let value = match kind {
-        _ if kind.is_text() => Some(Value::from(text)),
-        Type::Texts if !text.starts_with('[') => {
-            let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
-            Some(Value::from(parts.map(String::from).collect::<Vec<_>>()))
-        }
-        Type::Counts if !text.starts_with('[') => keys::toml_value(&format!("[{text}]")),
-        _ => keys::toml_value(text),
+    let bare = !text.starts_with('[');
+    let value = if kind.is_text() {
+        Some(Value::from(text))
+    } else if kind == Type::Texts && bare {
+        let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+        Some(Value::from(parts.map(String::from).collect::<Vec<_>>()))
+    } else if kind == Type::Counts && bare {
+        keys::toml_value(&format!("[{text}]"))
+    } else {
+        keys::toml_value(text)
     };
     value.filter(|value| kind.fits(value))
 }

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::liveness::{LastRun, Liveness, Loop};
 use super::pipeline::Message;
-use super::supervise::{Ended, Tasks};
+use super::tasks::{Ended, Tasks};
 use crate::clock;
 use crate::config::{Account, Settings};
 use crate::metrics::Own;

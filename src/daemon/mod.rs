@@ -18,6 +18,7 @@ mod secret_files;
 mod sender;
 mod supervise;
 mod systemd;
+mod tasks;
 mod wake;
 mod watchdog;
 

@@ -9,7 +9,7 @@ use super::collectors::{Collectors, Prepared};
 use super::heartbeat::Heartbeat;
 use super::pipeline::{Accounts, Message};
 use super::secret_files::SecretFiles;
-use super::supervise::Tasks;
+use super::tasks::Tasks;
 use crate::config::Settings;
 use crate::mail::smtp::Transport;
 use crate::state::Shared;

@@ -8,28 +8,18 @@ use anyhow::{Context as _, Error, Result, anyhow};
 use sd_notify::NotifyState;
 use tokio::signal::unix::Signal;
 use tokio::sync::mpsc;
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 
 use super::reload::Reloader;
 use super::systemd;
+use super::tasks::{Ended, Tasks};
 use crate::clock;
 use crate::http::Reload;
 use crate::metrics::Own;
 
 /// How long everything may take to end once asked to.
 const DRAIN: Duration = Duration::from_secs(4);
-
-/// Everything that runs.
-pub(super) type Tasks = JoinSet<Ended>;
-
-/// A task that returned.
-pub(super) enum Ended {
-    /// Which runs until the daemon stops.
-    Part(&'static str),
-    /// An account's collectors, which a reload may end.
-    Collectors,
-}
 
 /// The running daemon.
 pub(super) struct Running {

@@ -45,7 +45,7 @@ pub(super) fn of(item: &Item, state: Option<&AccountState>) -> &'static str {
 }
 
 fn site(item: &Item, state: Option<&AccountState>) -> &'static str {
-    let id = item.key.resource.parse().ok().map(SiteId::new);
+    let id = item.key.id().map(SiteId::new);
     let found = state.zip(id).and_then(|(state, id)| state.site(id)).map(|site| &site.state);
     match found {
         Some(SiteState::StoppedByService) => {
@@ -62,7 +62,7 @@ fn site(item: &Item, state: Option<&AccountState>) -> &'static str {
 }
 
 fn container(item: &Item, state: Option<&AccountState>) -> &'static str {
-    let id = item.key.resource.parse().ok().map(ContainerId::new);
+    let id = item.key.id().map(ContainerId::new);
     let found = state.zip(id).and_then(|(state, id)| state.containers.get(id)).map(|found| &found.state);
     match found {
         Some(ContainerState::DisabledByService) => {

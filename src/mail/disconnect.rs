@@ -261,7 +261,7 @@ impl<'a> Facts<'a> {
             section.row("Pay by", by.in_full(self.lead_days, self.now, self.zone));
         }
         self.balance(&mut section);
-        section.row("What moved it", words::capital(&sanitize::one_line(&self.item.reason, 400)));
+        section.row("What moved it", words::capital(&sanitize::one_line(&self.item.reason.to_string(), 400)));
         if let Some((from, to)) = self.item.unwatched {
             let (from, to) = (words::iso_moment(from, self.zone), words::iso_moment(to, self.zone));
             section.row("Unwatched", format!("Nobody watched from {from} to {to}."));
@@ -455,7 +455,7 @@ impl<'a> Facts<'a> {
 
     fn over(&self) -> Section {
         let mut section = Section::new("The account");
-        section.row("Why", words::capital(&sanitize::one_line(&self.item.reason, 400)));
+        section.row("Why", words::capital(&sanitize::one_line(&self.item.reason.to_string(), 400)));
         section.row("Seen", words::iso_moment(self.item.at, self.zone));
         self.balance(&mut section);
         section.row("Incident", self.item.key.to_string());

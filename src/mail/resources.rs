@@ -5,7 +5,7 @@ use chrono_tz::Tz;
 use super::advice;
 use super::body::{Body, Section, Tone};
 use super::context::{Context, MOST_LISTED};
-use crate::alert::{Event, Form, Item, Kind, Notice};
+use crate::alert::{Event, Form, Item, Kind, Notice, Sort};
 use crate::model::sanitize;
 use crate::model::{AccountName, AccountState, ContainerId, ContainerState, SiteId, VmId, VmState};
 use crate::view::words;
@@ -104,7 +104,7 @@ pub(super) fn section(item: &Item, several: bool, context: &Context<'_>) -> Sect
         section.row("Which", which);
     }
     times(item, zone, &mut section);
-    section.row("Why", words::capital(&sanitize::one_line(&item.reason, 400)));
+    section.row("Why", words::capital(&sanitize::one_line(&item.reason.to_string(), 400)));
     if let Some((from, to)) = item.unwatched {
         let (from, to) = (words::iso_moment(from, zone), words::iso_moment(to, zone));
         section.row("Unwatched", format!("Nobody watched from {from} to {to}; it changed in between."));
@@ -157,43 +157,35 @@ pub(super) fn is_over(item: &Item) -> bool {
 
 /// What helps to find it in the provider's panel.
 fn which(item: &Item, state: &AccountState) -> Option<String> {
-    let id: u64 = item.key.resource.parse().ok()?;
-    match item.key.kind {
-        Kind::VmError | Kind::VmBlocked | Kind::VmStopped | Kind::VmStuck => {
+    let id = item.key.id()?;
+    match item.key.kind.sort()? {
+        Sort::Vm => {
             let vm = state.vms.get(VmId::new(id))?;
             let addresses = vm.ips.iter().flatten().filter_map(|ip| ip.address.as_deref());
             let mut parts = vec![format!("VM {id}")];
             parts.extend(addresses.take(3).map(|address| sanitize::one_line(address, 45)));
             Some(parts.join(", "))
         }
-        Kind::SiteError | Kind::SiteBlocked | Kind::SiteStuck => {
+        Sort::Site => {
             let site = state.site(SiteId::new(id))?;
             let container = state.containers.get(site.container).and_then(|found| found.name.as_deref());
             let container =
                 container.map_or_else(String::new, |name| format!(" {}", sanitize::one_line(name, 60)));
             Some(format!("Site {id} in container {}{container}", site.container))
         }
-        Kind::ContainerDisabled => {
+        Sort::Container => {
             let container = state.containers.get(ContainerId::new(id))?;
             let server =
                 container.server.as_deref().map(|name| format!(" on {}", sanitize::one_line(name, 80)));
             Some(format!("Container {id}{}", server.unwrap_or_default()))
         }
-        Kind::Disconnect
-        | Kind::BillingReport
-        | Kind::OrderSuspended
-        | Kind::BalanceDrop
-        | Kind::ResourceGone
-        | Kind::UnknownState
-        | Kind::CollectorFailing
-        | Kind::CredentialsRejected => None,
     }
 }
 
 /// The sites of a disabled container, and for one disabled for non-payment the blocked VMs: no mail of
 /// their own comes for these.
 fn goes_dark(item: &Item, state: &AccountState, section: &mut Section) {
-    let Some(id) = item.key.resource.parse().ok().map(ContainerId::new) else { return };
+    let Some(id) = item.key.id().map(ContainerId::new) else { return };
     let sites: Vec<String> = state.sites.get(&id).map_or_else(Vec::new, |listing| {
         let names = listing.rows.iter();
         names.map(|site| named(site.name.as_deref(), site.id.get(), site.state.as_str(), "Active")).collect()

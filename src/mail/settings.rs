@@ -10,8 +10,6 @@ use secrecy::SecretString;
 pub struct Settings {
     pub server: Server,
     pub from: Mailbox,
-    /// Recipients for every account that has none of its own.
-    pub to: Vec<Mailbox>,
     pub max_per_hour: u32,
 }
 

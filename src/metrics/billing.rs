@@ -211,7 +211,7 @@ fn orders(given: &Given<'_>, lines: &mut Lines<'_>) {
 }
 
 /// The place of the order that a moment charges, where it names one.
-fn of_order<'a, T>(moment: ChargeMoment, orders: &'a mut [T]) -> Option<&'a mut T> {
+fn of_order<T>(moment: ChargeMoment, orders: &mut [T]) -> Option<&mut T> {
     orders.get_mut(moment.order? as usize)
 }
 

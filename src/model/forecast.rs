@@ -26,7 +26,8 @@ pub enum Disconnect {
 }
 
 /// Why a report is no all-clear.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Doubt {
     #[error("the report carries an error")]
     Error,

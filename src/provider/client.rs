@@ -3,10 +3,11 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use reqwest::{Response, Url};
 use tokio::time::{Instant, sleep};
 
@@ -17,7 +18,7 @@ use super::address::Endpoint;
 use super::breaker::{Breaker, PollCount};
 use super::endpoints::Operation;
 use super::error::{ApiError, ErrorKind};
-use super::limits::{Hosts, Permit, Throttle, lock};
+use super::limits::{Hosts, Permit, Throttle};
 use super::observe::{Code, Observer};
 use super::redact::Redactor;
 use super::retry::{self, Decision, Outcome, Stop};
@@ -121,7 +122,7 @@ impl Client {
     /// through. Within a poll that was only ever refused, later requests are not sent either.
     pub fn begin_poll(&self, group: Group) -> Result<Self, ApiError> {
         let breaker = &self.shared.breakers[group as usize];
-        let count = lock(breaker).begin(Instant::now()).map_err(|retry_in| {
+        let count = breaker.lock().begin(Instant::now()).map_err(|retry_in| {
             let operation = Operation::first_of(group);
             let kind = ErrorKind::Held { retry_in };
             match self.endpoint(operation, "1") {
@@ -243,18 +244,18 @@ impl Client {
 
     fn may_ask(&self, endpoint: &Endpoint) -> Result<(), ApiError> {
         match self.poll_of(endpoint.operation.group()) {
-            Some(poll) if lock(&poll.count).is_given_up() => Err(endpoint.error(ErrorKind::GivenUp)),
+            Some(poll) if poll.count.lock().is_given_up() => Err(endpoint.error(ErrorKind::GivenUp)),
             _ => Ok(()),
         }
     }
 
     fn answered(&self, group: Group, status: u16) {
         let success = match self.poll_of(group) {
-            Some(poll) => lock(&poll.count).answered(status),
+            Some(poll) => poll.count.lock().answered(status),
             None => (200..300).contains(&status),
         };
         if success {
-            lock(&self.shared.breakers[group as usize]).accepted();
+            self.shared.breakers[group as usize].lock().accepted();
         }
     }
 
@@ -301,6 +302,6 @@ struct Poll {
 
 impl Drop for Poll {
     fn drop(&mut self) {
-        lock(&self.breaker).end(&lock(&self.count));
+        self.breaker.lock().end(&self.count.lock());
     }
 }

@@ -3,9 +3,10 @@
 //! failure, and a waiter that is dropped leaves no trace.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use reqwest::Url;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
@@ -66,13 +67,13 @@ impl Throttle {
 
     /// Leaves an operation alone: the provider said 429 and named a pause.
     pub fn hold(&self, operation: Operation, until: Instant) {
-        let mut held = lock(&self.held);
+        let mut held = self.held.lock();
         let end = held.entry(operation).or_insert(until);
         *end = until.max(*end);
     }
 
     fn held_until(&self, operation: Operation) -> Option<Instant> {
-        let mut held = lock(&self.held);
+        let mut held = self.held.lock();
         let until = *held.get(&operation)?;
         if until <= Instant::now() {
             held.remove(&operation);
@@ -99,7 +100,7 @@ impl Hosts {
     pub(super) async fn place(&self, url: &Url, urgency: Urgency) -> Permit {
         let host = format!("{}:{}", url.host_str().unwrap_or(""), url.port_or_known_default().unwrap_or(0));
         let gate = {
-            let mut gates = lock(&self.gates);
+            let mut gates = self.gates.lock();
             Arc::clone(gates.entry(host).or_insert_with(|| Arc::new(Gate::new(IN_FLIGHT, Duration::ZERO))))
         };
         gate.enter(urgency).await
@@ -117,7 +118,7 @@ impl Hosts {
         timeouts: (Duration, Duration),
         make: impl FnOnce() -> Result<reqwest::Client, E>,
     ) -> Result<reqwest::Client, E> {
-        let mut http = lock(&self.http);
+        let mut http = self.http.lock();
         match http.as_ref() {
             Some((made_with, client)) if *made_with == timeouts => Ok(client.clone()),
             Some(_) | None => {
@@ -182,7 +183,7 @@ impl Gate {
     }
 
     fn set_limit(&self, limit: u32) {
-        lock(&self.state).limit = limit.max(1) as usize;
+        self.state.lock().limit = limit.max(1) as usize;
         self.changed.notify_waiters();
     }
 
@@ -205,7 +206,7 @@ impl Gate {
     }
 
     fn admit(&self, ticket: Ticket, now: Instant) -> Admission {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         while state.left.front().is_some_and(|&left| now > left + self.span || self.span.is_zero()) {
             state.left.pop_front();
         }
@@ -228,7 +229,7 @@ impl Gate {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let mut state = lock(&self.0.state);
+        let mut state = self.0.state.lock();
         state.inside -= 1;
         if !self.0.span.is_zero() {
             state.left.push_back(Instant::now());
@@ -246,7 +247,7 @@ struct Waiter<'a> {
 
 impl<'a> Waiter<'a> {
     fn new(gate: &'a Gate, urgency: Urgency) -> Self {
-        let mut state = lock(&gate.state);
+        let mut state = gate.state.lock();
         let ticket = (urgency, state.next_ticket);
         state.next_ticket += 1;
         state.waiting.insert(ticket);
@@ -256,15 +257,10 @@ impl<'a> Waiter<'a> {
 
 impl Drop for Waiter<'_> {
     fn drop(&mut self) {
-        if lock(&self.gate.state).waiting.remove(&self.ticket) {
+        if self.gate.state.lock().waiting.remove(&self.ticket) {
             self.gate.changed.notify_waiters();
         }
     }
-}
-
-/// Nothing here panics while it holds a lock, and if it did the counts would still be whole.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -333,12 +329,12 @@ mod tests {
             let (throttle, order) = (Arc::clone(&throttle), Arc::clone(&order));
             tasks.spawn(async move {
                 let _permit = throttle.call(operation).await;
-                lock(&order).push(name);
+                order.lock().push(name);
             });
             tokio::task::yield_now().await;
         }
         tasks.join_all().await;
-        assert_eq!(*lock(&order), ["state 1", "state 2", "inventory 1", "inventory 2"]);
+        assert_eq!(*order.lock(), ["state 1", "state 2", "inventory 1", "inventory 2"]);
     }
 
     #[tokio::test(start_paused = true)]

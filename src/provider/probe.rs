@@ -2,12 +2,12 @@
 //! its root, without credentials; whatever it answers will do.
 
 use chrono::{DateTime, Utc};
+use reqwest::Url;
 use reqwest::header::DATE;
 use reqwest::tls::TlsInfo;
-use reqwest::{Client, Url, redirect};
 use x509_parser::parse_x509_certificate;
 
-use super::transport::{Timing, cause};
+use super::transport::{Timing, cause, http};
 
 /// A host as it answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,16 +23,7 @@ pub struct Host {
 /// # Errors
 /// Where it gives no answer at all, and why.
 pub async fn probe(address: &Url) -> Result<Host, String> {
-    let timing = Timing::default();
-    let client = Client::builder()
-        .user_agent(concat!("hostwatch/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(timing.connect)
-        .timeout(timing.whole)
-        .redirect(redirect::Policy::none())
-        .no_proxy()
-        .tls_info(true)
-        .build()
-        .map_err(|error| cause(&error))?;
+    let client = http(&Timing::default()).tls_info(true).build().map_err(|error| cause(&error))?;
     let mut root = super::address::bare(address);
     root.set_path("/");
     let answer = client.get(root).send().await.map_err(|error| cause(&error.without_url()))?;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderValue, LOCATION, RETRY_AFTER};
-use reqwest::{Client, Response, Url, redirect};
+use reqwest::{Client, ClientBuilder, Response, Url, redirect};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::failpoint;
@@ -50,6 +50,19 @@ impl Default for Timing {
     }
 }
 
+/// How the provider is spoken to: nothing is followed, nobody stands in between.
+pub(super) fn http(timing: &Timing) -> ClientBuilder {
+    Client::builder()
+        .user_agent(concat!("hostwatch/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(timing.connect)
+        .timeout(timing.whole)
+        // Shorter than servers keep idle connections, so that one is seldom closed as it is used.
+        .pool_idle_timeout(Duration::from_secs(30))
+        .redirect(redirect::Policy::none())
+        .referer(false)
+        .no_proxy()
+}
+
 /// Sends GET requests with the credentials of one account.
 pub(super) struct Transport {
     http: Client,
@@ -61,19 +74,7 @@ pub(super) struct Transport {
 
 impl Transport {
     pub fn new(settings: &Settings, timing: &Timing, hosts: &Hosts) -> Result<Self, (Group, ErrorKind)> {
-        let make = || {
-            Client::builder()
-                .user_agent(concat!("hostwatch/", env!("CARGO_PKG_VERSION")))
-                .connect_timeout(timing.connect)
-                .timeout(timing.whole)
-                // Shorter than servers keep idle connections, so that one is seldom closed as it is used.
-                .pool_idle_timeout(Duration::from_secs(30))
-                .redirect(redirect::Policy::none())
-                .referer(false)
-                .no_proxy()
-                .build()
-        };
-        let http = hosts.http((timing.connect, timing.whole), make);
+        let http = hosts.http((timing.connect, timing.whole), || http(timing).build());
         let http = http.map_err(|error| (Group::Hosting, ErrorKind::Setup(cause(&error))))?;
         let hosting = settings.hosting.as_ref().map(|hosting| authorization(&hosting.scheme, &hosting.token));
         let vm = settings.vm_api_key.as_ref().map(|key| authorization("Token", key));

@@ -14,6 +14,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Limited as LimitedBody};
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
+use hyper::http::request::Parts;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::io;
@@ -80,7 +81,6 @@ impl Simulator {
         let path = head.uri.path().to_owned();
         let header = |name| head.headers.get(name).and_then(|v| v.to_str().ok());
         let host = header(HOST).unwrap_or("localhost").to_owned();
-        let query_text = head.uri.query().unwrap_or_default();
         let body = match LimitedBody::new(body, MOST_BODY).collect().await {
             Ok(body) => body.to_bytes(),
             Err(_) => {
@@ -118,32 +118,37 @@ impl Simulator {
             reset.store(true, Ordering::Relaxed);
             return Err(io::ErrorKind::ConnectionReset.into());
         }
-        let query: Vec<(String, String)> =
-            form_urlencoded::parse(query_text.as_bytes()).into_owned().collect();
-        let trimmed = path.trim_matches('/');
-        let parts: Vec<&str> = trimmed.split('/').collect();
-        let request = Request {
-            method: &method,
-            path: &path,
-            parts: &parts,
-            query: &query,
-            body: &body,
-            host: &host,
-            args: &self.args,
-            shift: apply::shift(&faults),
-        };
-        let instead = faults.iter().find_map(|f| apply::instead(f, &host, &path, self.args.error_body));
-        let answer = match instead {
-            Some(answer) => answer,
-            None => self
-                .answer(&request, group, header(AUTHORIZATION), header(ACCEPT))
-                .unwrap_or_else(|refusal| refusal.into_answer(self.args.error_body)),
-        };
+        let answer = self.answer_with(&head, &host, &body, &faults);
         entry.status = answer.status;
         let here = format!("http://{host}{}", entry.path);
         let answer = spoil(answer, &faults, &here, &entry.path);
         self.note(entry);
         respond(answer, sending, &reset).await
+    }
+
+    /// The answer of a fault that has one of its own, else that of the world.
+    fn answer_with(&self, head: &Parts, host: &str, body: &[u8], faults: &[Fault]) -> Answer {
+        let path = head.uri.path();
+        let instead = faults.iter().find_map(|f| apply::instead(f, host, path, self.args.error_body));
+        if let Some(answer) = instead {
+            return answer;
+        }
+        let header = |name| head.headers.get(name).and_then(|v| v.to_str().ok());
+        let query = form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes());
+        let query: Vec<(String, String)> = query.into_owned().collect();
+        let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+        let request = Request {
+            method: head.method.as_str(),
+            path,
+            parts: &parts,
+            query: &query,
+            body,
+            host,
+            args: &self.args,
+            shift: apply::shift(faults),
+        };
+        self.answer(&request, Group::of(path), header(AUTHORIZATION), header(ACCEPT))
+            .unwrap_or_else(|refusal| refusal.into_answer(self.args.error_body))
     }
 
     fn answer(

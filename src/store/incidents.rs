@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, params};
 
 use super::{Store, StoreError, json, meta, moment};
-use crate::alert::{Incident, Key};
+use crate::alert::{Incident, Key, Reason};
 
 /// What a start finds.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ pub struct Loaded {
 pub struct Decision {
     pub key: Key,
     pub at: DateTime<Utc>,
-    pub reason: String,
+    pub reason: Reason,
 }
 
 impl Store {
@@ -50,7 +50,7 @@ impl Store {
         for row in rows {
             let (key, at, reason) = row?;
             let key = key.parse().map_err(|error| StoreError::Content(format!("{error}")))?;
-            decisions.push(Decision { key, at: moment(&at)?, reason });
+            decisions.push(Decision { key, at: moment(&at)?, reason: Reason::of_stored(&reason) });
         }
         decisions.reverse();
         Ok(decisions)
@@ -60,7 +60,7 @@ impl Store {
 pub(super) fn write(
     transaction: &Transaction<'_>,
     incidents: &[Incident],
-    decisions: &[(Key, String)],
+    decisions: &[(Key, Reason)],
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
     let mut put = transaction.prepare_cached(
@@ -84,8 +84,8 @@ pub(super) fn write(
         let key = key.to_string();
         // The same reason again, poll after poll, would bury the ones that matter.
         let known: Option<String> = last.query_row([&key], |row| row.get(0)).ok();
-        if known.as_deref() != Some(reason) {
-            add.execute(params![key, now.to_rfc3339(), reason])?;
+        if known.is_none_or(|known| Reason::of_stored(&known).to_string() != reason.to_string()) {
+            add.execute(params![key, now.to_rfc3339(), reason.stored()])?;
         }
     }
     Ok(())

@@ -26,7 +26,7 @@ pub use polls::Polls;
 pub use rate_limited::RateLimited;
 pub use requests::Which;
 
-use crate::alert::{Incident, Key};
+use crate::alert::{Incident, Key, Reason};
 use crate::failpoint;
 
 /// The store could not do what it was asked.
@@ -72,7 +72,7 @@ const BUSY: Duration = Duration::from_secs(5);
 #[derive(Debug, Default)]
 pub struct Batch {
     pub incidents: Vec<Incident>,
-    pub decisions: Vec<(Key, String)>,
+    pub decisions: Vec<(Key, Reason)>,
     pub mails: Vec<Outgoing>,
     /// Message-IDs of unsent mails that newer ones replace.
     pub withdraw: Vec<String>,

@@ -50,6 +50,8 @@ CREATE TABLE tallies (
 ) STRICT;
 -- Set where somebody asked for another attempt: five days count from there.
 ALTER TABLE envelopes ADD COLUMN revived_at TEXT;
+", "
+-- Reasons of decisions and of incidents are JSON, type and values; those of older releases stay sentences.
 "];
 
 /// The version that this release writes.

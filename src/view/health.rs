@@ -128,9 +128,15 @@ pub(super) fn not_known(account: &AccountState, several: bool, now: DateTime<Utc
 /// Why what this collector sees is not known; `None` where it is.
 fn not_read(account: &AccountState, collector: Collector, of: &str, now: DateTime<Utc>) -> Option<String> {
     let what = match collector {
-        Collector::ExpectedBalance => "the balance".to_owned(),
-        Collector::Vms => "the VMs".to_owned(),
-        other => format!("the {}", other.as_str()),
+        Collector::ExpectedBalance => "the balance",
+        Collector::Vms => "the VMs",
+        Collector::Containers => "the containers",
+        Collector::Sites => "the sites",
+        Collector::Charges
+        | Collector::Databases
+        | Collector::CronJobs
+        | Collector::Ips
+        | Collector::SshKeys => collector.as_str(),
     };
     let profile = &account.profile;
     let status = account.collectors.get(&collector).cloned().unwrap_or_default();

@@ -205,7 +205,7 @@ fn an_update_on_a_full_disk_holds_back_no_mail() {
         return;
     }
     until_within(A_WHILE, "the store works again", || daemon.log.count(HOME) == 1);
-    assert_eq!(version(&daemon), 2);
+    assert_eq!(version(&daemon), 3);
     assert!(daemon.directory.path().join("hostwatch.db.v1").exists(), "the older release's is kept");
     daemon.stop();
     daemon.run();

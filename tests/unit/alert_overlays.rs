@@ -62,7 +62,7 @@ fn what_is_still_wrong_when_its_silence_ends_is_told_then() {
     world.engine.set_overlays(overlays);
     world.vms(&[(1, "error"), (2, "error")]);
     assert_eq!(world.take_events(), ["main/vm_error/2 opened"]);
-    let reason = &world.incident(Kind::VmError, "1").reason;
+    let reason = world.incident(Kind::VmError, "1").reason.to_string();
     assert!(reason.contains("no mail: silenced by 'vm-1' until 2026-03-02 14:"), "{reason}");
     world.pass(Duration::minutes(110));
     assert_eq!(world.take_events(), Vec::<String>::new());

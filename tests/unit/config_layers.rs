@@ -273,7 +273,8 @@ fn mail_settings() {
     assert_eq!(server.password.as_ref().unwrap().expose_secret(), "pass");
     assert_eq!(server.ca_file, Some(place.path().join("ca.pem")));
     assert_eq!((email.from.to_string().as_str(), email.max_per_hour), ("hostwatch <h@example.com>", 5));
-    assert_eq!(settings.accounts[0].to, email.to);
+    let to: Vec<String> = settings.accounts[0].to.iter().map(ToString::to_string).collect();
+    assert_eq!(to, ["ops@example.com", "b@example.com"]);
     assert!(Place::new(BASE).load(&[]).email.is_none(), "exporter only");
     // Recipients without [email] are no error: nothing is mailed.
     Place::new(&format!("{BASE}to = ['ops@example.com']")).load(&[]);

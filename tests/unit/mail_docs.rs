@@ -1,7 +1,6 @@
 //! docs/alerts.md quotes mails as the program writes them, one of each kind of incident at least.
 #![allow(clippy::unwrap_used)]
 
-use super::account;
 use super::mail_support;
 use super::tools;
 
@@ -28,7 +27,7 @@ fn the_page_quotes_mails_as_they_are() {
 #[test]
 fn every_kind_has_a_mail_under_its_heading() {
     let page = read(PAGE);
-    for kind in Kind::ALL {
+    for &kind in Kind::ALL {
         let section = page.split_once(&format!("\n### `{kind}`\n")).unwrap().1;
         let section = section.split("\n### ").next().unwrap();
         assert!(section.contains(&format!("{BEGIN}{kind}_")), "{kind} has no mail");

@@ -1,7 +1,6 @@
 //! How every sort of mail reads: golden files of headers, text and HTML.
 #![allow(clippy::unwrap_used)]
 
-use super::account;
 use super::mail_support;
 
 use crate::alert::Kind;
@@ -19,7 +18,7 @@ fn every_mail_reads_as_it_did() {
 #[test]
 fn every_kind_is_there() {
     let names: Vec<String> = catalogue::all().into_iter().map(|(name, _)| name).collect();
-    for kind in Kind::ALL {
+    for &kind in Kind::ALL {
         #[allow(clippy::wildcard_enum_match_arm)] // the others are all alike
         let events: &[&str] = match kind {
             Kind::Disconnect => {

@@ -4,7 +4,7 @@
 use super::account;
 use super::mail_support;
 
-use crate::alert::{Event, Form, Item, Kind, Ladder, Notice, Severity, Started};
+use crate::alert::{Event, Form, Item, Kind, Ladder, Notice, Reason, Severity, Started};
 use crate::mail::{Context, RenderError, render, render_test};
 use crate::model::Snapshot;
 use account::*;
@@ -155,7 +155,7 @@ proptest::proptest! {
         let mut item = item(Kind::UnknownState, &resource, &name, Event::Opened);
         item.problem = name.clone();
         item.detail = name.clone();
-        item.reason = name;
+        item.reason = Reason::Text(name);
         let count = 1 + resource.len() % 3;
         let rendered = mail(&notice(Form::Opened, vec![item; count]), &Snapshot::default());
         proptest::prop_assert!(rendered.raw.is_ascii());

@@ -59,9 +59,9 @@ fn every_kind_and_event_has_its_words() {
         Event::Flapping,
         Event::Overflow,
     ];
-    for kind in Kind::ALL {
+    for &kind in Kind::ALL {
         for event in &events {
-            for severity in Severity::ALL {
+            for &severity in Severity::ALL {
                 let item = Item { severity, ..item(kind, 17, "VM web-1", event.clone()) };
                 let (subject, problem) = (item.subject.clone(), item.problem.clone());
                 let rendered = mail(&notice(Form::Opened, vec![item]), &snapshot_of_main());

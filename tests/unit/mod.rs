@@ -20,6 +20,7 @@ mod alert_histories;
 mod alert_overlays;
 mod api_fixtures;
 mod circles;
+mod cli;
 mod config_errors;
 mod config_layers;
 mod config_reference;

@@ -116,7 +116,7 @@ fn names_are_those_of_the_reference() {
 #[test]
 fn every_kind_of_incident_is_explained() {
     let page = read(PAGE);
-    for kind in Kind::ALL {
+    for &kind in Kind::ALL {
         let heading = format!("\n### `{kind}`\n");
         let section = page.split_once(&heading).unwrap_or_else(|| panic!("no heading for {kind}")).1;
         let section = section.split("\n## ").next().unwrap().split("\n### ").next().unwrap();

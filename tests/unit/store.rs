@@ -1,7 +1,7 @@
 //! The store: one commit for incidents and mails, claims that a crash voids, one mail an event.
 #![allow(clippy::unwrap_used)]
 
-use crate::alert::{Event, Incident, Key, Kind, Severity};
+use crate::alert::{Cause, Event, Incident, Key, Kind, Severity};
 use crate::store::{
     Batch, Lane, Outgoing, Polls, RateLimited, SendResult, Store, StoreError, Trouble, Which,
 };
@@ -30,7 +30,7 @@ fn mail(id: &str, lane: Lane) -> Outgoing {
 
 fn batch(mails: Vec<Outgoing>) -> Batch {
     let incident = Incident::new(key(), Severity::Critical, now());
-    let decisions = vec![(key(), "seen wrong".to_owned())];
+    let decisions = vec![(key(), Cause::SeenWrong.into())];
     Batch { incidents: vec![incident], decisions, mails, ..Batch::default() }
 }
 
@@ -155,6 +155,35 @@ fn a_store_of_the_first_release_is_brought_up_and_a_copy_of_it_kept() {
 }
 
 #[test]
+fn reasons_are_kept_by_type_and_those_of_the_first_release_stay_the_sentences_they_were() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hw.db");
+    let raw = rusqlite::Connection::open(&path).unwrap();
+    raw.execute_batch(include_str!("../fixtures/store/v1.sql")).unwrap();
+    let mut store = Store::open(&path, now()).unwrap().store;
+    let carried = "no mail: the disconnect mail of the same report carries it";
+    let reasons: Vec<String> =
+        store.load().unwrap().incidents.iter().map(|one| one.reason.to_string()).collect();
+    assert_eq!(reasons, [carried, "the 7-day rung is crossed", "seen wrong"]);
+
+    let vm: Key = "main/vm_error/10001".parse().unwrap();
+    let seen = |store: &mut Store, cause: Cause| {
+        store
+            .commit(&Batch { decisions: vec![(vm.clone(), cause.into())], ..Batch::default() }, now())
+            .unwrap();
+        let decisions = store.decisions(&vm.to_string(), 9).unwrap();
+        decisions.into_iter().map(|one| one.reason.to_string()).collect::<Vec<_>>()
+    };
+    // The same again is no news, in whatever form it was kept.
+    assert_eq!(seen(&mut store, Cause::SeenWrong), ["seen wrong"]);
+    let twice = Cause::Confirming { seen: 1, polls: 2 };
+    assert_eq!(seen(&mut store, twice), ["seen wrong", "seen wrong 1 of 2 times"]);
+    let last: String =
+        raw.query_row("SELECT reason FROM decisions ORDER BY id DESC LIMIT 1", [], |row| row.get(0)).unwrap();
+    assert_eq!(last, r#"{"cause":{"confirming":{"seen":1,"polls":2}}}"#);
+}
+
+#[test]
 fn an_older_store_without_room_for_its_copy_goes_on_in_memory_and_is_brought_up_later() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("hw.db");
@@ -175,7 +204,7 @@ fn an_older_store_without_room_for_its_copy_goes_on_in_memory_and_is_brought_up_
     assert_eq!(version(), 1, "nothing is brought up without a copy");
     std::fs::remove_dir(in_the_way).unwrap();
     store.return_to_file(now()).unwrap();
-    assert_eq!(version(), 2);
+    assert_eq!(version(), 3);
     assert!(directory.path().join("hw.db.v1").exists());
     let summary = Store::open_beside(&path).unwrap().outbox_summary().unwrap();
     assert_eq!((summary.by_state["sent"], summary.by_state["queued"]), (1, 2));

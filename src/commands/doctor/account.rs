@@ -235,7 +235,8 @@ impl Patient<'_> {
         let families = families().filter(|family| family.collector().is_some_and(ours));
         let names: Vec<&str> = families.map(|family| family.name).collect();
         let kinds = Kind::ALL
-            .into_iter()
+            .iter()
+            .copied()
             .filter(|kind| account.alert.enabled(*kind) && kind.seen_by().is_some_and(ours));
         let kinds: Vec<&str> = kinds.map(Kind::as_str).collect();
         let alerts = if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") };

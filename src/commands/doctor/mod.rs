@@ -10,7 +10,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use tokio::task::JoinSet;
 
-use super::basic::print;
+use super::output::print;
 use super::{rehearse, screen};
 use crate::cli;
 use crate::clock;

@@ -4,8 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::super::notes::concerns;
 use super::Pipeline;
-use crate::alert::engine::Outcome;
-use crate::alert::{Input, Key, Notice, rate_limit};
+use crate::alert::{Cause, Input, Key, Notice, Outcome, rate_limit};
 use crate::failpoint;
 use crate::model::{Snapshot, lives_on};
 use crate::store::{Batch, RateLimited, StoreError};
@@ -50,7 +49,7 @@ impl Pipeline {
         self.published.store.lock().commit(&batch, now)?;
         failpoint::reach("committed");
         for (key, reason) in &batch.decisions {
-            tracing::info!(incident = %key, reason, "decided");
+            tracing::info!(incident = %key, reason = reason.to_string(), "decided");
         }
         self.engine.commit(outcome, threads);
         self.committed(&batch, now);
@@ -93,8 +92,7 @@ impl Pipeline {
             notices.extend(&capped[..fits]);
             for notice in &capped[fits..] {
                 for item in &notice.items {
-                    let reason = "kept for the summary: the hourly limit of mails is reached".to_owned();
-                    batch.decisions.push((item.key.clone(), reason));
+                    batch.decisions.push((item.key.clone(), Cause::HourlyLimit.into()));
                 }
                 batch.rate_limited.push(RateLimited {
                     at: now,

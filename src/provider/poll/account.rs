@@ -55,13 +55,16 @@ pub(super) struct KnownSites {
     pub(super) failure: Option<Failure>,
 }
 
+/// Sites, and when they were looked up.
+type LookedUp = (Instant, Arc<KnownSites>);
+
 /// Where the collectors of one account share what they know of its sites.
 #[derive(Clone, Default)]
 pub(super) struct Sites {
     /// As the last sweep of the sites left it; nothing before its end.
     pub(super) swept: watch::Sender<Option<Arc<KnownSites>>>,
     /// As looked up where no sweep is: the containers are off.
-    pub(super) looked_up: Arc<Mutex<Option<(Instant, Arc<KnownSites>)>>>,
+    pub(super) looked_up: Arc<Mutex<Option<LookedUp>>>,
 }
 
 /// What a poll works with.

@@ -238,7 +238,7 @@ impl<'a> Sweep<'a> {
         self.complete = false;
         match &sites.failure {
             Some(failure) if sites.ids.is_empty() || !self.account.sweeps_sites() => {
-                self.failed(failure.clone())
+                self.failed(failure.clone());
             }
             Some(failure) => {
                 let problem = format!("the sites of some containers were never read: {}", failure.message);

@@ -31,17 +31,7 @@ impl World {
                 }
             }
             Command::SetContainer { container, state, in_transfer } => {
-                let state = state.as_deref().map(|text| {
-                    ContainerState::parse(text).ok_or_else(|| SimError::unknown("container state", text))
-                });
-                let state = state.transpose()?;
-                for id in self.find_containers(container)? {
-                    self.touch_container(id);
-                    if let Some(c) = self.containers.get_mut(id) {
-                        c.state = state.unwrap_or(c.state);
-                        c.in_transfer = in_transfer.unwrap_or(c.in_transfer);
-                    }
-                }
+                self.set_container(container, state.as_deref(), *in_transfer)?;
             }
             Command::SetOrder { order, state } => {
                 let now = self.local_now();
@@ -89,6 +79,26 @@ impl World {
                 for id in self.find_containers(container)? {
                     self.remove_container(id);
                 }
+            }
+        }
+        Ok(())
+    }
+
+    fn set_container(
+        &mut self,
+        container: &Which,
+        state: Option<&str>,
+        in_transfer: Option<bool>,
+    ) -> Result<(), SimError> {
+        let state = state.map(|text| {
+            ContainerState::parse(text).ok_or_else(|| SimError::unknown("container state", text))
+        });
+        let state = state.transpose()?;
+        for id in self.find_containers(container)? {
+            self.touch_container(id);
+            if let Some(c) = self.containers.get_mut(id) {
+                c.state = state.unwrap_or(c.state);
+                c.in_transfer = in_transfer.unwrap_or(c.in_transfer);
             }
         }
         Ok(())

@@ -10,7 +10,13 @@ fn causes_speak_for_what_follows_from_them() {
     world.containers(&[(10, "DISABLED_BY_QUOTA"), (11, "ENABLED")]);
     world.sites(10, &[(100, "StoppedByQuota"), (101, "Error")]);
     assert_eq!(world.take_events(), ["main/container_disabled/10 opened"]);
-    assert!(world.incident(Kind::SiteError, "101").reason.contains("folded into main/container_disabled/10"));
+    assert!(
+        world
+            .incident(Kind::SiteError, "101")
+            .reason
+            .to_string()
+            .contains("folded into main/container_disabled/10")
+    );
     // A site elsewhere is its own story.
     world.sites(11, &[(110, "Error")]);
     assert_eq!(world.take_events(), ["main/site_error/110 opened"]);
@@ -96,7 +102,10 @@ fn a_disconnect_speaks_for_others_only_once_it_is_overdue() {
     assert!(world.told.is_empty(), "{:?}", world.events());
     let folded = world.incident(Kind::ContainerDisabled, "10");
     assert_eq!(folded.folded_into, Some(world.key(Kind::Disconnect, "account")));
-    assert_eq!(folded.reason, "no mail: folded into main/disconnect/account, which speaks for it");
+    assert_eq!(
+        folded.reason.to_string(),
+        "no mail: folded into main/disconnect/account, which speaks for it"
+    );
     // Paid, and everything comes back: nobody was told that it went, but for the first.
     for _ in 0..2 {
         world.report(rich());
@@ -109,7 +118,7 @@ fn a_disconnect_speaks_for_others_only_once_it_is_overdue() {
     assert_eq!(world.take_events(), ["main/vm_blocked/1 resolved"]);
     let over = world.incident(Kind::ContainerDisabled, "10");
     let want = "seen right often enough; no mail: main/disconnect/account spoke for it";
-    assert_eq!((over.reason.as_str(), &over.folded_into), (want, &None));
+    assert_eq!((over.reason.to_string().as_str(), &over.folded_into), (want, &None));
 }
 
 #[test]
@@ -128,6 +137,6 @@ fn what_outlives_its_cause_is_told_after_as_many_looks_as_a_recovery_takes() {
         }
         assert_eq!(world.take_events(), ["main/site_error/100 opened"]);
         let incident = world.incident(Kind::SiteError, "100");
-        assert_eq!(incident.reason, "still wrong after its cause ended");
+        assert_eq!(incident.reason.to_string(), "still wrong after its cause ended");
     }
 }

@@ -41,7 +41,7 @@ fn a_collector_that_answers_again_is_told_and_what_it_had_to_say() {
     let incident = world.incident(Kind::CollectorFailing, "vms");
     assert_eq!(incident.words(), "Polling of vms failing");
     assert_eq!(incident.detail, "it did not work");
-    assert_eq!(incident.reason, "no mail yet: it has to last for 15 min");
+    assert_eq!(incident.reason.to_string(), "no mail yet: it has to last for 15 min");
     world.pass(Duration::minutes(15));
     world.told.clear();
     // Refused instead: that is no recovery, and another incident's to tell.
@@ -85,7 +85,7 @@ fn a_failure_that_turns_into_another_waits_for_nothing_of_the_first() {
     world.end(Collector::Vms, None);
     let incident = world.incident(Kind::CollectorFailing, "vms");
     assert_eq!(incident.phase, Phase::Resolved);
-    assert_eq!(incident.reason, "went away before it was confirmed: no mail");
+    assert_eq!(incident.reason.to_string(), "went away before it was confirmed: no mail");
     assert!(incident.resolved_at.is_some());
 }
 
@@ -112,7 +112,7 @@ fn what_a_failing_collector_saw_waits_and_disconnects_never_do() {
     let events = world.take_events();
     assert!(events.contains(&"main/disconnect/account rung:7".to_owned()), "{events:?}");
     assert!(!events.iter().any(|event| event.contains("vm_error")), "{events:?}");
-    let reason = &world.incident(Kind::Disconnect, "account").reason;
+    let reason = world.incident(Kind::Disconnect, "account").reason.to_string();
     let want = "the 7-day rung is crossed (as of 2026-03-02 12:02 UTC; no newer report could be read)";
     assert_eq!(reason, want);
 }

@@ -21,7 +21,7 @@ fn the_ladder_tells_the_tightest_rung_once_through_restarts_and_failures() {
     let events = world.take_events();
     let ladder: Vec<_> = events.iter().filter(|event| event.contains("disconnect")).collect();
     assert_eq!(ladder, ["main/disconnect/account rung:1", "main/disconnect/account rung:0"]);
-    assert!(world.incident(Kind::Disconnect, "account").reason.contains("as of"));
+    assert!(world.incident(Kind::Disconnect, "account").reason.to_string().contains("as of"));
 }
 
 #[test]
@@ -203,14 +203,16 @@ fn every_rung_says_why_it_is_told() {
     for (first, then, want) in table {
         let mut world = World::healthy();
         world.report(cut_off_in(first));
-        assert!(world.incident(Kind::Disconnect, "account").reason.ends_with("-day rung is crossed"));
+        assert!(
+            world.incident(Kind::Disconnect, "account").reason.to_string().ends_with("-day rung is crossed")
+        );
         world.told.clear();
         world.report(cut_off_in(then));
         assert_eq!(world.told.len(), 1, "{:?}", world.events());
-        assert_eq!(world.told[0].items[0].reason, want, "{first} hours left, then {then}");
+        assert_eq!(world.told[0].items[0].reason.to_string(), want, "{first} hours left, then {then}");
         // The same once more is nothing to keep open, and nothing to tell.
         world.report(cut_off_in(then));
-        assert_eq!(world.incident(Kind::Disconnect, "account").reason, want);
+        assert_eq!(world.incident(Kind::Disconnect, "account").reason.to_string(), want);
         assert_eq!(world.told.len(), 1);
     }
 }
@@ -223,7 +225,7 @@ fn a_balance_that_is_used_up_without_a_charge_to_come_is_overdue() {
     world.report(bare("-3"));
     assert_eq!(world.events(), ["main/disconnect/account rung:0"]);
     let item = &world.told[0].items[0];
-    assert_eq!(item.reason, "the balance is used up", "of this very report");
+    assert_eq!(item.reason.to_string(), "the balance is used up", "of this very report");
     assert_eq!(item.detail, "the balance is used up; disconnect 2026-03-04 17:00 UTC");
 
     let mut world = World::healthy();
@@ -254,7 +256,7 @@ fn a_date_beyond_every_rung_goes_as_quietly_as_it_came() {
         }
     }
     assert!(!known(&world));
-    let reason = &world.incident(Kind::Disconnect, "account").reason;
+    let reason = world.incident(Kind::Disconnect, "account").reason.to_string();
     assert_eq!(reason, "no disconnect is expected any more");
     assert_eq!(world.incident(Kind::Disconnect, "account").phase, Phase::Watching);
     assert!(world.told.is_empty(), "{:?}", world.events());

@@ -126,7 +126,7 @@ fn four_changes_within_an_hour_are_flapping_and_no_fewer() {
     }
     assert_eq!(world.take_events().last().unwrap(), "main/vm_error/1 flapping");
     let incident = world.incident(Kind::VmError, "1");
-    assert_eq!(incident.reason, "4 changes within an hour");
+    assert_eq!(incident.reason.to_string(), "4 changes within an hour");
     assert!(incident.flapping && incident.announced);
 }
 
@@ -138,7 +138,7 @@ fn what_flaps_is_told_once_it_was_quiet_for_half_an_hour() {
     world.pass(Duration::minutes(1));
     assert_eq!(world.take_events(), ["main/vm_error/1 resolved"]);
     assert_eq!(
-        world.incident(Kind::VmError, "1").reason,
+        world.incident(Kind::VmError, "1").reason.to_string(),
         "stable for half an hour after changing again and again"
     );
     // Neither right nor wrong for good is not quiet.

@@ -220,16 +220,19 @@ fn what_waits_says_why() {
     settings.confirm_polls = 3;
     let mut world = World::healthy_with(settings);
     world.vms(&[(1, "error"), (2, "building")]);
-    assert_eq!(world.incident(Kind::VmError, "1").reason, "seen wrong 1 of 3 times");
+    assert_eq!(world.incident(Kind::VmError, "1").reason.to_string(), "seen wrong 1 of 3 times");
     for _ in 0..3 {
         world.vms(&[(1, "active"), (2, "building")]);
     }
-    assert_eq!(world.incident(Kind::VmStuck, "2").reason, "no mail yet: it has to last for 30 min");
+    assert_eq!(
+        world.incident(Kind::VmStuck, "2").reason.to_string(),
+        "no mail yet: it has to last for 30 min"
+    );
     world.report(cut_off_in(53));
     world.report(rich());
     world.report(cut_off_in(53));
     let disconnect = world.incident(Kind::Disconnect, "account");
-    assert_eq!(disconnect.reason, "kept open: the report names a disconnect date");
+    assert_eq!(disconnect.reason.to_string(), "kept open: the report names a disconnect date");
 }
 
 #[test]
@@ -333,7 +336,7 @@ fn reminders_keep_the_time_of_their_severity() {
             world.pass(Duration::minutes(1));
             assert_eq!(world.take_events(), [format!("main/vm_error/1 reminder:{count}")]);
             let reason = format!("reminder {count} of 3: still open");
-            assert_eq!(world.incident(Kind::VmError, "1").reason, reason);
+            assert_eq!(world.incident(Kind::VmError, "1").reason.to_string(), reason);
         }
     }
 }
@@ -350,23 +353,26 @@ fn as_many_looks_as_are_asked_for_open_and_close() {
         assert_eq!(world.take_events(), ["main/vm_error/1 opened"]);
         let want =
             if polls == 1 { "seen wrong".to_owned() } else { format!("seen wrong {polls} times in a row") };
-        assert_eq!(world.incident(Kind::VmError, "1").reason, want);
+        assert_eq!(world.incident(Kind::VmError, "1").reason.to_string(), want);
         // Not in a row: they count from the start again.
         for _ in 1..polls {
             world.vms(&[(1, "active"), (2, "active")]);
         }
         if polls > 1 {
             let reason = format!("seen right {} of {polls} times", polls - 1);
-            assert_eq!(world.incident(Kind::VmError, "1").reason, reason);
+            assert_eq!(world.incident(Kind::VmError, "1").reason.to_string(), reason);
             world.vms(&[(1, "error"), (2, "active")]);
-            assert_eq!(world.incident(Kind::VmError, "1").reason, "wrong again before it had recovered");
+            assert_eq!(
+                world.incident(Kind::VmError, "1").reason.to_string(),
+                "wrong again before it had recovered"
+            );
         }
         for look in 1..=polls {
             assert!(world.told.is_empty(), "{look} of {polls}");
             world.vms(&[(1, "active"), (2, "active")]);
         }
         assert_eq!(world.take_events(), ["main/vm_error/1 resolved"]);
-        assert_eq!(world.incident(Kind::VmError, "1").reason, "seen right often enough");
+        assert_eq!(world.incident(Kind::VmError, "1").reason.to_string(), "seen right often enough");
     }
 }
 
@@ -376,7 +382,7 @@ fn a_state_that_says_nothing_keeps_an_incident_open_and_says_so() {
     world.vms(&[(1, "error"), (2, "active")]);
     world.vms(&[(1, "building"), (2, "active")]);
     let incident = world.incident(Kind::VmError, "1");
-    assert_eq!(incident.reason, "kept open: its state is now building, which is no recovery");
+    assert_eq!(incident.reason.to_string(), "kept open: its state is now building, which is no recovery");
     assert_eq!(incident.detail, "its state is now building");
 }
 

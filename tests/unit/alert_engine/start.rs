@@ -195,7 +195,7 @@ fn what_is_wrong_at_the_first_start_opens_before_it_is_told() {
     world.vms(&[(1, "error"), (2, "active")]);
     let incident = world.incident(Kind::VmError, "1");
     assert_eq!((incident.phase, incident.announced), (Phase::Firing, false));
-    assert_eq!(incident.reason, "waits for the first-start mail");
+    assert_eq!(incident.reason.to_string(), "waits for the first-start mail");
     assert!(!world.engine.is_started());
     world.containers(&[]);
     world.end(Collector::Sites, None);
@@ -205,7 +205,7 @@ fn what_is_wrong_at_the_first_start_opens_before_it_is_told() {
     let incident = world.incident(Kind::VmError, "1");
     assert_eq!((incident.announced, incident.pre_existing), (true, true));
     assert_eq!(incident.last_mailed, Some(world.now));
-    assert_eq!(incident.reason, "known at the first start: listed in the first-start mail");
+    assert_eq!(incident.reason.to_string(), "known at the first start: listed in the first-start mail");
     let Form::Started(facts) = &world.told[0].form else { panic!("{:?}", world.told) };
     assert_eq!(facts.unread, ["main: expected_balance: it did not work"]);
 }

@@ -146,7 +146,7 @@ fn a_change_of_the_passing_state_counts_anew() {
     world.later(Duration::minutes(10));
     world.vms(&[(1, "building"), (2, "active")]);
     assert_eq!(world.take_events(), ["main/vm_stuck/1 opened"]);
-    assert_eq!(world.incident(Kind::VmStuck, "1").reason, "unchanged for 30 min");
+    assert_eq!(world.incident(Kind::VmStuck, "1").reason.to_string(), "unchanged for 30 min");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::alert::engine::Outcome;
-use crate::alert::{Event, Form, Incident, Input, Key, Kind, Notice, Phase, Settings, Unsent};
+use crate::alert::{Event, Form, Incident, Input, Key, Kind, Notice, Phase, Reason, Settings, Unsent};
 use chrono::{DateTime, Utc};
 
 use super::evidence::{Evidence, Sign};
@@ -29,7 +29,7 @@ struct Episode {
     /// What was told, and by which mail.
     told: Vec<(Event, String)>,
     /// Every reason given.
-    reasons: Vec<String>,
+    reasons: Vec<Reason>,
     folded_into: Option<(Key, u32)>,
 }
 
@@ -131,7 +131,8 @@ impl Auditor {
             let moved_on =
                 self.episodes.contains_key(&(key.clone(), number + 1)) && key.kind == Kind::Disconnect;
             let mut told = episode.told.iter().filter(|(_, mail)| !self.withdrawn.contains(mail)).peekable();
-            let excuse = |reason: &String| {
+            let excuse = |reason: &Reason| {
+                let reason = reason.to_string();
                 reason.contains("silenced by") || reason.contains("changes again and again")
             };
             if told.peek().is_none() || event_only || moved_on || episode.reasons.iter().any(excuse) {
@@ -155,7 +156,7 @@ impl Auditor {
         if !episode.confirmed || mailed(episode) || replaced {
             return Ok(());
         }
-        let said = |words: &str| episode.reasons.iter().any(|reason| reason.contains(words));
+        let said = |words: &str| episode.reasons.iter().any(|reason| reason.to_string().contains(words));
         if let Some((root, root_episode)) = &episode.folded_into {
             return self.is_known(root, *root_episode, excuses).map_err(|why| format!("root {root}: {why}"));
         }
@@ -196,9 +197,9 @@ impl Auditor {
             return;
         }
         let reasons = outcome.decisions.iter().filter(|(key, _)| *key == incident.key);
-        let reasons: Vec<&String> = reasons.map(|(_, reason)| reason).collect();
+        let reasons: Vec<&Reason> = reasons.map(|(_, reason)| reason).collect();
         assert!(
-            !reasons.is_empty() && reasons.iter().all(|reason| !reason.is_empty()),
+            !reasons.is_empty() && reasons.iter().all(|reason| !reason.to_string().is_empty()),
             "{} changes without a reason: {old:#?} -> {incident:#?}",
             incident.key
         );
@@ -231,7 +232,7 @@ impl Auditor {
 
     fn is_excluded(&self, key: &Key) -> bool {
         let out = self.settings.rules.get(&Kind::VmError).is_some_and(|rule| !rule.except.is_empty());
-        let named = key.kind == Kind::VmError && key.resource == EXCLUDED_VM.to_string();
+        let named = key.kind == Kind::VmError && key.id() == Some(EXCLUDED_VM);
         (out && named) || !self.settings.enabled(key.kind)
     }
 

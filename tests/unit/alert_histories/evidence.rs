@@ -140,7 +140,7 @@ impl Witness {
             Some(F::NotFound) if !report => Some(Sign::Bad),
             Some(F::NotFound | F::Credentials | F::ReportError) => None,
         };
-        let key = Key::new(&name(), Kind::CollectorFailing, collector.as_str());
+        let key = Key::new(&name(), Kind::CollectorFailing, collector);
         evidence.extend(failing.map(|sign| (key, sign)));
         if report {
             let sign = match failed {
@@ -157,7 +157,7 @@ impl Witness {
             self.rejected.remove(&collector);
         }
         let group: Group = collector.group();
-        let key = Key::new(&name(), Kind::CredentialsRejected, group.as_str());
+        let key = Key::new(&name(), Kind::CredentialsRejected, group);
         match failed {
             Some(F::Credentials) => {
                 evidence.insert(key, Sign::Bad);
@@ -223,7 +223,7 @@ fn listed(evidence: &mut Evidence, ids: &[u64], rows: &Rows, complete: bool, say
 /// States that nobody knows are incidents of their own.
 fn unknown(evidence: &mut Evidence, sort: &str, rows: &Rows, complete: bool, odd: &[&str]) {
     for state in odd {
-        let key = Key::new(&name(), Kind::UnknownState, format!("{sort}:{state}"));
+        let key = Key::new(&name(), Kind::UnknownState, format!("{sort}:{state}").as_str());
         if rows.iter().any(|row| row.1 == *state) {
             evidence.insert(key, Sign::Bad);
         } else if complete {

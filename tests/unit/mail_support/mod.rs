@@ -2,9 +2,8 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use crate::alert::{Event, Form, Item, Key, Kind, Ladder, Notice, Severity, rules};
+use crate::alert::{Event, Form, Item, Key, Kind, Ladder, Notice, Reason, Severity};
 use crate::mail::{Context, Rendered, render};
 use crate::model::Snapshot;
 use base64::Engine as _;
@@ -29,14 +28,14 @@ pub fn from() -> Mailbox {
 pub fn item(kind: Kind, resource: impl std::fmt::Display, subject: &str, event: Event) -> Item {
     let account = "main".parse().unwrap();
     Item {
-        key: Key::new(&account, kind, resource),
+        key: Key::new(&account, kind, resource.to_string().as_str()),
         episode: 1,
         event,
         severity: kind.default_severity(),
         subject: subject.to_owned(),
-        problem: rules::problem(kind).to_owned(),
+        problem: kind.problem().to_owned(),
         detail: "its state is error".to_owned(),
-        reason: "seen 2 of 2 times".to_owned(),
+        reason: Reason::Text("seen 2 of 2 times".to_owned()),
         since: now() - Duration::minutes(2),
         at: now(),
         unwatched: None,

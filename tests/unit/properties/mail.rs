@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::alert::{
-    Digest, DigestAccount, Event, Form, Item, Kind, Ladder, Notice, Overflow, Severity, Started,
+    Digest, DigestAccount, Event, Form, Item, Kind, Ladder, Notice, Overflow, Reason, Severity, Started,
 };
 use crate::mail::{Rendered, render_test};
 use crate::model::*;
@@ -100,7 +100,7 @@ fn items(names: &[String], event: &Event) -> Vec<Item> {
         let mut item = item(kinds[index % 4], resource, name, event.clone());
         item.problem.clone_from(name);
         item.detail.clone_from(name);
-        item.reason.clone_from(name);
+        item.reason = Reason::Text(name.clone());
         item.overlay = (index == 1).then(|| name.clone());
         item
     };
@@ -112,7 +112,7 @@ pub fn mails(names: &[String]) -> Vec<Rendered> {
     let snapshot = account::snapshot([&called(names)]);
     let ladder = Ladder { edd: Some(now() + Duration::days(3)), ..Ladder::default() };
     let mut dark = disconnect(Event::Rung(3), Severity::Critical, Some(ladder));
-    dark.reason.clone_from(&names[0]);
+    dark.reason = Reason::Text(names[0].clone());
     let started = Started { resources: 9, needs: names.len(), disconnect: false, unread: names.to_vec() };
     let date = "2026-03-01".parse().unwrap();
     let digest = Digest {

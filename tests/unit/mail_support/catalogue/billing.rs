@@ -1,6 +1,6 @@
 //! Mails of the disconnect ladder.
 
-use crate::alert::{Event, Form, Item, Ladder, Severity};
+use crate::alert::{Cause, Event, Form, Item, Ladder, Reason, Severity};
 use crate::mail::{Context, LivesOn, render};
 use crate::model::*;
 use chrono::Duration;
@@ -33,7 +33,7 @@ fn write(item: Item, book: &KnownAccount) -> crate::mail::Rendered {
 }
 
 fn reasoned(event: Event, severity: Severity, ladder: Ladder, reason: &str) -> Item {
-    Item { reason: reason.to_owned(), ..disconnect(event, severity, Some(ladder)) }
+    Item { reason: Reason::Text(reason.to_owned()), ..disconnect(event, severity, Some(ladder)) }
 }
 
 pub fn all() -> Vec<Entry> {
@@ -86,7 +86,7 @@ pub fn all() -> Vec<Entry> {
     );
 
     let mut resolved = disconnect(Event::Resolved, Severity::Critical, None);
-    resolved.reason = "seen right often enough".into();
+    resolved.reason = Cause::SeenRight.into();
     resolved.since = now() - Duration::days(3);
     put("resolved", write(resolved, &full("main")));
 

@@ -1,6 +1,6 @@
 //! Mails about resources, collectors and orders.
 
-use crate::alert::{Event, Form, Item, Kind};
+use crate::alert::{Cause, Event, Form, Item, Kind, Reason};
 use crate::model::*;
 use chrono::Duration;
 
@@ -34,14 +34,14 @@ pub fn all() -> Vec<Entry> {
     for (count, ago) in [(1, 1), (3, 3)] {
         let mut reminder = web_1(Event::Reminder(count));
         reminder.since = now() - Duration::days(ago);
-        reminder.reason = format!("reminder {count} of 3: still open");
+        reminder.reason = Cause::Reminder { count, most: 3 }.into();
         put(&format!("reminder_{count}"), Form::Reminder, vec![reminder]);
     }
 
-    let flapping = Item { reason: "4 changes within an hour".into(), ..web_1(Event::Flapping) };
+    let flapping = Item { reason: Cause::Flapping { changes: 4 }.into(), ..web_1(Event::Flapping) };
     put("flapping", Form::Opened, vec![flapping]);
     let mut stable = over(web_1(Event::Resolved), "its state is now active");
-    stable.reason = "stable for 30 min after flapping".into();
+    stable.reason = Reason::Text("stable for 30 min after flapping".into());
     put("flapping_over", Form::Closed, vec![stable]);
 
     let mut missed = web_1(Event::Opened);
@@ -147,7 +147,7 @@ fn all_of<T>(rows: Vec<T>) -> Rows<T> {
 }
 
 fn over(item: Item, detail: &str) -> Item {
-    let (detail, reason) = (detail.to_owned(), "seen right often enough".to_owned());
+    let (detail, reason) = (detail.to_owned(), Cause::SeenRight.into());
     Item { detail, reason, since: now() - Duration::minutes(50), ..item }
 }
 
@@ -203,7 +203,7 @@ fn names() -> Vec<Entry> {
         .collect();
     let mut one = item(Kind::VmError, 17, &format!("VM {NASTY}"), Event::Opened);
     one.detail = NASTY.into();
-    one.reason = NASTY.into();
+    one.reason = Reason::Text(NASTY.into());
     let mut book = named(NASTY);
     let site = Site { name: Some(NASTY.into()), ..site(104, 31, NASTY) };
     book.apply(Read::Sites(ContainerId::new(31), all_of(vec![site])), read_at());

@@ -1,0 +1,108 @@
+//! The first-start mail: what was already wrong when nobody knew yet. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, Utc};
+
+use super::decide::Step;
+use super::engine::Engine;
+use super::key::Key;
+use super::kind::{Event, Kind};
+use super::notice::{self, Form, Item, Notice, Started};
+use super::reason::{Cause, Withheld};
+use super::rules;
+use crate::model::freshness::state_collectors;
+use crate::model::{AccountName, Snapshot};
+
+impl Engine {
+    /// The mails of the first start, one a recipient; recipients with the same share it.
+    pub(super) fn first_start(
+        &self,
+        step: &mut Step<'_>,
+        snapshot: &Snapshot,
+        now: DateTime<Utc>,
+    ) -> Vec<Notice> {
+        let listed = list(step, now);
+        // What each is told of, and of which accounts.
+        let mut by_recipient: BTreeMap<&str, (BTreeSet<AccountName>, Vec<Item>)> = BTreeMap::new();
+        for (account, watcher) in &self.watchers {
+            for to in &watcher.to {
+                by_recipient.entry(to).or_default().0.insert(account.clone());
+            }
+        }
+        for item in &listed {
+            for to in self.recipients(&item.key) {
+                let (accounts, items) = by_recipient.entry(to).or_default();
+                // Whom only a rule names hears of that account too.
+                accounts.insert(item.key.account.clone());
+                items.push(item.clone());
+            }
+        }
+        let mut notices: Vec<Notice> = Vec::new();
+        for (to, (accounts, mut items)) in by_recipient {
+            notice::worst_first(&mut items);
+            let form = Form::Started(self.started_facts(step, snapshot, &accounts, to, items.len()));
+            let accounts: Vec<AccountName> = accounts.into_iter().collect();
+            let same =
+                notices.iter_mut().find(|n| n.form == form && n.items == items && n.accounts == accounts);
+            match same {
+                Some(same) => same.to.push(to.to_owned()),
+                None => notices.push(Notice { form, items, to: vec![to.to_owned()], accounts }),
+            }
+        }
+        notices
+    }
+
+    fn started_facts(
+        &self,
+        step: &Step<'_>,
+        snapshot: &Snapshot,
+        accounts: &BTreeSet<AccountName>,
+        to: &str,
+        items: usize,
+    ) -> Started {
+        let mut facts = Started { needs: items, ..Started::default() };
+        for account in accounts {
+            let Some(state) = snapshot.accounts.get(account) else { continue };
+            facts.resources += state.resource_count();
+            let disconnect = Key::account_wide(account, Kind::Disconnect);
+            let open = step.get(&disconnect).is_some_and(|incident| incident.phase.is_open());
+            if open && self.recipients(&disconnect).iter().any(|one| one == to) {
+                facts.disconnect = true;
+                facts.needs += 1;
+            }
+            for collector in state_collectors(&state.profile) {
+                if let Some(failure) =
+                    state.collectors.get(&collector).and_then(|status| status.failure.as_ref())
+                {
+                    let why = rules::clean(&failure.message, 200);
+                    facts.unread.push(format!("{account}: {}: {why}", collector.as_str()));
+                }
+            }
+        }
+        facts
+    }
+}
+
+/// What is open, and now known to people: each with its decision.
+fn list(step: &mut Step<'_>, now: DateTime<Utc>) -> Vec<Item> {
+    let mut listed = Vec::new();
+    for key in step.keys() {
+        let Some(incident) = step.get(&key) else { continue };
+        if !incident.phase.is_open() || key.kind == Kind::Disconnect || incident.announced {
+            continue;
+        }
+        let mut incident = incident.clone();
+        if let Some(silenced) = step.silenced(&incident) {
+            step.note(incident, Withheld::SilencedAtStart(silenced));
+            continue;
+        }
+        incident.announced = true;
+        incident.pre_existing = true;
+        incident.last_mailed = Some(now);
+        incident.reason = Cause::KnownAtStart.into();
+        listed.push(Item::new(&incident, Event::Started, now));
+        step.note(incident, Cause::KnownAtStart);
+    }
+    listed
+}

@@ -1,0 +1,256 @@
+//! Keys of incidents: `account/kind/resource`.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+use super::kind::{Kind, Unreadable, serde_as_text};
+use crate::model::{AccountName, Collector, Group};
+
+/// What one incident is about.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Key {
+    pub account: AccountName,
+    pub kind: Kind,
+    pub resource: Target,
+}
+
+/// A sort of resources, as a key names it.
+#[derive(
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Debug,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case")]
+pub enum Sort {
+    Vm,
+    Container,
+    Site,
+}
+
+/// What of an account an incident is about. Its text never holds a character that a header or a path
+/// would mind. Ordered as its text is: 102 before 8.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Target {
+    /// All of it.
+    Account,
+    /// A VM, site, container or order, as the kind says.
+    Id(u64),
+    Collector(Collector),
+    Group(Group),
+    /// A state that is not known, the number of what is gone: `vm:thawing`, `site:7`.
+    Of(Sort, String),
+    /// Of an older store, or a newer one.
+    Other(String),
+}
+
+impl Sort {
+    /// The word before a name.
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::Vm => "VM",
+            Self::Container => "Container",
+            Self::Site => "Site",
+        }
+    }
+}
+
+impl Key {
+    pub fn new(account: &AccountName, kind: Kind, resource: impl Into<Target>) -> Self {
+        Self { account: account.clone(), kind, resource: resource.into() }
+    }
+
+    /// The key of an account-wide kind.
+    pub fn account_wide(account: &AccountName, kind: Kind) -> Self {
+        Self::new(account, kind, Target::Account)
+    }
+
+    /// The number of the resource, where it is about one.
+    pub fn id(&self) -> Option<u64> {
+        if let Target::Id(id) = self.resource { Some(id) } else { None }
+    }
+}
+
+/// So long is what a target says, before characters are replaced.
+const MOST_BYTES: usize = 200;
+
+impl Target {
+    /// What comes first of a kind.
+    pub(super) const FIRST: Self = Self::Other(String::new());
+
+    /// Something of a sort of resources; characters outside `[A-Za-z0-9_.:-]` become `%XX`.
+    pub fn of(sort: Sort, what: &str) -> Self {
+        Self::Of(sort, safe(what, MOST_BYTES - ":".len() - <&str>::from(sort).len()))
+    }
+
+    /// Reads the text form, and keeps what it does not know as it is: the key stays the same.
+    fn read(text: &str) -> Self {
+        if text == "account" {
+            return Self::Account;
+        }
+        if let Some(id) = text.parse::<u64>().ok().filter(|id| id.to_string() == text) {
+            return Self::Id(id);
+        }
+        if let Some(collector) = Collector::ALL.into_iter().find(|collector| collector.as_str() == text) {
+            return Self::Collector(collector);
+        }
+        if let Some(group) = Group::ALL.into_iter().find(|group| group.as_str() == text) {
+            return Self::Group(group);
+        }
+        let of = text.split_once(':').and_then(|(sort, what)| Some((sort.parse().ok()?, what)));
+        of.map_or_else(|| Self::Other(text.to_owned()), |(sort, what)| Self::Of(sort, what.to_owned()))
+    }
+}
+
+fn safe(text: &str, most: usize) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for byte in text.bytes().take(most) {
+        if byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte) {
+            safe.push(char::from(byte));
+        } else {
+            safe.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    safe
+}
+
+impl From<u64> for Target {
+    fn from(id: u64) -> Self {
+        Self::Id(id)
+    }
+}
+
+impl From<Collector> for Target {
+    fn from(collector: Collector) -> Self {
+        Self::Collector(collector)
+    }
+}
+
+impl From<Group> for Target {
+    fn from(group: Group) -> Self {
+        Self::Group(group)
+    }
+}
+
+#[cfg(test)]
+impl From<&str> for Target {
+    fn from(text: &str) -> Self {
+        Self::read(&safe(text, MOST_BYTES))
+    }
+}
+
+impl Ord for Target {
+    fn cmp(&self, other: &Self) -> Ordering {
+        if let (Self::Id(a), Self::Id(b)) = (self, other) {
+            // Thousands of sites may be in error at once: no text is made of them.
+            let (of_a, of_b) = (a.checked_ilog10().unwrap_or(0), b.checked_ilog10().unwrap_or(0));
+            let (cut_a, cut_b) = (of_a.saturating_sub(of_b), of_b.saturating_sub(of_a));
+            return (a / 10_u64.pow(cut_a)).cmp(&(b / 10_u64.pow(cut_b))).then(of_a.cmp(&of_b));
+        }
+        self.to_string().cmp(&other.to_string())
+    }
+}
+
+impl PartialOrd for Target {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Account => f.write_str("account"),
+            Self::Id(id) => write!(f, "{id}"),
+            Self::Collector(collector) => f.write_str(collector.as_str()),
+            Self::Group(group) => f.write_str(group.as_str()),
+            Self::Of(sort, what) => write!(f, "{sort}:{what}"),
+            Self::Other(text) => f.write_str(text),
+        }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.account, self.kind, self.resource)
+    }
+}
+
+impl FromStr for Key {
+    type Err = Unreadable;
+    fn from_str(text: &str) -> Result<Self, Unreadable> {
+        let bad = || Unreadable(text.to_owned(), "incident key (account/kind/resource)");
+        let mut parts = text.splitn(3, '/');
+        let (Some(account), Some(kind), Some(resource)) = (parts.next(), parts.next(), parts.next()) else {
+            return Err(bad());
+        };
+        let account = account.parse().map_err(|_| bad())?;
+        Ok(Self { account, kind: kind.parse()?, resource: Target::read(resource) })
+    }
+}
+
+serde_as_text!(Key);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_stands_in_a_key_stays_as_it_is() {
+        let table = [
+            ("main/disconnect/account", Target::Account),
+            ("main/vm_error/7", Target::Id(7)),
+            ("main/vm_error/007", Target::Other("007".to_owned())),
+            ("main/vm_error/99999999999999999999", Target::Other("99999999999999999999".to_owned())),
+            ("main/collector_failing/expected_balance", Target::Collector(Collector::ExpectedBalance)),
+            ("main/credentials_rejected/vm", Target::Group(Group::Vm)),
+            ("main/resource_gone/site:12", Target::Of(Sort::Site, "12".to_owned())),
+            ("main/unknown_state/container:3", Target::Of(Sort::Container, "3".to_owned())),
+            ("main/unknown_state/vm:a/b", Target::Of(Sort::Vm, "a/b".to_owned())),
+            ("main/unknown_state/disk:x", Target::Other("disk:x".to_owned())),
+            ("main/vm_error/", Target::Other(String::new())),
+        ];
+        for (text, resource) in table {
+            let key: Key = text.parse().unwrap();
+            assert_eq!((&key.resource, key.to_string().as_str()), (&resource, text));
+            assert_eq!(serde_json::to_string(&key).unwrap(), format!("\"{text}\""));
+            assert_eq!(key.id(), (text == "main/vm_error/7").then_some(7));
+        }
+        for text in ["main", "main/vm_error", "main/gone/7", "a b/vm_error/7"] {
+            assert!(text.parse::<Key>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn targets_stand_in_the_order_of_their_texts() {
+        let ids =
+            [0, 1, 7, 8, 9, 10, 12, 70, 99, 100, 101, 102, 799, 1000, u64::MAX, u64::MAX - 1, 10_u64.pow(19)];
+        let texts = ["", "account", "vms", "vm", "vm:7", "site:x", "zz"];
+        let targets: Vec<Target> =
+            ids.into_iter().map(Target::Id).chain(texts.into_iter().map(Target::read)).collect();
+        for a in &targets {
+            assert!(Target::FIRST <= *a);
+            for b in &targets {
+                assert_eq!(a.cmp(b), a.to_string().cmp(&b.to_string()), "{a} and {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_state_breaks_a_header_or_a_path() {
+        let account: AccountName = "main".parse().unwrap();
+        let key = Key::new(&account, Kind::UnknownState, Target::of(Sort::Vm, "a b\r\nX: y"));
+        assert_eq!(key.to_string(), "main/unknown_state/vm:a%20b%0D%0AX:%20y");
+        assert_eq!(key.to_string().parse(), Ok(key));
+        let long = Target::of(Sort::Container, &"x".repeat(1000)).to_string();
+        assert_eq!(long.len(), 200);
+    }
+}

@@ -1,0 +1,125 @@
+//! What the state of a VM, a container or a site says to each kind of incident. Pure.
+
+use std::time::Duration;
+
+use super::Verdict;
+use crate::alert::key::Sort;
+use crate::alert::kind::Kind;
+use crate::alert::settings::Settings;
+use crate::model::resources::Resource;
+use crate::model::{Container, ContainerState, Site, SiteState, Vm, VmState};
+
+/// A row that rules look at.
+pub(super) trait Watched: Resource<Id: Into<u64>> {
+    const SORT: Sort;
+    const KINDS: &'static [Kind];
+    fn name(&self) -> Option<&str>;
+    fn state_name(&self) -> &str;
+    fn state_is_known(&self) -> bool;
+    fn verdict(&self, kind: Kind, settings: &Settings) -> Verdict;
+    /// In no state that any rule minds; lets a sweep skip what is well.
+    fn is_well(&self) -> bool;
+}
+
+/// What all of them answer alike.
+macro_rules! named {
+    () => {
+        fn name(&self) -> Option<&str> {
+            self.name.as_deref()
+        }
+
+        fn state_name(&self) -> &str {
+            self.state.as_str()
+        }
+
+        fn state_is_known(&self) -> bool {
+            self.state.is_known()
+        }
+    };
+}
+
+impl Watched for Vm {
+    const SORT: Sort = Sort::Vm;
+    const KINDS: &'static [Kind] = &[Kind::VmError, Kind::VmBlocked, Kind::VmStopped, Kind::VmStuck];
+
+    named!();
+
+    fn is_well(&self) -> bool {
+        self.state == VmState::Active
+    }
+
+    #[allow(clippy::wildcard_enum_match_arm)] // only its own kinds are asked for
+    fn verdict(&self, kind: Kind, settings: &Settings) -> Verdict {
+        use VmState as S;
+        let now = |bad: bool, good: bool| pick(bad, good, Duration::ZERO, "");
+        match kind {
+            Kind::VmError => now(self.state == S::Error, matches!(self.state, S::Active | S::Stopped)),
+            Kind::VmBlocked => now(self.state == S::Blocked, matches!(self.state, S::Active | S::Stopped)),
+            Kind::VmStopped => now(self.state == S::Stopped, self.state == S::Active),
+            Kind::VmStuck => pick(
+                matches!(self.state, S::Pending | S::Building),
+                self.state.is_known(),
+                settings.stuck_after,
+                self.state.as_str(),
+            ),
+            _ => Verdict::Frozen,
+        }
+    }
+}
+
+impl Watched for Container {
+    const SORT: Sort = Sort::Container;
+    const KINDS: &'static [Kind] = &[Kind::ContainerDisabled];
+
+    named!();
+
+    fn is_well(&self) -> bool {
+        self.state == ContainerState::Enabled
+    }
+
+    fn verdict(&self, _kind: Kind, _settings: &Settings) -> Verdict {
+        let good = self.state == ContainerState::Enabled;
+        pick(!good && self.state.is_known(), good, Duration::ZERO, "")
+    }
+}
+
+impl Watched for Site {
+    const SORT: Sort = Sort::Site;
+    const KINDS: &'static [Kind] = &[Kind::SiteError, Kind::SiteBlocked, Kind::SiteStuck];
+
+    named!();
+
+    fn is_well(&self) -> bool {
+        self.state == SiteState::Active
+    }
+
+    #[allow(clippy::wildcard_enum_match_arm)] // only its own kinds are asked for
+    fn verdict(&self, kind: Kind, settings: &Settings) -> Verdict {
+        use SiteState as S;
+        let right = matches!(self.state, S::Active | S::Stopped);
+        let blocked = matches!(self.state, S::StoppedByAdmin | S::StoppedByService | S::StoppedByQuota);
+        match kind {
+            Kind::SiteError => pick(self.state == S::Error, right, Duration::ZERO, ""),
+            Kind::SiteBlocked => pick(blocked, right, Duration::ZERO, ""),
+            Kind::SiteStuck => {
+                let backup = matches!(self.state, S::Backuping | S::Restoring);
+                let hold = if backup { settings.stuck_after_backup } else { settings.stuck_after };
+                let passing = backup
+                    || matches!(
+                        self.state,
+                        S::Building | S::Starting | S::Stopping | S::Restarting | S::Updating
+                    );
+                pick(passing, self.state.is_known(), hold, self.state.as_str())
+            }
+            _ => Verdict::Frozen,
+        }
+    }
+}
+
+fn pick(bad: bool, good: bool, hold: Duration, held: &str) -> Verdict {
+    match (bad, good) {
+        (true, _) => Verdict::Bad { hold, held: held.to_owned() },
+        (false, true) => Verdict::Good,
+        (false, false) => Verdict::Frozen,
+    }
+}

@@ -1,0 +1,31 @@
+//! What commands print, and where: answers to standard output, errors and warnings to standard error.
+#![allow(clippy::print_stderr)] // printing is what they are for
+
+use std::io::Write as _;
+
+use anyhow::{Context as _, Result};
+
+use crate::config::Errors;
+
+/// Tells why a command failed. Errors of the configuration are lines of their own.
+pub(super) fn complain(error: &anyhow::Error) {
+    if error.downcast_ref::<Errors>().is_some() {
+        eprintln!("{error}");
+    } else {
+        eprintln!("hostwatch: {error:#}");
+    }
+}
+
+/// Prints, and does not mind a reader that went away.
+pub(super) fn print(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.context("printing"),
+    }
+}
+
+/// What is allowed and yet should be looked at.
+pub(super) fn warn(text: &str) {
+    eprintln!("warning: {text}");
+}

@@ -1,0 +1,109 @@
+//! The command line: defaults, every flag of `run`, what is refused.
+
+use std::path::PathBuf;
+
+use clap::{CommandFactory as _, Parser as _};
+
+use crate::cli::{BadListenAddress, CONFIG_FILE, Cli, Command, ListenAddress};
+use crate::telemetry;
+
+fn parse(args: &[&str]) -> Result<Cli, clap::Error> {
+    Cli::try_parse_from([&["hostwatch"], args].concat())
+}
+
+#[test]
+fn definitions_are_consistent() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn run_has_the_defaults_of_the_contract() {
+    let Command::Run(run) = parse(&["run"]).unwrap().command else { panic!() };
+    let addresses: Vec<String> = run.web.listen_addresses.iter().map(ToString::to_string).collect();
+    assert_eq!(addresses, ["127.0.0.1:10245"]);
+    assert_eq!(run.web.telemetry_path, "/metrics");
+    assert!(!run.web.enable_lifecycle && !run.web.systemd_socket);
+    assert_eq!((run.web.config_file, run.web.max_requests), (None, 40));
+    assert_eq!((run.log.level, run.log.format), (telemetry::Level::Info, telemetry::Format::Logfmt));
+    assert_eq!(run.config.file, PathBuf::from(CONFIG_FILE));
+}
+
+#[test]
+fn every_flag_of_run() {
+    let Command::Run(run) = parse(&[
+        "run",
+        "--config.file=x.toml",
+        "--web.listen-address=[::1]:9000",
+        "--web.listen-address",
+        ":9001",
+        "--web.telemetry-path=/probe/metrics",
+        "--web.enable-lifecycle",
+        "--web.config.file=web.yml",
+        "--web.max-requests=0",
+        "--log.level=debug",
+        "--log.format=json",
+    ])
+    .unwrap()
+    .command
+    else {
+        panic!()
+    };
+    let addresses: Vec<String> = run.web.listen_addresses.iter().map(ToString::to_string).collect();
+    assert_eq!(addresses, ["[::1]:9000", ":9001"]);
+    assert_eq!((run.config.file, run.web.telemetry_path), ("x.toml".into(), "/probe/metrics".to_owned()));
+    assert!(run.web.enable_lifecycle);
+    assert_eq!((run.web.config_file, run.web.max_requests), (Some("web.yml".into()), 0));
+    assert_eq!((run.log.level, run.log.format), (telemetry::Level::Debug, telemetry::Format::Json));
+}
+
+#[test]
+fn listen_addresses_as_the_exporter_toolkit_takes_them() {
+    let table = [
+        ("127.0.0.1:10245", "127.0.0.1", 10245),
+        ("localhost:0", "localhost", 0),
+        (":9100", "", 9100),
+        ("0.0.0.0:9100", "0.0.0.0", 9100),
+        ("[::]:9100", "::", 9100),
+        ("[fe80::1]:9100", "fe80::1", 9100),
+    ];
+    for (text, host, port) in table {
+        let address: ListenAddress = text.parse().unwrap();
+        assert_eq!((address.host.as_str(), address.port), (host, port));
+        assert_eq!(address.to_string(), text);
+    }
+    for bad in
+        ["", "9100", "host", "host:", "host:+1", "host:70000", "::1:9100", "[::1:9100", "[x]:1", "a b:1"]
+    {
+        assert_eq!(bad.parse::<ListenAddress>(), Err(BadListenAddress), "{bad}");
+    }
+}
+
+#[test]
+fn usage_errors_exit_with_2() {
+    let table: [&[&str]; 19] = [
+        &[],
+        &["rehearse", "--days=-1"],
+        &["status", "--url=ftp://x"],
+        &["status", "--color=loud"],
+        &["fly"],
+        &["run", "extra"],
+        &["run", "--no-such-flag"],
+        &["run", "--log.level=loud"],
+        &["run", "--web.listen-address=nonsense"],
+        &["run", "--web.telemetry-path=metrics"],
+        &["run", "--web.max-requests=-1"],
+        &["run", "--web.systemd-socket", "--web.listen-address=:1"],
+        &["run", "--web.telemetry-path=/a\r\nb"],
+        &["why"],
+        &["silence", "*"],
+        &["silence", "--for=2h"],
+        &["silence", "*", "--for=2h", "--list"],
+        &["outbox", "retry"],
+        &["outbox", "drop", "some"],
+    ];
+    for args in table {
+        assert_eq!(parse(args).unwrap_err().exit_code(), 2, "{args:?}");
+    }
+    assert_eq!(parse(&["--version"]).unwrap_err().exit_code(), 0);
+    assert!(parse(&["--version"]).unwrap_err().to_string().contains(env!("CARGO_PKG_VERSION")));
+}
