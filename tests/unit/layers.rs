@@ -93,6 +93,21 @@ fn files_are_short_say_what_they_do_and_are_safe() {
     assert!(findings.is_empty(), "\n{}", findings.join("\n"));
 }
 
+/// Who follows a guide finds the files that it names.
+#[test]
+fn every_file_that_the_guides_name_is_there() {
+    for guide in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let text = fs::read_to_string(root().join(guide)).unwrap();
+        let named = text.split('`').filter(|part| part.starts_with("src/") || part.starts_with("tests/"));
+        let files: Vec<&str> =
+            named.filter(|part| !part.contains(['*', ' ', '[']) && !part.contains("NAME")).collect();
+        assert!(files.len() > 5, "{guide} names no files");
+        for file in files {
+            assert!(root().join(file).exists(), "{guide} names {file}");
+        }
+    }
+}
+
 /// A layer that nobody wrote a law for is found by its imports, but one that imports nothing would not be.
 #[test]
 fn every_module_has_a_law() {
