@@ -2,6 +2,7 @@
 //!
 //! Public is what another crate needs: `main` for the program, `sim` for tests that drive it from outside. All else is
 //! private to this crate, so that the compiler sees what nobody uses.
+#![warn(unreachable_pub)]
 
 mod alert;
 mod chart;
@@ -24,6 +25,7 @@ mod terminal;
 mod view;
 
 #[cfg(test)]
+#[allow(unreachable_pub, reason = "support is written for tests outside of the library too")]
 #[path = "../tests/unit/mod.rs"]
 mod unit;
 
