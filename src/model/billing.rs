@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chrono::{DateTime, NaiveDate, Utc};
 use rust_decimal::Decimal;
 
-use super::ids::{OrderId, TariffId};
+use super::ids::OrderId;
 use super::moments::Moments;
 use super::money::Money;
 use super::states::OrderState;
@@ -72,32 +72,16 @@ pub struct Order {
     pub id: OrderId,
     pub state: OrderState,
     pub comment: Option<Box<str>>,
-    pub last_charge_date: Option<DateTime<Utc>>,
-    pub paid_till: Option<DateTime<Utc>>,
-    pub start_date: Option<DateTime<Utc>>,
     pub tariff: Option<Tariff>,
 }
 
 /// The tariff of an order (interface 2.8).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tariff {
-    pub id: Option<TariffId>,
-    pub amount: Option<Money>,
-    pub billing_period: Option<Period>,
-    pub charge_period: Option<Period>,
     /// `hosting`, `dedicated` or null.
     pub generic_type: Option<Box<str>>,
     pub name: Option<Box<str>>,
     pub short_name: Option<Box<str>>,
-    /// `std`, `pro`, …: open-ended.
-    pub kind: Option<Box<str>>,
-}
-
-/// A number of units; the interface does not list the units' names, so they stay text.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Period {
-    pub count: u32,
-    pub unit: Box<str>,
 }
 
 /// A past charge (interface 2.9).

@@ -19,10 +19,8 @@ pub mod states;
 pub mod time;
 
 pub use account::{KnownAccount, Observed, Seen, Shown};
-pub use billing::{Charge, ChargeMoment, Edd, Order, Period, Report, Tariff};
-pub use ids::{
-    AccountName, ContainerId, CronJobId, DatabaseId, IpId, OrderId, SiteId, SshKeyId, TariffId, VmId,
-};
+pub use billing::{Charge, ChargeMoment, Edd, Order, Report, Tariff};
+pub use ids::{AccountName, ContainerId, CronJobId, DatabaseId, IpId, OrderId, SiteId, SshKeyId, VmId};
 pub use moments::Moments;
 pub use money::Money;
 pub use pay_by::PayBy;
