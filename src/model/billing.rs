@@ -6,7 +6,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use rust_decimal::Decimal;
 
 use super::ids::OrderId;
-use super::moments::Moments;
+use super::moments::{ChargeMoment, Moments};
 use super::money::Money;
 use super::states::OrderState;
 
@@ -37,26 +37,6 @@ pub struct Report {
     pub orders: Vec<Arc<Order>>,
     /// Moments that could not be decoded: the report is then no proof that all is well.
     pub moments_rejected: u64,
-}
-
-/// One charge to come.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct ChargeMoment {
-    pub at: DateTime<Utc>,
-    pub amount: Money,
-    /// After the charge.
-    pub balance: Money,
-    /// The provider's own word on whether `balance` is above 0.
-    pub positive: Option<bool>,
-    /// Index into `Report::orders`.
-    pub order: Option<u32>,
-}
-
-impl ChargeMoment {
-    /// Both the balance and the provider's flag say so; one of them against it is enough to doubt.
-    pub fn is_positive(&self) -> bool {
-        self.balance.is_positive() && self.positive != Some(false)
-    }
 }
 
 impl Report {
