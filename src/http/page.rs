@@ -2,12 +2,14 @@
 //! which holds only numbers and dates. No script, no style outside of the sheet.
 
 use askama::Template;
+use chrono::NaiveDate;
 
 use super::query;
 use crate::alert::Severity;
-use crate::model::{AccountName, Money, sanitize};
+use crate::model::forecast::Disconnect;
+use crate::model::{AccountName, Money, PayBy, sanitize};
 use crate::view::{
-    AccountStatus, CollectorRow, Health, Query, ResourceRow, StateCount, Status, Urgency, words,
+    AccountStatus, Billing, CollectorRow, Health, Query, ResourceRow, StateCount, Status, Urgency, words,
 };
 
 /// The style sheet, served beside the page.
@@ -98,6 +100,18 @@ impl Page<'_> {
     }
 
     /// How much longer the money would last.
+    fn is_computed(&self, billing: &Billing) -> bool {
+        matches!(billing.facts.disconnect, Disconnect::At { computed: true, .. })
+    }
+
+    fn is_at_once(&self, billing: &Billing) -> bool {
+        billing.facts.pay_by.is_some_and(PayBy::is_at_once)
+    }
+
+    fn last_day(&self, billing: &Billing) -> Option<NaiveDate> {
+        billing.facts.pay_by.and_then(PayBy::date)
+    }
+
     fn days_more(&self, days: &i64) -> String {
         match days {
             0 => "under a day more".to_owned(),

@@ -12,7 +12,8 @@ use crate::alert::{Event, Item, Ladder};
 use crate::model::changes::{self, Change};
 use crate::model::forecast::{self, Disconnect, SPANS_DAYS};
 use crate::model::sanitize;
-use crate::model::{AccountState, Collector, Edd, Money, Order, OrderId, PayBy, Report};
+use crate::model::{AccountState, Collector, Edd, Money, OrderId, PayBy, Report};
+use crate::view::billing::{Orders, order_name};
 use crate::view::words;
 
 const MOST_ORDERS: usize = 5;
@@ -343,7 +344,7 @@ impl<'a> Facts<'a> {
         let money = |money| words::amount(money, self.currency);
         let name = |report: &Report, id: OrderId| {
             let order = report.orders.iter().find(|order| order.id == id);
-            order.map_or_else(|| format!("order {id}"), |order| order_name(order))
+            order_words(order.and_then(|order| order_name(order)), id.get())
         };
         match change {
             Change::Moved { from, to } => {
@@ -387,29 +388,28 @@ impl<'a> Facts<'a> {
     /// What costs most.
     fn orders(&self) -> Option<Section> {
         let (report, read_at) = self.report?;
-        let costs = forecast::order_costs(report, read_at);
-        let costs: Vec<_> = costs.into_iter().filter(|cost| cost.charges.is_positive()).collect();
-        if costs.is_empty() {
+        let orders = Orders::of(report, read_at);
+        let named = &orders.dearest[..orders.dearest.len().min(MOST_ORDERS)];
+        if named.is_empty() {
             return None;
         }
-        let rows = costs.iter().take(MOST_ORDERS).map(|cost| {
-            let order = report.orders.get(cost.index as usize);
-            let name = order.map_or_else(|| format!("order {}", cost.order), |order| order_name(order));
-            let share = (cost.share * rust_decimal::Decimal::ONE_HUNDRED).round();
-            let buys = match (cost.buys_days, self.ladder.edd) {
-                (Some(days), _) if days <= 0 => "buys less than a day".to_owned(),
+        let rows = named.iter().map(|order| {
+            let buys = match (order.buys_days, self.ladder.edd) {
+                (Some(0), _) => "buys less than a day".to_owned(),
                 (Some(days), _) => format!("buys {}", words::count(days as usize, "day", "days")),
                 (None, Some(_)) => "none in this report".to_owned(),
                 (None, None) => "–".to_owned(),
             };
-            vec![name, self.money(cost.per_day), format!("{share} %"), buys]
+            let share = format!("{} %", order.share_percent.round());
+            vec![order_words(order.name(), order.id), self.money(order.per_day), share, buys]
         });
         let mut section = Section::new("What costs most");
         let head = ["Order", "A day", "Share", "Switching it off"].map(str::to_owned);
         section.table = Some(Table { head: head.into(), rows: rows.collect() });
-        if costs.len() > MOST_ORDERS {
-            let rest: Money = costs[MOST_ORDERS..].iter().map(|cost| cost.per_day).sum();
-            let count = words::count(costs.len() - MOST_ORDERS, "other order", "other orders");
+        let others = orders.orders_with_charges - named.len();
+        if others > 0 {
+            let rest = orders.per_day - named.iter().map(|order| order.per_day).sum();
+            let count = words::count(others, "other order", "other orders");
             section.lines.push(format!("{count}: {} a day together.", self.money(rest)));
         }
         Some(section)
@@ -467,11 +467,10 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// `shop (71)`: what the customer calls it, else its tariff, and its number.
-fn order_name(order: &Order) -> String {
-    let tariff = order.tariff.as_ref().and_then(|tariff| tariff.name.as_deref());
-    match order.comment.as_deref().or(tariff) {
-        Some(text) => format!("{} ({})", sanitize::one_line(text, 40), order.id),
-        None => format!("order {}", order.id),
+/// `shop (71)`: what it is called, and its number.
+fn order_words(name: Option<&str>, id: u64) -> String {
+    match name {
+        Some(text) => format!("{} ({id})", sanitize::one_line(text, 40)),
+        None => format!("order {id}"),
     }
 }

@@ -25,6 +25,16 @@ pub enum Disconnect {
     Unknown,
 }
 
+impl Disconnect {
+    /// The moment, where one is known.
+    pub fn at(self) -> Option<DateTime<Utc>> {
+        match self {
+            Self::At { at, .. } => Some(at),
+            Self::Now | Self::NotExpected | Self::Unknown => None,
+        }
+    }
+}
+
 /// Why a report is no all-clear.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -67,9 +77,6 @@ pub struct OrderCost {
     pub per_month: Money,
     /// Part of all charges within the horizon, 0 to 1.
     pub share: Decimal,
-    /// By how many days the disconnect moves back without it; `None` where none is expected, or it
-    /// would go past the report's end.
-    pub buys_days: Option<i64>,
 }
 
 /// The balance before the first charge to come; without one, the expected balance. Where no charge could be
@@ -163,7 +170,7 @@ pub fn next_charge(report: &Report, from: DateTime<Utc>) -> Option<NextCharge> {
     Some(NextCharge { at, amount: same.map(|moment| moment.amount).sum() })
 }
 
-/// Every order with charges ahead, the dearest first.
+/// Every order, the dearest first.
 pub fn order_costs(report: &Report, from: DateTime<Utc>) -> Vec<OrderCost> {
     let mut sums = vec![Money::ZERO; report.orders.len()];
     for moment in report.moments.iter() {
@@ -173,10 +180,6 @@ pub fn order_costs(report: &Report, from: DateTime<Utc>) -> Vec<OrderCost> {
     }
     let total: Money = sums.iter().copied().sum();
     let days = Decimal::from(horizon_days(report, from).max(1));
-    let cut_off = match disconnect(report) {
-        Disconnect::At { at, .. } => Some(at),
-        Disconnect::Now | Disconnect::NotExpected | Disconnect::Unknown => None,
-    };
     let mut costs: Vec<OrderCost> = (0u32..)
         .zip(report.orders.iter().zip(sums))
         .map(|(index, (order, charges))| OrderCost {
@@ -186,23 +189,18 @@ pub fn order_costs(report: &Report, from: DateTime<Utc>) -> Vec<OrderCost> {
             per_day: charges.over(days).unwrap_or(Money::ZERO),
             per_month: charges.times(Decimal::from(30)).over(days).unwrap_or(Money::ZERO),
             share: charges.over(total.decimal()).map_or(Decimal::ZERO, Money::decimal),
-            buys_days: None,
         })
         .collect();
     costs.sort_by(|a, b| b.charges.cmp(&a.charges).then(a.order.cmp(&b.order)));
-    if let Some(at) = cut_off {
-        // Only the dearest are ever named; walking the report for each of 10,000 orders would not do.
-        for cost in costs.iter_mut().take(5) {
-            cost.buys_days = days_bought(report, cost.index, at);
-        }
-    }
     costs
 }
 
-/// By how many days the disconnect at `at` moves back without an order (an index into `Report::orders`);
-/// `None` where it would go past the report's end.
-pub fn days_bought(report: &Report, order: u32, at: DateTime<Utc>) -> Option<i64> {
-    first_unpaid_without(report, order).map(|later| (later - at).num_days())
+/// By how many days the disconnect moves back without each of these orders (indexes into `Report::orders`), never
+/// less than 0; `None` where none is expected, or it would go past the report's end.
+pub fn days_bought(report: &Report, orders: &[u32]) -> Vec<Option<i64>> {
+    let Some(at) = disconnect(report).at() else { return vec![None; orders.len()] };
+    let unpaid = first_unpaid_without(report, orders).into_iter();
+    unpaid.map(|later| later.map(|later| (later - at).num_days().max(0))).collect()
 }
 
 /// All charges within the horizon, a day.
@@ -259,17 +257,27 @@ fn horizon_days(report: &Report, from: DateTime<Utc>) -> i64 {
     end.map_or(0, |end| ((end - from).num_hours() + 12) / 24)
 }
 
-pub fn first_unpaid_without(report: &Report, order: u32) -> Option<DateTime<Utc>> {
-    let mut saved = Money::ZERO;
+/// The first moment that leaves nothing on the account without each of these orders, in one walk over the report.
+pub fn first_unpaid_without(report: &Report, orders: &[u32]) -> Vec<Option<DateTime<Utc>>> {
+    let mut found = vec![None; orders.len()];
+    let mut open: Vec<(usize, u32, Money)> =
+        orders.iter().enumerate().map(|(place, &order)| (place, order, Money::ZERO)).collect();
     for moment in report.moments.iter() {
-        if moment.order == Some(order) {
-            saved += moment.amount;
-        }
-        if !(moment.balance + saved).is_positive() {
-            return Some(moment.at);
+        open.retain_mut(|(place, order, saved)| {
+            if moment.order == Some(*order) {
+                *saved += moment.amount;
+            }
+            let lasts = (moment.balance + *saved).is_positive();
+            if !lasts {
+                found[*place] = Some(moment.at);
+            }
+            lasts
+        });
+        if open.is_empty() {
+            break;
         }
     }
-    None
+    found
 }
 
 #[cfg(test)]

@@ -2,14 +2,14 @@
 
 mod value;
 
-pub use value::{AccountForecast, Basis, Billing, Forecasts};
+pub use value::{AccountForecast, Forecasts, Outlook};
 
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
 use super::chart::Chart;
 use super::layout::{Cell, Column, Layout, Style, Tone};
-use super::{text, words};
+use super::words;
 use crate::model::Money;
 use crate::model::forecast::Disconnect;
 use crate::model::pay_by::{PayBy, friday_before};
@@ -48,24 +48,17 @@ impl Forecasts {
             let Ok(billing) = &account.billing else {
                 return vec![Cell::new(&account.account), Cell::toned("not known", Tone::Warn)];
             };
-            let cut_off = match billing.basis.disconnect {
-                Disconnect::At { at, .. } => {
-                    words::short_weekday(at.with_timezone(&zone).date_naive(), zone, now)
-                }
-                Disconnect::Now => "now".to_owned(),
-                Disconnect::NotExpected => "not expected".to_owned(),
-                Disconnect::Unknown => "not known".to_owned(),
-            };
-            let pay_by = billing.basis.pay_by.map(|by| match by {
+            let cut_off = words::cut_off_day(billing.facts.disconnect, zone, now);
+            let pay_by = billing.facts.pay_by.map(|by| match by {
                 PayBy::Now | PayBy::Missed(_) => "at once".to_owned(),
                 PayBy::Today(_) => "today".to_owned(),
                 PayBy::On(date) => words::short_weekday(date, zone, now),
             });
             let pay = billing.pay.iter().find(|pay| pay.days == 30).and_then(|pay| pay.amount);
-            let pay = pay.map(|amount| to_pay(amount, &account.currency));
+            let pay = pay.map(|amount| words::to_pay_or_nothing(amount, &account.currency));
             vec![
                 Cell::new(&account.account),
-                Cell::new(billing.balance.map_or_else(
+                Cell::new(billing.facts.balance.map_or_else(
                     || "not known".to_owned(),
                     |balance| words::amount(balance, &account.currency),
                 )),
@@ -97,16 +90,20 @@ impl AccountForecast {
         }
     }
 
-    fn facts(&self, layout: &mut Layout, billing: &Billing, now: DateTime<Utc>) {
+    fn facts(&self, layout: &mut Layout, billing: &Outlook, now: DateTime<Utc>) {
         let money = |money| words::amount(money, &self.currency);
         let mut pairs = Vec::new();
-        let balance = billing.balance.map_or_else(|| "not known".to_owned(), money);
-        let tone =
-            if billing.balance.is_some_and(|money| !money.is_positive()) { Tone::Bad } else { Tone::Plain };
+        let balance = billing.facts.balance.map_or_else(|| "not known".to_owned(), money);
+        let tone = if billing.facts.balance.is_some_and(|money| !money.is_positive()) {
+            Tone::Bad
+        } else {
+            Tone::Plain
+        };
         pairs.push(("Balance now", Cell::toned(balance, tone)));
-        pairs.push(("Cut off", self.cut_off(billing, now)));
-        if let Some(by) = billing.basis.pay_by {
-            pairs.push(("Pay by", self.pay_by(by, billing.basis.lead_days, now)));
+        let tone = if billing.is_near(now) { Tone::Bad } else { Tone::Warn };
+        pairs.push(("Cut off", words::cut_off(&billing.facts, tone, self.zone, now)));
+        if let Some(by) = billing.facts.pay_by {
+            pairs.push(("Pay by", self.pay_by(by, billing.lead_days, now)));
         }
         if let Some(computed) = billing.disagrees {
             let computed = words::short_moment(computed, self.zone, now);
@@ -133,25 +130,6 @@ impl AccountForecast {
         layout.pairs(&pairs);
     }
 
-    fn cut_off(&self, billing: &Billing, now: DateTime<Utc>) -> Cell {
-        match billing.basis.disconnect {
-            Disconnect::At { at, computed } => {
-                let when = words::short_moment(at, self.zone, now);
-                let computed = if computed { ", computed: the report names no date" } else { "" };
-                let tone = if billing.basis.is_near(now) { Tone::Bad } else { Tone::Warn };
-                Cell::toned(format!("{when} ({}){computed}", words::distance(at, now)), tone)
-            }
-            Disconnect::Now => Cell::toned("now: the balance is used up", Tone::Bad),
-            Disconnect::NotExpected => {
-                let until = billing.horizon.map(|end| end.with_timezone(&self.zone).date_naive());
-                let until =
-                    until.map(|date| format!(" before {}", words::short_weekday(date, self.zone, now)));
-                Cell::toned(format!("not expected{}", until.unwrap_or_default()), Tone::Good)
-            }
-            Disconnect::Unknown => Cell::toned("not known: the report does not tell", Tone::Warn),
-        }
-    }
-
     fn pay_by(&self, by: PayBy, lead_days: u32, now: DateTime<Utc>) -> Cell {
         let takes = words::count(lead_days as usize, "day", "days");
         let takes = format!("a payment takes {takes}");
@@ -172,7 +150,7 @@ impl AccountForecast {
         }
     }
 
-    fn spans(&self, layout: &mut Layout, billing: &Billing) {
+    fn spans(&self, layout: &mut Layout, billing: &Outlook) {
         const COLUMNS: [Column; 3] =
             [Column::left("In"), Column::right("Balance, unpaid"), Column::right("Pay to stay up")];
         let rows = billing.pay.iter().map(|pay| {
@@ -182,26 +160,26 @@ impl AccountForecast {
             vec![
                 Cell::new(format!("{} days", pay.days)),
                 Cell::new(known(pay.balance, &|money| words::amount(money, &self.currency))),
-                Cell::new(known(pay.amount, &|money| to_pay(money, &self.currency))),
+                Cell::new(known(pay.amount, &|money| words::to_pay_or_nothing(money, &self.currency))),
             ]
         });
         layout.text(0, "", Tone::Plain);
         layout.table(2, &COLUMNS, &rows.collect::<Vec<_>>());
     }
 
-    fn chart(&self, layout: &mut Layout, billing: &Billing, now: DateTime<Utc>) {
+    fn chart(&self, layout: &mut Layout, billing: &Outlook, now: DateTime<Utc>) {
         let report = &*billing.report;
-        let disconnect = match billing.basis.disconnect {
+        let disconnect = match billing.facts.disconnect {
             Disconnect::At { at, .. } => Some(at),
             Disconnect::Now => Some(now),
             Disconnect::NotExpected | Disconnect::Unknown => None,
         };
-        let lead_days = billing.basis.lead_days;
+        let lead_days = billing.lead_days;
         layout.text(0, "", Tone::Plain);
         Chart { report, from: now, disconnect, lead_days, zone: self.zone }.draw(layout);
     }
 
-    fn orders(&self, layout: &mut Layout, billing: &Billing) {
+    fn orders(&self, layout: &mut Layout, billing: &Outlook) {
         const COLUMNS: [Column; 5] = [
             Column::flexible("Order"),
             Column::right("A day"),
@@ -209,26 +187,21 @@ impl AccountForecast {
             Column::right("Share"),
             Column::left("Switching it off"),
         ];
-        if billing.orders.is_empty() {
+        if billing.orders.dearest.is_empty() {
             return;
         }
-        let cut_off = matches!(billing.basis.disconnect, Disconnect::At { .. });
-        let rows = billing.orders.iter().map(|order| {
-            let name = order.comment.as_deref().or(order.tariff.as_deref());
-            let name = name.map_or_else(
-                || format!("order {}", order.id),
-                |name| format!("{} ({})", text::name(name), order.id),
-            );
+        let cut_off = billing.facts.disconnect.at().is_some();
+        let rows = billing.orders.dearest.iter().map(|order| {
             let buys = match order.buys_days {
                 Some(days) => words::buys(days),
                 None if cut_off => "past the report's end".to_owned(),
                 None => String::new(),
             };
             vec![
-                Cell::new(name),
+                Cell::new(words::order(order)),
                 Cell::new(words::amount(order.per_day, "")),
                 Cell::new(words::amount(order.per_month, "")),
-                Cell::new(format!("{} %", order.share_percent)),
+                Cell::new(format!("{:.1} %", order.share_percent)),
                 Cell::new(buys),
             ]
         });
@@ -236,26 +209,22 @@ impl AccountForecast {
         let columns = if cut_off { &COLUMNS[..] } else { &COLUMNS[..4] };
         layout.text(0, "", Tone::Plain);
         layout.table(2, columns, &rows.collect::<Vec<_>>());
-        let others = billing.orders_with_charges.saturating_sub(billing.orders.len());
+        let others = billing.orders.orders_with_charges.saturating_sub(billing.orders.dearest.len());
         if others > 0 {
             layout.text(2, words::count(others, "other order", "other orders"), Tone::Faint);
         }
     }
 }
 
-impl Basis {
+impl Outlook {
     /// The account is cut off within the ladder's top rung, or already is.
     fn is_near(&self, now: DateTime<Utc>) -> bool {
-        match self.disconnect {
+        match self.facts.disconnect {
             Disconnect::At { at, .. } => at - now <= chrono::Duration::days(i64::from(self.top_rung_days)),
             Disconnect::Now => true,
             Disconnect::NotExpected | Disconnect::Unknown => false,
         }
     }
-}
-
-fn to_pay(amount: Money, currency: &str) -> String {
-    if amount.is_positive() { words::to_pay(amount, currency) } else { "nothing".to_owned() }
 }
 
 fn zone_name<S: serde::Serializer>(zone: &Tz, serializer: S) -> Result<S::Ok, S::Error> {

@@ -6,9 +6,9 @@ use chrono::{DateTime, Utc};
 use super::layout::{Cell, Column, Layout, Style, Tone};
 use super::{Answer, text, words};
 use crate::alert::Severity;
-use crate::view::status::Billing;
+use crate::model::PayBy;
 use crate::view::{
-    AccountStatus, CollectorRow, Health, IncidentRow, ResourceKind, ResourceRow, Status, Urgency,
+    AccountStatus, Billing, CollectorRow, Health, IncidentRow, ResourceKind, ResourceRow, Status, Urgency,
 };
 
 /// Of several accounts, no more are shown in full.
@@ -80,24 +80,14 @@ impl Status {
         let (sign, tone) = sign(account.headline.level);
         let zone = account.zone();
         let billing = account.billing.as_ref();
-        let cut_off = billing.map_or("", |billing| match billing.disconnect.as_str() {
-            "now" => "now",
-            "not_expected" => "not expected",
-            "unknown" => "not known",
-            _ => "",
-        });
-        let at = billing.and_then(|billing| billing.disconnect_at);
-        let at =
-            at.map(|at| words::short_weekday(at.with_timezone(&zone).date_naive(), zone, self.generated_at));
-        let pay = billing.and_then(|billing| billing.pay.iter().find(|pay| pay.days == 30)?.amount);
-        let pay = pay.map(|amount| match amount.is_positive() {
-            true => words::to_pay(amount, &account.currency),
-            false => "nothing".to_owned(),
-        });
+        let cut_off =
+            billing.map(|billing| words::cut_off_day(billing.facts.disconnect, zone, self.generated_at));
+        let pay = billing.and_then(|billing| billing.to_pay(30));
+        let pay = pay.map(|amount| words::to_pay_or_nothing(amount, &account.currency));
         vec![
             Cell::toned(sign, tone),
             Cell::new(account.name.as_str()),
-            Cell::new(at.as_deref().unwrap_or(cut_off)),
+            Cell::new(cut_off.unwrap_or_default()),
             Cell::new(pay.unwrap_or_default()),
             Cell::new(&account.headline.sentence),
         ]
@@ -108,27 +98,17 @@ impl Status {
         let of = if self.accounts.len() > 1 { format!(" of {}", account.name) } else { String::new() };
         layout.heading(format!("Billing{of}, read {}", words::distance(billing.read_at, now)));
         let money = |money| words::amount(money, &account.currency);
-        let balance = billing.balance.map_or_else(|| "not known".to_owned(), money);
+        let balance = billing.facts.balance.map_or_else(|| "not known".to_owned(), money);
         let mut pairs = vec![("Balance", Cell::new(balance))];
-        let computed = if billing.disconnect_computed { ", computed: the report names no date" } else { "" };
-        let cut_off = match (billing.disconnect.as_str(), billing.disconnect_at) {
-            (_, Some(at)) => {
-                let tone = if at <= now { Tone::Bad } else { Tone::Warn };
-                let when = words::short_moment(at, zone, now);
-                Cell::toned(format!("{when} ({}){computed}", words::distance(at, now)), tone)
-            }
-            ("now", None) => Cell::toned("now: the balance is used up", Tone::Bad),
-            ("not_expected", None) => {
-                let until = billing.horizon.map(|end| end.with_timezone(&zone).date_naive());
-                let until = until.map(|date| format!(" before {}", words::short_weekday(date, zone, now)));
-                Cell::toned(format!("not expected{}", until.unwrap_or_default()), Tone::Good)
-            }
-            _ => Cell::toned("not known: the report does not tell", Tone::Warn),
-        };
+        let tone =
+            if billing.facts.disconnect.at().is_some_and(|at| at <= now) { Tone::Bad } else { Tone::Warn };
+        let cut_off = words::cut_off(&billing.facts, tone, zone, now);
         pairs.push(("Cut off", cut_off));
-        let by = match billing.pay_by {
-            _ if billing.pay_at_once => ", at once".to_owned(),
-            Some(by) => format!(" by {}", words::short_weekday(by, zone, now)),
+        let by = match billing.facts.pay_by {
+            Some(PayBy::Now | PayBy::Missed(_)) => ", at once".to_owned(),
+            Some(PayBy::Today(day) | PayBy::On(day)) => {
+                format!(" by {}", words::short_weekday(day, zone, now))
+            }
             None => String::new(),
         };
         let mut label = "Pay";
@@ -157,26 +137,22 @@ impl Status {
             Column::right("Share"),
             Column::left("Switching it off"),
         ];
-        let rows = billing.orders.iter().take(MOST_ORDERS).map(|order| {
-            let words_of = order.comment.as_deref().or(order.tariff.as_deref());
-            let name = words_of.map_or_else(
-                || format!("order {}", order.id),
-                |name| format!("{} ({})", text::name(name), order.id),
-            );
+        let rows = billing.orders.dearest.iter().take(MOST_ORDERS).map(|order| {
+            let name = words::order(order);
             let buys = order.buys_days.map(words::buys);
             vec![
                 Cell::new(name),
                 Cell::new(words::amount(order.per_day, &account.currency)),
-                Cell::new(format!("{} %", order.share_percent)),
+                Cell::new(format!("{:.1} %", order.share_percent)),
                 Cell::new(buys.unwrap_or_default()),
             ]
         });
         let rows: Vec<Vec<Cell>> = rows.collect();
         if !rows.is_empty() {
             // What nothing would buy needs no column.
-            let columns = if billing.disconnect_at.is_some() { &COLUMNS[..] } else { &COLUMNS[..3] };
+            let columns = if billing.facts.disconnect.at().is_some() { &COLUMNS[..] } else { &COLUMNS[..3] };
             layout.table(2, columns, &rows);
-            let others = billing.orders_with_charges.saturating_sub(rows.len());
+            let others = billing.orders.orders_with_charges.saturating_sub(rows.len());
             if others > 0 {
                 layout.text(2, words::count(others, "other order", "other orders"), Tone::Faint);
             }

@@ -1,21 +1,15 @@
 //! The state of everything as one value: what the page shows and `/api/v1/status` answers with
 //! (docs/api.md). Pure: snapshot, incidents, query and time in, a value out.
 
-use chrono::{DateTime, NaiveDate, Utc};
+use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
+use super::billing::Billing;
 use super::headline::Headline;
 use super::incidents::{Alerting, IncidentRow, Incidents, Mails};
 use super::resources::{Query, Resources};
-use crate::chart::Chart;
-use crate::model::forecast::{self, Disconnect};
-use crate::model::{AccountName, AccountState, Collector, Money, PayBy, Report, Snapshot};
-
-/// The orders that are listed.
-const TOP_ORDERS: usize = 20;
-/// The spans, in days, for which it is said what to pay.
-const PAY_SPANS: [u32; 2] = [30, 90];
+use crate::model::{AccountName, AccountState, Collector, Snapshot};
 
 /// Which daemon tells it.
 #[derive(Clone, Copy, Debug)]
@@ -54,51 +48,6 @@ pub struct AccountStatus {
     /// Absent where billing is off or was never read.
     pub billing: Option<Billing>,
     pub collectors: Vec<CollectorRow>,
-}
-
-/// What an expected-balance report says. Amounts are exact decimals as text.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Billing {
-    pub read_at: DateTime<Utc>,
-    pub balance: Option<Money>,
-    pub expected_balance: Option<Money>,
-    pub horizon: Option<DateTime<Utc>>,
-    /// `at`, `now`, `not_expected` or `unknown`.
-    pub disconnect: String,
-    pub disconnect_at: Option<DateTime<Utc>>,
-    /// The date is recomputed from the charges; the report names none.
-    pub disconnect_computed: bool,
-    /// The last day, in the account's zone, on which a payment still arrives in time.
-    pub pay_by: Option<NaiveDate>,
-    /// That day is over.
-    pub pay_at_once: bool,
-    pub pay: Vec<Pay>,
-    /// The dearest, at most 20 of them.
-    pub orders: Vec<OrderRow>,
-    pub orders_with_charges: usize,
-    #[serde(skip)]
-    pub(crate) chart: Option<String>,
-}
-
-/// What keeps the account up for so many days; 0 where it is paid for already.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Pay {
-    pub days: u32,
-    pub amount: Option<Money>,
-}
-
-/// One order and what it costs.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct OrderRow {
-    pub id: u64,
-    pub comment: Option<String>,
-    pub tariff: Option<String>,
-    pub state: String,
-    pub per_day: Money,
-    pub per_month: Money,
-    /// Of all charges within the report's span.
-    pub share_percent: String,
-    pub buys_days: Option<i64>,
 }
 
 /// How a collector's polls go.
@@ -170,8 +119,9 @@ impl AccountStatus {
             time_zone: profile.zone().name().to_owned(),
             resources: state.resource_count(),
             headline: Headline::of(&[state], &own, now),
-            billing: report
-                .map(|(report, read_at)| billing(report, read_at, profile.zone(), profile.lead_days, now)),
+            billing: report.map(|(report, read_at)| {
+                Billing::new(report, read_at, profile.zone(), profile.lead_days, now)
+            }),
             collectors: profile.collectors.iter().map(|&one| CollectorRow::of(state, one)).collect(),
         }
     }
@@ -182,7 +132,7 @@ impl AccountStatus {
     }
 
     fn urgency(&self) -> impl Ord + use<'_> {
-        let cut_off = self.billing.as_ref().and_then(|billing| billing.disconnect_at);
+        let cut_off = self.billing.as_ref().and_then(|billing| billing.facts.disconnect.at());
         (self.headline.level, cut_off.is_none(), cut_off, &self.name)
     }
 }
@@ -206,49 +156,4 @@ impl CollectorRow {
     pub fn is_well(&self) -> bool {
         self.success == Some(true) && self.complete == Some(true)
     }
-}
-
-fn billing(report: &Report, read_at: DateTime<Utc>, zone: Tz, lead_days: u32, now: DateTime<Utc>) -> Billing {
-    let (disconnect, at, computed) = match forecast::disconnect(report) {
-        Disconnect::At { at, computed } => ("at", Some(at), computed),
-        Disconnect::Now => ("now", None, false),
-        Disconnect::NotExpected => ("not_expected", None, false),
-        Disconnect::Unknown => ("unknown", None, false),
-    };
-    let pay_by = PayBy::of(forecast::disconnect(report), lead_days, zone, now);
-    let costs = forecast::order_costs(report, read_at);
-    let chart = Chart { report, from: read_at, today: now, disconnect: at, lead_days, zone };
-    Billing {
-        read_at,
-        balance: forecast::balance_now(report),
-        expected_balance: report.expected_balance,
-        horizon: report.date,
-        disconnect: disconnect.to_owned(),
-        disconnect_at: at,
-        disconnect_computed: computed,
-        pay_by: pay_by.and_then(PayBy::date),
-        pay_at_once: pay_by.is_some_and(PayBy::is_at_once),
-        pay: PAY_SPANS
-            .map(|days| Pay { days, amount: forecast::top_up_required(report, read_at, days) })
-            .into(),
-        orders: costs.iter().take(TOP_ORDERS).filter_map(|cost| order(report, cost)).collect(),
-        orders_with_charges: costs.iter().filter(|cost| cost.charges != Money::ZERO).count(),
-        chart: chart.svg(),
-    }
-}
-
-fn order(report: &Report, cost: &forecast::OrderCost) -> Option<OrderRow> {
-    let order = report.orders.get(cost.index as usize)?;
-    let tariff = order.tariff.as_ref();
-    let tariff = tariff.and_then(|tariff| tariff.name.as_deref().or(tariff.short_name.as_deref()));
-    Some(OrderRow {
-        id: order.id.get(),
-        comment: order.comment.as_deref().map(Into::into),
-        tariff: tariff.map(Into::into),
-        state: order.state.to_string(),
-        per_day: cost.per_day.rounded(),
-        per_month: cost.per_month.rounded(),
-        share_percent: format!("{:.1}", cost.share * rust_decimal::Decimal::ONE_HUNDRED),
-        buys_days: cost.buys_days,
-    })
 }

@@ -216,7 +216,7 @@ proptest! {
                     break;
                 }
             }
-            prop_assert_eq!(forecast::first_unpaid_without(&report, cost.index), without);
+            prop_assert_eq!(forecast::first_unpaid_without(&report, &[cost.index]), [without]);
         }
     }
 

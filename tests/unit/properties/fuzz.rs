@@ -14,7 +14,7 @@ use crate::alert::{Event, Form, Ladder, Severity};
 use crate::chart::Chart;
 use crate::metrics::{Encoder, Settings};
 use crate::model::changes::changes;
-use crate::model::forecast::{self, Disconnect};
+use crate::model::forecast;
 use crate::model::time::parse_moment;
 use crate::model::*;
 use crate::provider::bench::{Account, Paged, whole_report};
@@ -206,10 +206,7 @@ fn billing(report: &Report, book: &KnownAccount) {
         forecast::edd_disagreement(report),
     );
     let _ = changes(&account::report("250", "10"), report, read_at());
-    let cut_off = match forecast::disconnect(report) {
-        Disconnect::At { at, .. } => Some(at),
-        Disconnect::Now | Disconnect::NotExpected | Disconnect::Unknown => None,
-    };
+    let cut_off = forecast::disconnect(report).at();
     let profile = Arc::clone(&book.state().profile);
     let zone = profile.zone();
     let chart = Chart { report, from: read_at(), today: read_at(), disconnect: cut_off, lead_days: 3, zone };

@@ -58,7 +58,7 @@ fn status(names: &[String]) -> Value {
             "billing": {
                 "read_at": at, "balance": "25.5", "expected_balance": "5", "horizon": at, "disconnect": "at", "disconnect_at": at, "disconnect_computed": true,
                 "pay_by": "2026-03-01", "pay_at_once": true, "pay": [{"days": 30, "amount": "45"}],
-                "orders": [{"id": 71, "comment": name(7), "tariff": name(8), "state": name(26), "per_day": "5", "per_month": "150", "share_percent": name(9), "buys_days": 2}],
+                "orders": [{"id": 71, "comment": name(7), "tariff": name(8), "state": name(26), "per_day": "5", "per_month": "150", "share_percent": "12.5", "buys_days": 2}],
                 "orders_with_charges": 2,
             },
             "collectors": [{"collector": "vms", "polls": 3, "success": false, "complete": false, "last_success": at, "failing_since": at, "error": name(11)}],

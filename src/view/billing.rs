@@ -1,0 +1,285 @@
+//! Facts of billing, made once for page, JSON, terminal and mails: the balance, the cut-off, by when to pay, which
+//! orders cost most. Pure; lays out nothing.
+
+use chrono::{DateTime, NaiveDate, Utc};
+use chrono_tz::Tz;
+use rust_decimal::Decimal;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+use crate::chart::Chart;
+use crate::model::forecast::{self, Disconnect};
+use crate::model::{Money, Order, PayBy, Report};
+
+/// The orders that are listed.
+const TOP_ORDERS: usize = 20;
+/// The spans, in days, for which a status says what to pay.
+const PAY_SPANS: [u32; 2] = [30, 90];
+
+/// What an expected-balance report says. Amounts are exact decimals as text.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Billing {
+    pub read_at: DateTime<Utc>,
+    #[serde(flatten)]
+    pub facts: Facts,
+    pub pay: Vec<Pay>,
+    #[serde(flatten)]
+    pub orders: Orders,
+    #[serde(skip)]
+    pub(crate) chart: Option<String>,
+}
+
+/// The balance, and when the account is cut off.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Facts {
+    pub balance: Option<Money>,
+    pub expected_balance: Option<Money>,
+    pub horizon: Option<DateTime<Utc>>,
+    #[serde(flatten, with = "CutOff")]
+    pub disconnect: Disconnect,
+    #[serde(flatten, with = "LastDay")]
+    pub pay_by: Option<PayBy>,
+}
+
+/// What keeps the account up for so many days; 0 where it is paid for already.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Pay {
+    pub days: u32,
+    pub amount: Option<Money>,
+}
+
+/// What the orders with charges ahead cost.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Orders {
+    /// The dearest, at most 20 of them.
+    #[serde(rename = "orders")]
+    pub dearest: Vec<OrderRow>,
+    pub orders_with_charges: usize,
+    /// What all of them cost.
+    #[serde(skip)]
+    pub per_day: Money,
+}
+
+/// One order and what it costs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct OrderRow {
+    pub id: u64,
+    pub comment: Option<String>,
+    pub tariff: Option<String>,
+    pub state: String,
+    pub per_day: Money,
+    pub per_month: Money,
+    /// Of all charges within the report's span.
+    #[serde(serialize_with = "tenths")]
+    pub share_percent: Decimal,
+    /// By how many days the disconnect moves back without it; `None` where none is expected, or it
+    /// would go past the report's end.
+    pub buys_days: Option<i64>,
+}
+
+impl Billing {
+    pub(super) fn new(
+        report: &Report,
+        read_at: DateTime<Utc>,
+        zone: Tz,
+        lead_days: u32,
+        now: DateTime<Utc>,
+    ) -> Self {
+        let facts = Facts::of(report, zone, lead_days, now);
+        let disconnect = facts.disconnect.at();
+        let pay =
+            PAY_SPANS.map(|days| Pay { days, amount: forecast::top_up_required(report, read_at, days) });
+        Self {
+            read_at,
+            facts,
+            pay: pay.into(),
+            orders: Orders::of(report, read_at),
+            chart: Chart { report, from: read_at, today: now, disconnect, lead_days, zone }.svg(),
+        }
+    }
+
+    /// What to pay to stay up for so many days.
+    pub(crate) fn to_pay(&self, days: u32) -> Option<Money> {
+        self.pay.iter().find(|pay| pay.days == days)?.amount
+    }
+}
+
+impl Facts {
+    pub(crate) fn of(report: &Report, zone: Tz, lead_days: u32, now: DateTime<Utc>) -> Self {
+        let disconnect = forecast::disconnect(report);
+        Self {
+            balance: forecast::balance_now(report),
+            expected_balance: report.expected_balance,
+            horizon: report.date,
+            disconnect,
+            pay_by: PayBy::of(disconnect, lead_days, zone, now),
+        }
+    }
+}
+
+impl Orders {
+    pub(crate) fn of(report: &Report, from: DateTime<Utc>) -> Self {
+        let mut costs = forecast::order_costs(report, from);
+        costs.retain(|cost| cost.charges.is_positive());
+        let dearest: Vec<_> = costs.iter().take(TOP_ORDERS).collect();
+        let indexes: Vec<u32> = dearest.iter().map(|cost| cost.index).collect();
+        let bought = forecast::days_bought(report, &indexes);
+        let rows = dearest.into_iter().zip(bought).filter_map(|(cost, buys_days)| {
+            let order = report.orders.get(cost.index as usize)?;
+            Some(OrderRow {
+                id: order.id.get(),
+                comment: order.comment.as_deref().map(Into::into),
+                tariff: tariff(order).map(Into::into),
+                state: order.state.to_string(),
+                per_day: cost.per_day.rounded(),
+                per_month: cost.per_month.rounded(),
+                share_percent: cost.share * Decimal::ONE_HUNDRED,
+                buys_days,
+            })
+        });
+        Self {
+            dearest: rows.collect(),
+            orders_with_charges: costs.len(),
+            per_day: costs.iter().map(|cost| cost.per_day).sum(),
+        }
+    }
+}
+
+impl OrderRow {
+    /// What the customer calls it, else its tariff.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.comment.as_deref().or(self.tariff.as_deref())
+    }
+}
+
+/// The same of an order itself.
+pub(crate) fn order_name(order: &Order) -> Option<&str> {
+    order.comment.as_deref().or_else(|| tariff(order))
+}
+
+fn tariff(order: &Order) -> Option<&str> {
+    let tariff = order.tariff.as_ref()?;
+    tariff.name.as_deref().or(tariff.short_name.as_deref())
+}
+
+fn tenths<S: Serializer>(share: &Decimal, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{share:.1}"))
+}
+
+/// A disconnect as JSON has it.
+#[derive(Serialize, Deserialize)]
+struct CutOff {
+    disconnect: CutOffKind,
+    disconnect_at: Option<DateTime<Utc>>,
+    /// The date is recomputed from the charges; the report names none.
+    disconnect_computed: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum CutOffKind {
+    At,
+    Now,
+    NotExpected,
+    Unknown,
+}
+
+impl CutOff {
+    fn serialize<S: Serializer>(disconnect: &Disconnect, serializer: S) -> Result<S::Ok, S::Error> {
+        let (kind, disconnect_computed) = match *disconnect {
+            Disconnect::At { computed, .. } => (CutOffKind::At, computed),
+            Disconnect::Now => (CutOffKind::Now, false),
+            Disconnect::NotExpected => (CutOffKind::NotExpected, false),
+            Disconnect::Unknown => (CutOffKind::Unknown, false),
+        };
+        let shown = Self { disconnect: kind, disconnect_at: disconnect.at(), disconnect_computed };
+        Serialize::serialize(&shown, serializer)
+    }
+
+    fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Disconnect, D::Error> {
+        let shown: Self = Deserialize::deserialize(deserializer)?;
+        Ok(match shown.disconnect {
+            CutOffKind::At => Disconnect::At {
+                at: shown.disconnect_at.ok_or_else(|| D::Error::missing_field("disconnect_at"))?,
+                computed: shown.disconnect_computed,
+            },
+            CutOffKind::Now => Disconnect::Now,
+            CutOffKind::NotExpected => Disconnect::NotExpected,
+            CutOffKind::Unknown => Disconnect::Unknown,
+        })
+    }
+}
+
+/// A day to pay by as JSON has it.
+#[derive(Serialize, Deserialize)]
+struct LastDay {
+    /// The last day, in the account's zone, on which a payment still arrives in time.
+    pay_by: Option<NaiveDate>,
+    /// That day is over.
+    pay_at_once: bool,
+}
+
+impl LastDay {
+    fn serialize<S: Serializer>(by: &Option<PayBy>, serializer: S) -> Result<S::Ok, S::Error> {
+        let shown = Self { pay_by: by.and_then(PayBy::date), pay_at_once: by.is_some_and(PayBy::is_at_once) };
+        Serialize::serialize(&shown, serializer)
+    }
+
+    /// Whether that day is today JSON does not say; it comes back as any other day ahead.
+    fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PayBy>, D::Error> {
+        let shown: Self = Deserialize::deserialize(deserializer)?;
+        Ok(match (shown.pay_by, shown.pay_at_once) {
+            (Some(day), true) => Some(PayBy::Missed(day)),
+            (Some(day), false) => Some(PayBy::On(day)),
+            (None, true) => Some(PayBy::Now),
+            (None, false) => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::forecast::tests::{report, t};
+    use crate::model::{Edd, OrderId};
+
+    /// A report of 7 orders; the last one's only charges come after the cut-off, and one has none.
+    fn several() -> Report {
+        let mut report = report("95", "10", 90, Edd::At(t("2026-04-20T11:00:00")));
+        let order = report.orders[0].clone();
+        report.orders = (1..=8)
+            .map(|id| std::sync::Arc::new(Order { id: OrderId::new(id), ..(*order).clone() }))
+            .collect();
+        let mut moments: Vec<_> = report.moments.iter().collect();
+        for (place, moment) in (0_u32..).zip(&mut moments) {
+            moment.order = Some(place % 7);
+        }
+        report.moments = moments.into_iter().collect();
+        report
+    }
+
+    #[test]
+    fn every_listed_order_with_charges_says_what_it_buys_and_never_less_than_nothing() {
+        let orders = Orders::of(&several(), t("2026-03-01T12:00:00"));
+        assert_eq!((orders.dearest.len(), orders.orders_with_charges), (7, 7));
+        let bought: Vec<_> = orders.dearest.iter().map(|order| order.buys_days).collect();
+        assert!(
+            bought.iter().all(|days| *days == Some(0)),
+            "its own date is later than the charges': {bought:?}"
+        );
+    }
+
+    #[test]
+    fn json_comes_back_as_it_was() {
+        let report = several();
+        let now = t("2026-03-01T12:00:00");
+        let billing = Billing::new(&report, now, Tz::UTC, 3, now);
+        let json = serde_json::to_value(&billing).unwrap();
+        assert_eq!((&json["disconnect"], &json["pay_by"]), (&"at".into(), &"2026-04-17".into()));
+        let back: Billing = serde_json::from_value(json.clone()).unwrap();
+        assert_eq!(
+            (back.facts.disconnect, back.facts.pay_by),
+            (billing.facts.disconnect, billing.facts.pay_by)
+        );
+        assert_eq!(serde_json::to_value(&back).unwrap(), json);
+    }
+}
