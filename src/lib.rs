@@ -3,6 +3,7 @@
 //! Public is what another crate needs: `main` for the program, `sim` for tests that drive it from outside. All else is
 //! private to this crate, so that the compiler sees what nobody uses.
 #![warn(unreachable_pub)]
+#![cfg_attr(not(test), warn(clippy::too_many_lines))]
 
 mod alert;
 mod chart;

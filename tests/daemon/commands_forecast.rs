@@ -76,7 +76,7 @@ fn cut_off_with_the_day(day: NaiveDate) -> std::net::SocketAddr {
 
 #[test]
 fn a_cut_off_at_midnight_belongs_to_the_day_it_ends() {
-    let today = chrono::Utc::now().with_timezone(&chrono_tz::Europe::Moscow).date_naive();
+    let today = crate::common::now().with_timezone(&chrono_tz::Europe::Moscow).date_naive();
     let (cut_off, last) = (today + Days::new(20), today + Days::new(16));
     let address = cut_off_with_the_day(cut_off);
     let directory = tempfile::tempdir().unwrap();

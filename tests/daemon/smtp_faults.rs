@@ -444,7 +444,7 @@ fn a_mail_given_up_after_five_days_is_a_line_in_the_log() {
     assert_eq!(daemon.stop(), 0);
     let store = rusqlite::Connection::open(daemon.directory.path().join("hostwatch.db")).unwrap();
     let week_ago =
-        (chrono::Utc::now() - chrono::Duration::days(7)).format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string();
+        (crate::common::now() - chrono::Duration::days(7)).format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string();
     store.execute("UPDATE messages SET created_at = ?1", [&week_ago]).unwrap();
     store.execute("UPDATE envelopes SET due_at = ?1", [&week_ago]).unwrap();
     drop(store);

@@ -218,7 +218,7 @@ fn imports(file: &str, source: &str) -> Vec<String> {
         return vec![format!("{file}: the layer {layer} has no law in tests/layers.rs")];
     }
     let may = |target: &str| match law {
-        Some(allowed) => allowed.iter().any(|&layer| layer == target),
+        Some(allowed) => allowed.contains(&target),
         None => layer == "commands" || target != "commands",
     };
     let ours = paths(source, inside).into_iter().filter(|path| path.root == Root::Ours);

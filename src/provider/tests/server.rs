@@ -20,10 +20,6 @@ pub struct Request {
 }
 
 impl Request {
-    pub fn path(&self) -> &str {
-        self.target.split('?').next().unwrap()
-    }
-
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.first().map(String::as_str)
     }

@@ -59,11 +59,8 @@ impl World {
                 self.add_container(NewContainer::named(name.clone()), now, true);
             }
             Command::AddSite { container, name, engine } => {
-                let container = self.find_containers(container)?[0];
                 let new = NewSite { name: name.clone(), engine: engine.clone(), ..NewSite::default() };
-                let now = self.local_now();
-                let id = self.add_site(container, new, now);
-                self.build_site(id);
+                self.add_new_site(container, new)?;
             }
             Command::RemoveVm { vm } => {
                 for id in self.find_vms(vm)? {
@@ -81,6 +78,14 @@ impl World {
                 }
             }
         }
+        Ok(())
+    }
+
+    fn add_new_site(&mut self, container: &Which, new: NewSite) -> Result<(), SimError> {
+        let container = self.find_containers(container)?[0];
+        let now = self.local_now();
+        let id = self.add_site(container, new, now);
+        self.build_site(id);
         Ok(())
     }
 
