@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+
 use super::kind::{Kind, Unreadable, serde_as_text};
 use crate::model::{AccountName, Collector, Group};
 
@@ -110,16 +112,12 @@ impl Target {
     }
 }
 
+/// All but letters, digits and what keys are joined by.
+const UNSAFE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'.').remove(b':').remove(b'-');
+
 fn safe(text: &str, most: usize) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for byte in text.bytes().take(most) {
-        if byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte) {
-            safe.push(char::from(byte));
-        } else {
-            safe.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    safe
+    let bytes = text.as_bytes();
+    percent_encode(&bytes[..bytes.len().min(most)], UNSAFE).to_string()
 }
 
 impl From<u64> for Target {

@@ -4,7 +4,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use reqwest::{Client, ClientBuilder, Url, redirect};
+use reqwest::{ClientBuilder, Url};
+
+use crate::provider::http_client;
 
 /// How long the daemon may take; it answers from memory.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -73,11 +75,7 @@ impl Door {
     }
 
     fn client(&self) -> ClientBuilder {
-        let client = Client::builder()
-            .user_agent(concat!("hostwatch/", env!("CARGO_PKG_VERSION")))
-            .timeout(PATIENCE)
-            .redirect(redirect::Policy::none())
-            .no_proxy();
+        let client = http_client(PATIENCE).no_proxy();
         match self {
             Self::Socket(path) => client.unix_socket(path.as_path()),
             Self::Web(_) => client,

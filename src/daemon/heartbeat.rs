@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use reqwest::{Client, ClientBuilder, Url, redirect};
+use reqwest::{Client, Url, redirect};
 
 use crate::config::Settings;
+use crate::provider::http_client;
 
 /// How long the other side may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -39,10 +40,8 @@ impl Heartbeat {
     /// # Errors
     /// Where no TLS can be set up.
     pub fn new(url: Url) -> Result<Self, HeartbeatError> {
-        let client = ClientBuilder::new()
-            .timeout(PATIENCE)
+        let client = http_client(PATIENCE)
             .redirect(redirect::Policy::limited(3))
-            .user_agent(concat!("hostwatch/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|error| HeartbeatError::Setup(error.without_url().to_string()))?;
         Ok(Self { client, url })

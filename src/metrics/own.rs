@@ -5,10 +5,10 @@
 //! are there only after [`Own::with_process`].
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use prometheus::{CounterVec, GaugeVec, HistogramVec, IntCounterVec, Registry};
 
 use super::family::{Family, Type};
@@ -204,7 +204,7 @@ impl Own {
 
     /// Replaces which families are on the page.
     pub fn select(&self, selection: Selection) {
-        *self.selection.write().unwrap_or_else(PoisonError::into_inner) = selection;
+        *self.selection.write() = selection;
     }
 
     /// A field held a value that the interface does not list, or of another type.
@@ -291,7 +291,7 @@ impl Own {
             let _whole = self.lock();
             self.registry.gather()
         };
-        let selection = self.selection.read().unwrap_or_else(PoisonError::into_inner);
+        let selection = self.selection.read();
         let mut text = String::with_capacity(16 * 1024);
         for family in families {
             // The crate's encoder refuses all for one family without a sample.
@@ -306,7 +306,7 @@ impl Own {
     }
 
     fn lock(&self) -> MutexGuard<'_, ()> {
-        self.whole.lock().unwrap_or_else(PoisonError::into_inner)
+        self.whole.lock()
     }
 }
 

@@ -321,7 +321,6 @@ mod tests {
             login: None,
             name: None,
             server: None,
-            server_ip: None,
             memory_limit_mb: None,
             disk_quota_mb: None,
             created: None,

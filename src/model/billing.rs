@@ -5,8 +5,8 @@ use std::sync::Arc;
 use chrono::{DateTime, NaiveDate, Utc};
 use rust_decimal::Decimal;
 
-use super::ids::{OrderId, TariffId};
-use super::moments::Moments;
+use super::ids::OrderId;
+use super::moments::{ChargeMoment, Moments};
 use super::money::Money;
 use super::states::OrderState;
 
@@ -39,26 +39,6 @@ pub struct Report {
     pub moments_rejected: u64,
 }
 
-/// One charge to come.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct ChargeMoment {
-    pub at: DateTime<Utc>,
-    pub amount: Money,
-    /// After the charge.
-    pub balance: Money,
-    /// The provider's own word on whether `balance` is above 0.
-    pub positive: Option<bool>,
-    /// Index into `Report::orders`.
-    pub order: Option<u32>,
-}
-
-impl ChargeMoment {
-    /// Both the balance and the provider's flag say so; one of them against it is enough to doubt.
-    pub fn is_positive(&self) -> bool {
-        self.balance.is_positive() && self.positive != Some(false)
-    }
-}
-
 impl Report {
     /// The order that a moment charges.
     pub fn order_of(&self, moment: &ChargeMoment) -> Option<&Arc<Order>> {
@@ -72,32 +52,16 @@ pub struct Order {
     pub id: OrderId,
     pub state: OrderState,
     pub comment: Option<Box<str>>,
-    pub last_charge_date: Option<DateTime<Utc>>,
-    pub paid_till: Option<DateTime<Utc>>,
-    pub start_date: Option<DateTime<Utc>>,
     pub tariff: Option<Tariff>,
 }
 
 /// The tariff of an order (interface 2.8).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tariff {
-    pub id: Option<TariffId>,
-    pub amount: Option<Money>,
-    pub billing_period: Option<Period>,
-    pub charge_period: Option<Period>,
     /// `hosting`, `dedicated` or null.
     pub generic_type: Option<Box<str>>,
     pub name: Option<Box<str>>,
     pub short_name: Option<Box<str>>,
-    /// `std`, `pro`, …: open-ended.
-    pub kind: Option<Box<str>>,
-}
-
-/// A number of units; the interface does not list the units' names, so they stay text.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Period {
-    pub count: u32,
-    pub unit: Box<str>,
 }
 
 /// A past charge (interface 2.9).

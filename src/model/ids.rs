@@ -59,8 +59,6 @@ numeric_id! {
     SshKeyId,
     /// `id` of a billing order (interface 2.8).
     OrderId,
-    /// `id` of a tariff (interface 2.8).
-    TariffId,
 }
 
 /// The name of `[accounts.NAME]`, one or more of `[A-Za-z0-9_-]`; the `account` label.

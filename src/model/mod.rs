@@ -19,11 +19,9 @@ pub mod states;
 pub mod time;
 
 pub use account::{KnownAccount, Observed, Seen, Shown};
-pub use billing::{Charge, ChargeMoment, Edd, Order, Period, Report, Tariff};
-pub use ids::{
-    AccountName, ContainerId, CronJobId, DatabaseId, IpId, OrderId, SiteId, SshKeyId, TariffId, VmId,
-};
-pub use moments::Moments;
+pub use billing::{Charge, Edd, Order, Report, Tariff};
+pub use ids::{AccountName, ContainerId, CronJobId, DatabaseId, IpId, OrderId, SiteId, SshKeyId, VmId};
+pub use moments::{ChargeMoment, Moments};
 pub use money::Money;
 pub use pay_by::PayBy;
 pub use resources::{Container, CronJob, Database, Ip, Resource, Site, SshKey, Vm, VmIp};

@@ -6,8 +6,27 @@ use std::fmt;
 use chrono::{DateTime, TimeDelta, Utc};
 use rust_decimal::Decimal;
 
-use super::billing::ChargeMoment;
 use super::money::Money;
+
+/// One charge to come.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ChargeMoment {
+    pub at: DateTime<Utc>,
+    pub amount: Money,
+    /// After the charge.
+    pub balance: Money,
+    /// The provider's own word on whether `balance` is above 0.
+    pub positive: Option<bool>,
+    /// Index into the orders of its report.
+    pub order: Option<u32>,
+}
+
+impl ChargeMoment {
+    /// Both the balance and the provider's flag say so; one of them against it is enough to doubt.
+    pub fn is_positive(&self) -> bool {
+        self.balance.is_positive() && self.positive != Some(false)
+    }
+}
 
 /// Moments in a block.
 const BLOCK: usize = 256;

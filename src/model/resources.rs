@@ -30,7 +30,6 @@ pub struct Vm {
 /// One entry of a VM's `ips`: an object in lists and reads, a bare id elsewhere (interface 2.5).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VmIp {
-    pub id: Option<IpId>,
     pub address: Option<Box<str>>,
 }
 
@@ -43,8 +42,6 @@ pub struct Container {
     pub name: Option<Box<str>>,
     /// `service_address` on the wire: the server's name.
     pub server: Option<Box<str>>,
-    /// `service_ip` on the wire.
-    pub server_ip: Option<Box<str>>,
     pub memory_limit_mb: Option<u64>,
     /// `quota` on the wire: disk space.
     pub disk_quota_mb: Option<u64>,
@@ -71,19 +68,16 @@ pub struct Site {
     pub updated: Option<DateTime<Utc>>,
 }
 
-/// A database of a site (interface 2.2).
+/// A database of a site (interface 2.2); only counted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Database {
     pub id: DatabaseId,
-    pub name: Option<Box<str>>,
-    pub charset: Option<Box<str>>,
 }
 
-/// A cron job of a site (interface 2.4).
+/// A cron job of a site (interface 2.4); only counted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CronJob {
     pub id: CronJobId,
-    pub comment: Option<Box<str>>,
 }
 
 /// An IP address (interface 2.7).
@@ -94,11 +88,10 @@ pub struct Ip {
     pub vm: Option<VmId>,
 }
 
-/// An SSH key (interface 2.6); deprecated at the provider.
+/// An SSH key (interface 2.6); only counted, and deprecated at the provider.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SshKey {
     pub id: SshKeyId,
-    pub title: Option<Box<str>>,
 }
 
 /// A row of a listing: has an id that is unique in it.

@@ -86,9 +86,7 @@ mod tests {
             ncpu: None,
             memsize: None,
             monitoring_enabled: None,
-            ips: Some(
-                ips.iter().map(|&ip| VmIp { id: None, address: Some(ip.into()) }).collect::<Vec<_>>().into(),
-            ),
+            ips: Some(ips.iter().map(|&ip| VmIp { address: Some(ip.into()) }).collect::<Vec<_>>().into()),
             disks: None,
         };
         let vms = vec![vm(1, &["203.0.113.1"]), vm(2, of_vm)];

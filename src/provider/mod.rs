@@ -38,4 +38,5 @@ pub use paging::Listed;
 pub use probe::probe;
 pub use report::ReportRead;
 pub use settings::{BillingCredentials, HostingCredentials, Limits, Settings};
+pub use transport::http_client;
 pub use wire::{FIELDS, Problem};

@@ -50,16 +50,22 @@ impl Default for Timing {
     }
 }
 
-/// How the provider is spoken to: nothing is followed, nobody stands in between.
-pub(super) fn http(timing: &Timing) -> ClientBuilder {
+/// How anybody is asked over HTTP: under our name, within `whole`; no redirect is followed, and no address is
+/// told to the next.
+pub fn http_client(whole: Duration) -> ClientBuilder {
     Client::builder()
         .user_agent(concat!("hostwatch/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(timing.connect)
-        .timeout(timing.whole)
-        // Shorter than servers keep idle connections, so that one is seldom closed as it is used.
-        .pool_idle_timeout(Duration::from_secs(30))
+        .timeout(whole)
         .redirect(redirect::Policy::none())
         .referer(false)
+}
+
+/// How the provider is spoken to: nobody stands in between.
+pub(super) fn http(timing: &Timing) -> ClientBuilder {
+    http_client(timing.whole)
+        .connect_timeout(timing.connect)
+        // Shorter than servers keep idle connections, so that one is seldom closed as it is used.
+        .pool_idle_timeout(Duration::from_secs(30))
         .no_proxy()
 }
 

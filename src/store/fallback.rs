@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 use rusqlite::{Connection, ErrorCode};
 
 use super::{Store, StoreError, incidents, schema, set_meta};
@@ -225,7 +226,9 @@ fn empty() -> Result<Connection, StoreError> {
 /// What the file gives, in memory, as this release has it. It is opened as it allows: for writing, for reading,
 /// or, where even its lock cannot be had, as it lies there, without what its journal holds.
 pub(super) fn copy_into_memory(path: &Path) -> Result<(Connection, Left), StoreError> {
-    let encoded = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    /// What ends the path of an address, and what begins an escape in it.
+    const ENDS: &AsciiSet = &CONTROLS.add(b'%').add(b'?').add(b'#');
+    let encoded = percent_encode(path.as_os_str().as_encoded_bytes(), ENDS);
     let copy_as = |mode: &str| copy(&format!("file:{encoded}?{mode}"));
     // The first error says what is wrong.
     let memory = copy_as("mode=rw")

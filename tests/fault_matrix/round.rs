@@ -157,9 +157,9 @@ impl<'a> Round<'a> {
         let rejected = since("hostwatch_records_rejected_total", &[("collector", place.collector)]);
         assert_eq!(rejected > 0, rejects(fault, place, self.when), "{key}: {rejected} records rejected");
         let unknown = "hostwatch_unknown_values_total";
-        if effect == Effect::FieldAbsent {
-            if since(unknown, &[("field", place.optional.1)]) == 0 {
-                return Err(format!("{} is not counted", place.optional.1));
+        if let (Effect::FieldAbsent, Some(field)) = (effect, place.optional.1) {
+            if since(unknown, &[("field", field)]) == 0 {
+                return Err(format!("{field} is not counted"));
             }
         } else if !rejects(fault, place, self.when) {
             let total = since(unknown, &[]);

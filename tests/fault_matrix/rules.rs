@@ -84,6 +84,7 @@ pub fn effect(fault: &Fault, place: &Place, when: When) -> Effect {
         K::DuplicateRows => Doubtful(Shown::Some),
         K::WrongCount if place.paging == Paging::Whole => Harmless,
         K::WrongCount => Doubtful(Shown::All),
+        K::WrongTypes | K::NullFields if is_optional && place.optional.1.is_none() => Harmless,
         K::WrongTypes | K::NullFields if is_optional => FieldAbsent,
         // Its `error` is set, whatever to.
         K::WrongTypes if is_report => Failed(Why::Report),

@@ -17,8 +17,8 @@ pub struct Place {
     pub listings: u32,
     /// A record is none without it.
     pub required: &'static str,
-    /// A record can do without it: its name, and the `field` under which it is counted.
-    pub optional: (&'static str, &'static str),
+    /// A record can do without it: its name, and the `field` under which it is counted if anything reads it.
+    pub optional: (&'static str, Option<&'static str>),
     /// What shows the optional field.
     pub shows_optional: Option<&'static str>,
 }
@@ -37,23 +37,23 @@ pub enum Paging {
 #[rustfmt::skip]
 pub const PLACES: [Place; 9] = [
     Place { collector: "vms", group: "vm", path: "/api/cvds/v1/vms/", paging: Paging::Next, is_child: false, listings: 1,
-        required: "id", optional: ("ncpu", "vm.ncpu"), shows_optional: Some("hosting_vm_cpus") },
+        required: "id", optional: ("ncpu", Some("vm.ncpu")), shows_optional: Some("hosting_vm_cpus") },
     Place { collector: "containers", group: "hosting", path: "/api/v1/hosting/containers/", paging: Paging::Offset, is_child: false, listings: 1,
-        required: "id", optional: ("quota", "container.quota"), shows_optional: Some("hosting_container_disk_quota_bytes") },
+        required: "id", optional: ("quota", Some("container.quota")), shows_optional: Some("hosting_container_disk_quota_bytes") },
     Place { collector: "sites", group: "hosting", path: "/api/v2/hosting/containers/", paging: Paging::Offset, is_child: true, listings: 2,
-        required: "state", optional: ("num_workers", "site.num_workers"), shows_optional: Some("hosting_site_workers") },
+        required: "state", optional: ("num_workers", Some("site.num_workers")), shows_optional: Some("hosting_site_workers") },
     Place { collector: "expected_balance", group: "billing", path: "/api/v1/expected_balance/", paging: Paging::Whole, is_child: false, listings: 1,
-        required: "balance", optional: ("comment", "order.comment"), shows_optional: Some("hosting_billing_order_info") },
+        required: "balance", optional: ("comment", Some("order.comment")), shows_optional: Some("hosting_billing_order_info") },
     Place { collector: "charges", group: "billing", path: "/api/v1/charge/", paging: Paging::Next, is_child: false, listings: 1,
-        required: "event_date", optional: ("description", "charge.description"), shows_optional: None },
+        required: "event_date", optional: ("description", Some("charge.description")), shows_optional: None },
     Place { collector: "databases", group: "hosting", path: "/api/v1/hosting/dbms/", paging: Paging::Offset, is_child: true, listings: 4,
-        required: "id", optional: ("charset", "database.charset"), shows_optional: None },
+        required: "id", optional: ("charset", None), shows_optional: None },
     Place { collector: "cron_jobs", group: "hosting", path: "/api/v2/hosting/virtualhosts/", paging: Paging::Offset, is_child: true, listings: 4,
-        required: "id", optional: ("comment", "cron_job.comment"), shows_optional: None },
+        required: "id", optional: ("comment", None), shows_optional: None },
     Place { collector: "ips", group: "vm", path: "/api/cvds/v1/ips/", paging: Paging::Next, is_child: false, listings: 1,
-        required: "id", optional: ("ipvalue", "ip.ipvalue"), shows_optional: Some("hosting_ip_info") },
+        required: "id", optional: ("ipvalue", Some("ip.ipvalue")), shows_optional: Some("hosting_ip_info") },
     Place { collector: "ssh_keys", group: "vm", path: "/api/cvds/v1/ssh-keys/", paging: Paging::Next, is_child: false, listings: 1,
-        required: "id", optional: ("title", "ssh_key.title"), shows_optional: None },
+        required: "id", optional: ("title", None), shows_optional: None },
 ];
 
 impl Place {

@@ -9,8 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::model::{
-    ContainerId, ContainerState, CronJobId, Edd, Group, IpId, Money, OrderState, SiteId, SiteState, VmId,
-    VmState,
+    ContainerId, ContainerState, CronJobId, Edd, Group, Money, OrderState, SiteId, SiteState, VmId, VmState,
 };
 use crate::provider::{
     BillingCredentials, Client, Code, HostingCredentials, Hosts, Limits, Observer, Settings,
@@ -148,7 +147,7 @@ async fn hosting_payloads_are_read() {
     assert_eq!((site.workers, site.force_https, site.certificate_id), (Some(2), Some(true), Some(7)));
 
     let listed = client.databases(site.id).await.unwrap();
-    assert!(listed.complete && listed.rows[0].charset.as_deref() == Some("utf8mb4"));
+    assert!(listed.complete && listed.rows.len() == 1);
     let listed = client.cron_jobs(site.id).await.unwrap();
     assert!(listed.complete && listed.rows[0].id == CronJobId::new(71));
     assert_eq!(*oddities.0.lock().unwrap(), [""; 0], "nothing in them is odd");
@@ -162,12 +161,12 @@ async fn vm_payloads_are_read() {
     assert!(listed.complete);
     assert_eq!((vm.id, &vm.state, vm.memsize), (VmId::new(1001), &VmState::Active, Some(2048)));
     let ip = &vm.ips.as_ref().unwrap()[0];
-    assert_eq!((ip.id, ip.address.as_deref()), (Some(IpId::new(901)), Some("203.0.113.17")));
+    assert_eq!(ip.address.as_deref(), Some("203.0.113.17"));
 
     let listed = client.ips().await.unwrap();
     assert!(listed.complete && listed.rows[0].vm == Some(VmId::new(1001)));
     let listed = client.ssh_keys().await.unwrap();
-    assert!(listed.complete && listed.rows[0].title.as_deref() == Some("ops"));
+    assert!(listed.complete && listed.rows.len() == 1);
     assert_eq!(*oddities.0.lock().unwrap(), [""; 0], "nothing in them is odd");
 }
 

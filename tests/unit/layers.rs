@@ -17,7 +17,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("telemetry", &[]),
     // A misnamed field shared with the client would pass both ends.
     ("sim", &[]),
-    ("provider", &["state", "model", "clock", "failpoint"]),
+    ("provider", &["model", "clock", "failpoint"]),
     ("metrics", &["model"]),
     ("alert", &["model"]),
     ("state", &["model"]),

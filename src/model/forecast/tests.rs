@@ -16,15 +16,7 @@ pub(crate) fn money(text: &str) -> Money {
 /// One charge a day at 11:00, from 2 March 2026 on, of two orders in turn.
 pub(crate) fn report(balance: &str, per_day: &str, days: i64, edd: Edd) -> Report {
     let orders = (1..=2).map(|id| {
-        Arc::new(Order {
-            id: OrderId::new(id),
-            state: OrderState::Ordered,
-            comment: None,
-            last_charge_date: None,
-            paid_till: None,
-            start_date: None,
-            tariff: None,
-        })
+        Arc::new(Order { id: OrderId::new(id), state: OrderState::Ordered, comment: None, tariff: None })
     });
     let mut left = money(balance);
     let moments = (0..days).map(|day| {

@@ -3,7 +3,10 @@
 
 use chrono::{Datelike, NaiveDate};
 
-use super::BadSchedule;
+/// What is wrong with an expression: which field, what is allowed, an example.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct BadSchedule(pub(super) String);
 
 /// What each field takes in.
 #[derive(Clone, PartialEq, Eq, Debug)]

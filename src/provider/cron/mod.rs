@@ -18,6 +18,7 @@ use std::time::Duration;
 use chrono::{DateTime, LocalResult, NaiveDateTime, TimeDelta, TimeZone, Timelike, Utc};
 use chrono_tz::Tz;
 
+pub use fields::BadSchedule;
 use fields::Fields;
 
 /// A parsed expression. `Display` gives it back as it was written.
@@ -28,11 +29,6 @@ pub struct Schedule {
     /// One, or two of which the earlier tick counts: by day of month, and by weekday.
     walkers: Vec<cron::Schedule>,
 }
-
-/// What is wrong with an expression: which field, what is allowed, an example.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct BadSchedule(String);
 
 impl Schedule {
     /// The first tick later than `after`, in the wall clock of `zone`. `None` only past the year 2100.

@@ -7,7 +7,7 @@ use serde::de::MapAccess;
 use serde::de::value::MapAccessDeserializer;
 use serde_json::value::RawValue;
 
-use crate::model::{Charge, Edd, Money, Order, OrderId, OrderState, Period, Tariff, TariffId};
+use crate::model::{Charge, Edd, Money, Order, OrderId, OrderState, Tariff};
 
 use super::diagnostics::{Reader, Record, Rejected, lengths, row};
 use super::field::{Field, Stamp, Wire, decimal};
@@ -124,9 +124,6 @@ struct IdOnly {
 pub(crate) struct OrderRow {
     id: Field<u64>,
     comment: Field<Box<str>>,
-    last_charge_date: Field<Stamp>,
-    paid_till: Field<Stamp>,
-    start_date: Field<Stamp>,
     state: Field<Box<str>>,
     tariff: Field<TariffRow>,
 }
@@ -155,19 +152,14 @@ impl Record for OrderRow {
             id,
             state,
             comment: reader.take("order.comment", self.comment),
-            last_charge_date: reader.maybe_moment("order.last_charge_date", self.last_charge_date),
-            paid_till: reader.maybe_moment("order.paid_till", self.paid_till),
-            start_date: reader.moment("order.start_date", self.start_date),
             tariff: reader.take("order.tariff", self.tariff).map(|tariff| tariff.into_model(reader)),
         })
     }
 
     fn weight(order: &Order) -> usize {
         let tariff = order.tariff.iter();
-        let texts = tariff.flat_map(|one| [&one.generic_type, &one.name, &one.short_name, &one.kind]);
-        let periods = order.tariff.iter().flat_map(|one| [&one.billing_period, &one.charge_period]).flatten();
-        let of_periods: usize = periods.map(|period| period.unit.len()).sum();
-        2 * size_of::<Order>() + lengths([&order.comment]) + lengths(texts) + of_periods
+        let texts = tariff.flat_map(|one| [&one.generic_type, &one.name, &one.short_name]);
+        2 * size_of::<Order>() + lengths([&order.comment]) + lengths(texts)
     }
 }
 
@@ -175,43 +167,18 @@ impl Record for OrderRow {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct TariffRow {
-    id: Field<u64>,
-    amount: Exact,
-    billing_period: Field<Pair>,
-    charge_period: Field<Pair>,
     generic_type: Field<Box<str>>,
     name: Field<Box<str>>,
     short_name: Field<Box<str>>,
-    r#type: Field<Box<str>>,
 }
 
 impl TariffRow {
     fn into_model(self, reader: &mut Reader<'_>) -> Tariff {
         Tariff {
-            id: reader.take("tariff.id", self.id).map(TariffId::new),
-            amount: reader.decimal("tariff.amount", self.amount.as_deref()).map(Money::new),
-            billing_period: reader
-                .take("tariff.billing_period", self.billing_period)
-                .map(|Pair(period)| period),
-            charge_period: reader.take("tariff.charge_period", self.charge_period).map(|Pair(period)| period),
             generic_type: reader.maybe("tariff.generic_type", self.generic_type),
             name: reader.take("tariff.name", self.name),
             short_name: reader.take("tariff.short_name", self.short_name),
-            kind: reader.take("tariff.type", self.r#type),
         }
-    }
-}
-
-/// `[1, "month"]`; more elements than two are ignored.
-struct Pair(Period);
-
-impl<'de> Wire<'de> for Pair {
-    fn list<A: serde::de::SeqAccess<'de>>(mut list: A) -> Result<Option<Self>, A::Error> {
-        let count = list.next_element::<Field<u64>>()?;
-        let unit = list.next_element::<Field<Box<str>>>()?;
-        while list.next_element::<serde::de::IgnoredAny>()?.is_some() {}
-        let (Some(Field::Value(count)), Some(Field::Value(unit))) = (count, unit) else { return Ok(None) };
-        Ok(u32::try_from(count).ok().map(|count| Self(Period { count, unit })))
     }
 }
 

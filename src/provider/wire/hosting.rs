@@ -18,7 +18,6 @@ pub(crate) struct ContainerRow {
     login: Field<Box<str>>,
     name: Field<Box<str>>,
     service_address: Field<Box<str>>,
-    service_ip: Field<Box<str>>,
     memory_limit: Field<u64>,
     quota: Field<u64>,
     state: Field<Code>,
@@ -43,7 +42,6 @@ impl Record for ContainerRow {
             login: reader.take("container.login", self.login),
             name: reader.take("container.name", self.name),
             server: reader.take("container.service_address", self.service_address),
-            server_ip: reader.take("container.service_ip", self.service_ip),
             memory_limit_mb: reader.take("container.memory_limit", self.memory_limit),
             disk_quota_mb: reader.take("container.quota", self.quota),
             created: reader.moment("container.created", self.created),
@@ -53,7 +51,7 @@ impl Record for ContainerRow {
     }
 
     fn weight(row: &Container) -> usize {
-        ROW_BYTES + row.state.as_str().len() + lengths([&row.login, &row.name, &row.server, &row.server_ip])
+        ROW_BYTES + row.state.as_str().len() + lengths([&row.login, &row.name, &row.server])
     }
 }
 
@@ -147,8 +145,6 @@ impl Record for SiteRow {
 #[serde(default)]
 pub(crate) struct DatabaseRow {
     id: Field<u64>,
-    name: Field<Box<str>>,
-    charset: Field<Box<str>>,
 }
 
 impl Record for DatabaseRow {
@@ -156,15 +152,11 @@ impl Record for DatabaseRow {
     type Parent = ();
 
     fn into_model(self, (): (), reader: &mut Reader<'_>) -> Result<Database, Rejected> {
-        Ok(Database {
-            id: DatabaseId::new(reader.require("database.id", self.id)?),
-            name: reader.take("database.name", self.name),
-            charset: reader.take("database.charset", self.charset),
-        })
+        Ok(Database { id: DatabaseId::new(reader.require("database.id", self.id)?) })
     }
 
-    fn weight(database: &Database) -> usize {
-        ROW_BYTES + lengths([&database.name, &database.charset])
+    fn weight(_: &Database) -> usize {
+        ROW_BYTES
     }
 }
 
@@ -173,7 +165,6 @@ impl Record for DatabaseRow {
 #[serde(default)]
 pub(crate) struct CronJobRow {
     id: Field<u64>,
-    comment: Field<Box<str>>,
 }
 
 impl Record for CronJobRow {
@@ -181,14 +172,11 @@ impl Record for CronJobRow {
     type Parent = ();
 
     fn into_model(self, (): (), reader: &mut Reader<'_>) -> Result<CronJob, Rejected> {
-        Ok(CronJob {
-            id: CronJobId::new(reader.require("cron_job.id", self.id)?),
-            comment: reader.take("cron_job.comment", self.comment),
-        })
+        Ok(CronJob { id: CronJobId::new(reader.require("cron_job.id", self.id)?) })
     }
 
-    fn weight(job: &CronJob) -> usize {
-        ROW_BYTES + lengths([&job.comment])
+    fn weight(_: &CronJob) -> usize {
+        ROW_BYTES
     }
 }
 

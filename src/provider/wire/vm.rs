@@ -63,13 +63,14 @@ impl Record for VmRow {
 /// An entry of `ips`: an object in lists and reads, a bare id in other answers; an address alone is
 /// understood too.
 impl<'de> Wire<'de> for VmIp {
-    fn unsigned(id: u64) -> Option<Self> {
-        Some(Self { id: Some(IpId::new(id)), address: None })
+    fn unsigned(_: u64) -> Option<Self> {
+        Some(Self { address: None })
     }
     fn text(text: &str) -> Option<Self> {
-        let id = text.trim().parse().ok().map(IpId::new);
-        let address = text.trim().parse::<IpAddr>().ok().map(|_| text.trim().into());
-        (id.is_some() || address.is_some()).then_some(Self { id, address })
+        let text = text.trim();
+        let is_address = text.parse::<IpAddr>().is_ok();
+        let is_id = text.parse::<u64>().is_ok();
+        (is_address || is_id).then(|| Self { address: is_address.then(|| text.into()) })
     }
     fn object<A: MapAccess<'de>>(object: A) -> Result<Option<Self>, A::Error> {
         #[derive(Deserialize, Default)]
@@ -79,9 +80,9 @@ impl<'de> Wire<'de> for VmIp {
             ipvalue: Field<Box<str>>,
         }
         let entry = Entry::deserialize(MapAccessDeserializer::new(object))?;
-        let id = if let Field::Value(id) = entry.id { Some(IpId::new(id)) } else { None };
+        let has_id = matches!(entry.id, Field::Value(_));
         let address = if let Field::Value(address) = entry.ipvalue { Some(address) } else { None };
-        Ok((id.is_some() || address.is_some()).then_some(Self { id, address }))
+        Ok((has_id || address.is_some()).then_some(Self { address }))
     }
 }
 
@@ -116,7 +117,6 @@ impl Record for IpRow {
 #[serde(default)]
 pub(crate) struct SshKeyRow {
     id: Field<u64>,
-    title: Field<Box<str>>,
 }
 
 impl Record for SshKeyRow {
@@ -124,14 +124,11 @@ impl Record for SshKeyRow {
     type Parent = ();
 
     fn into_model(self, (): (), reader: &mut Reader<'_>) -> Result<SshKey, Rejected> {
-        Ok(SshKey {
-            id: SshKeyId::new(reader.require("ssh_key.id", self.id)?),
-            title: reader.take("ssh_key.title", self.title),
-        })
+        Ok(SshKey { id: SshKeyId::new(reader.require("ssh_key.id", self.id)?) })
     }
 
-    fn weight(key: &SshKey) -> usize {
-        ROW_BYTES + lengths([&key.title])
+    fn weight(_: &SshKey) -> usize {
+        ROW_BYTES
     }
 }
 

@@ -44,7 +44,7 @@ pub fn all<T>(rows: Vec<T>) -> Rows<T> {
 }
 
 pub fn vm(id: u64, state: &str, name: &str) -> Vm {
-    let ip = VmIp { id: Some(IpId::new(5)), address: Some("192.0.2.5".into()) };
+    let ip = VmIp { address: Some("192.0.2.5".into()) };
     Vm {
         id: VmId::new(id),
         state: VmState::from(state),
@@ -81,7 +81,6 @@ pub fn container(id: u64, state: &str) -> Container {
         login: Some("user31".into()),
         name: Some("shop".into()),
         server: Some("node7.example.net".into()),
-        server_ip: None,
         memory_limit_mb: Some(512),
         disk_quota_mb: Some(10_240),
         created: Some(t("2025-01-01T00:00:00")),
@@ -113,18 +112,10 @@ pub fn report(balance: &str, per_day: &str) -> Report {
             id: OrderId::new(id),
             state: OrderState::from(state),
             comment: Some(format!("order {id}").into()),
-            last_charge_date: None,
-            paid_till: None,
-            start_date: None,
             tariff: Some(Tariff {
-                id: None,
-                amount: None,
-                billing_period: None,
-                charge_period: None,
                 generic_type: Some("hosting".into()),
                 name: Some("Standard".into()),
                 short_name: None,
-                kind: None,
             }),
         })
     };
@@ -177,7 +168,7 @@ pub fn fill(book: &mut KnownAccount, at: DateTime<Utc>) {
         Read::Databases(SiteId::new(104), 3),
         Read::CronJobs(SiteId::new(104), 0),
         Read::Ips(all(vec![ip(5, Some(VmId::new(17))), ip(6, None)])),
-        Read::SshKeys(all(vec![SshKey { id: SshKeyId::new(1), title: None }])),
+        Read::SshKeys(all(vec![SshKey { id: SshKeyId::new(1) }])),
         Read::ExpectedBalance(report("5000.50", "10.25")),
         Read::Charges(vec![charge("2026-03-01", "10.10"), charge("2026-01-01", "99")]),
     ];

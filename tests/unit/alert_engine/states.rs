@@ -198,9 +198,6 @@ fn orders_are_suspended_and_come_back() {
                     id: crate::model::OrderId::new(id),
                     state: OrderState::from(state),
                     comment,
-                    last_charge_date: None,
-                    paid_till: None,
-                    start_date: None,
                     tariff: None,
                 };
                 order.into()

@@ -243,15 +243,7 @@ fn report(bill: Bill, now: DateTime<Utc>) -> Report {
     });
     let moments: Vec<_> = moments.collect();
     let state = if bill == Bill::Suspended { OrderState::Suspended } else { OrderState::Ordered };
-    let order = Order {
-        id: OrderId::new(7),
-        state,
-        comment: None,
-        last_charge_date: None,
-        paid_till: None,
-        start_date: None,
-        tariff: None,
-    };
+    let order = Order { id: OrderId::new(7), state, comment: None, tariff: None };
     Report {
         date: Some(now + Duration::days(days + 1)),
         edd,

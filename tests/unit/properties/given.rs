@@ -162,20 +162,20 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn vm_ip()(id in id(), address in option::of(text())) -> VmIp {
-        VmIp { id: Some(IpId::new(id)), address }
+    fn vm_ip()(address in option::of(text())) -> VmIp {
+        VmIp { address }
     }
 }
 
 prop_compose! {
     pub fn container()(
-        id in id(), state in container_state(), texts in [option::of(text()), option::of(text()), option::of(text()), option::of(text())],
+        id in id(), state in container_state(), texts in [option::of(text()), option::of(text()), option::of(text())],
         memory_limit_mb in option::of(number()), disk_quota_mb in option::of(number()),
         created in option::of(moment()), updated in option::of(moment()), in_transfer in option::of(any::<bool>()),
     ) -> Container {
-        let [login, name, server, server_ip] = texts;
+        let [login, name, server] = texts;
         let id = ContainerId::new(id);
-        Container { id, state, login, name, server, server_ip, memory_limit_mb, disk_quota_mb, created, updated, in_transfer }
+        Container { id, state, login, name, server, memory_limit_mb, disk_quota_mb, created, updated, in_transfer }
     }
 }
 
@@ -199,8 +199,8 @@ prop_compose! {
 }
 
 prop_compose! {
-    pub fn ssh_key()(id in id(), title in option::of(text())) -> SshKey {
-        SshKey { id: SshKeyId::new(id), title }
+    pub fn ssh_key()(id in id()) -> SshKey {
+        SshKey { id: SshKeyId::new(id) }
     }
 }
 
@@ -215,26 +215,16 @@ prop_compose! {
 
 prop_compose! {
     fn order()(
-        id in id(), state in order_state(), comment in option::of(text()), last_charge_date in option::of(moment()),
-        paid_till in option::of(moment()), start_date in option::of(moment()), tariff in option::of(tariff()),
+        id in id(), state in order_state(), comment in option::of(text()), tariff in option::of(tariff()),
     ) -> Order {
-        Order { id: OrderId::new(id), state, comment, last_charge_date, paid_till, start_date, tariff }
+        Order { id: OrderId::new(id), state, comment, tariff }
     }
 }
 
 prop_compose! {
-    fn tariff()(
-        id in option::of(id()), amount in option::of(amount()), periods in [option::of(period()), option::of(period())],
-        texts in [option::of(text()), option::of(text()), option::of(text()), option::of(text())],
-    ) -> Tariff {
-        let ([billing_period, charge_period], [generic_type, name, short_name, kind]) = (periods, texts);
-        Tariff { id: id.map(TariffId::new), amount, billing_period, charge_period, generic_type, name, short_name, kind }
-    }
-}
-
-prop_compose! {
-    fn period()(count in any::<u32>(), unit in text()) -> Period {
-        Period { count, unit }
+    fn tariff()(texts in [option::of(text()), option::of(text()), option::of(text())]) -> Tariff {
+        let [generic_type, name, short_name] = texts;
+        Tariff { generic_type, name, short_name }
     }
 }
 
