@@ -272,6 +272,26 @@ async fn billing_says_what_to_pay_by_when() {
     }
 }
 
+/// Its own date is later than the charges say, so that no order buys a day; the eighth has no charges.
+#[tokio::test]
+async fn orders_are_those_with_charges_and_buy_no_less_than_nothing() {
+    let mut report = Report { edd: Edd::At(t("2026-05-20T11:00:00")), ..report("95", "10") };
+    let order = report.orders[0].clone();
+    let orders = (1..=8).map(|id| Order { id: OrderId::new(id), ..(*order).clone() });
+    report.orders = orders.map(std::sync::Arc::new).collect();
+    let mut moments: Vec<_> = report.moments.iter().collect();
+    for (place, moment) in (0_u32..).zip(&mut moments) {
+        moment.order = Some(place % 7);
+    }
+    report.moments = moments.into_iter().collect();
+    let mut book = full("main");
+    book.apply(Read::ExpectedBalance(report), read_at());
+    let got = status(&[&book], vec![], "").await;
+    let orders = got["accounts"][0]["billing"]["orders"].as_array().unwrap();
+    let bought: Vec<_> = orders.iter().map(|order| order["buys_days"].as_i64()).collect();
+    assert_eq!(bought, [Some(0); 7]);
+}
+
 /// Midnight at Moscow, as of a report that gives a date alone: the 10th begins in the dark.
 #[tokio::test]
 async fn a_cut_off_at_midnight_belongs_to_the_day_it_ends() {
