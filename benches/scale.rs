@@ -179,7 +179,7 @@ mod plain {
 
     impl From<PlainVm> for Vm {
         fn from(row: PlainVm) -> Self {
-            let ip = |ip: PlainIp| VmIp { id: Some(ip.id.into()), address: Some(ip.ipvalue) };
+            let ip = |ip: PlainIp| VmIp { address: Some(ip.ipvalue) };
             Self {
                 id: row.id.into(),
                 state: VmState::from(&*row.state),

@@ -17,7 +17,7 @@ const BOTTOM: f64 = 30.0;
 
 /// What is drawn.
 #[derive(Clone, Copy, Debug)]
-pub struct Chart<'a> {
+pub(crate) struct Chart<'a> {
     pub report: &'a Report,
     /// When the report was read: the left end.
     pub from: DateTime<Utc>,
@@ -33,7 +33,7 @@ impl Chart<'_> {
     /// The chart as an `<svg>` element; `None` where the report has no balance or covers no time.
     ///
     /// Holds nothing that the provider wrote but numbers and dates.
-    pub fn svg(&self) -> Option<String> {
+    pub(crate) fn svg(&self) -> Option<String> {
         let points = self.points()?;
         let end = self.end()?;
         let (low, high) = points

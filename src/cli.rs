@@ -11,12 +11,12 @@ use url::Url;
 use crate::telemetry;
 
 /// Where the configuration is unless a flag or variable says otherwise.
-pub const CONFIG_FILE: &str = "/etc/hostwatch/hostwatch.toml";
+pub(crate) const CONFIG_FILE: &str = "/etc/hostwatch/hostwatch.toml";
 /// On loopback: who opens it wider does so knowingly.
-pub const LISTEN_ADDRESS: &str = "127.0.0.1:10245";
+pub(crate) const LISTEN_ADDRESS: &str = "127.0.0.1:10245";
 
 /// Version, with commit and date where the build was given `HOSTWATCH_COMMIT` and `HOSTWATCH_BUILD_DATE`.
-pub static VERSION: LazyLock<String> = LazyLock::new(|| {
+pub(crate) static VERSION: LazyLock<String> = LazyLock::new(|| {
     let version = env!("CARGO_PKG_VERSION");
     let details =
         [("commit", option_env!("HOSTWATCH_COMMIT")), ("built", option_env!("HOSTWATCH_BUILD_DATE"))];
@@ -31,14 +31,14 @@ pub static VERSION: LazyLock<String> = LazyLock::new(|| {
 /// cut off or when something in it breaks.
 #[derive(Debug, Parser)]
 #[command(name = "hostwatch", version = VERSION.as_str(), arg_required_else_help = true)]
-pub struct Cli {
+pub(crate) struct Cli {
     #[command(subcommand)]
     pub command: Command,
 }
 
 /// What to do.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Run the daemon: poll, serve metrics and the status page, send mail
     Run(Run),
     /// See the whole product work against a built-in provider and mail catcher; nothing to configure
@@ -73,7 +73,7 @@ pub enum Command {
 
 /// `run`
 #[derive(Debug, Args)]
-pub struct Run {
+pub(crate) struct Run {
     #[command(flatten)]
     pub config: Config,
     #[command(flatten)]
@@ -84,7 +84,7 @@ pub struct Run {
 
 /// `demo`
 #[derive(Debug, Args)]
-pub struct Demo {
+pub(crate) struct Demo {
     #[command(flatten)]
     pub web: Web,
     #[command(flatten)]
@@ -93,7 +93,7 @@ pub struct Demo {
 
 /// `simulate`
 #[derive(Debug, Args)]
-pub struct Simulate {
+pub(crate) struct Simulate {
     #[command(flatten)]
     pub provider: crate::sim::Args,
     #[command(flatten)]
@@ -102,7 +102,7 @@ pub struct Simulate {
 
 /// `status`
 #[derive(Debug, Args)]
-pub struct Status {
+pub(crate) struct Status {
     /// Address of the daemon's pages; without it the socket beside its store is asked, else this machine's port 10245
     #[arg(long, value_name = "URL", value_parser = web_address)]
     pub url: Option<Url>,
@@ -117,7 +117,7 @@ pub struct Status {
 
 /// `forecast`
 #[derive(Debug, Args)]
-pub struct Forecast {
+pub(crate) struct Forecast {
     /// Only this account
     pub account: Option<String>,
     /// Print JSON
@@ -131,7 +131,7 @@ pub struct Forecast {
 
 /// `rehearse`
 #[derive(Debug, Args)]
-pub struct Rehearse {
+pub(crate) struct Rehearse {
     /// Suppose that the money of every account lasts so many days
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=700))]
     pub days: Option<u32>,
@@ -143,7 +143,7 @@ pub struct Rehearse {
 
 /// `doctor`
 #[derive(Debug, Args)]
-pub struct Doctor {
+pub(crate) struct Doctor {
     #[command(flatten)]
     pub screen: Screen,
     #[command(flatten)]
@@ -152,7 +152,7 @@ pub struct Doctor {
 
 /// `check-config`
 #[derive(Debug, Args)]
-pub struct CheckConfig {
+pub(crate) struct CheckConfig {
     #[command(flatten)]
     pub config: Config,
     /// Check this web configuration too
@@ -162,7 +162,7 @@ pub struct CheckConfig {
 
 /// `why`
 #[derive(Debug, Args)]
-pub struct Why {
+pub(crate) struct Why {
     /// Key of the incident, ACCOUNT/KIND/RESOURCE, as mails, `incidents` and the status page show it
     pub key: String,
     #[command(flatten)]
@@ -171,7 +171,7 @@ pub struct Why {
 
 /// `ack`
 #[derive(Debug, Args)]
-pub struct Ack {
+pub(crate) struct Ack {
     /// Key of the incident, ACCOUNT/KIND/RESOURCE, as mails, `incidents` and the status page show it
     pub key: String,
     /// Who looks after it, or why it may stay
@@ -186,7 +186,7 @@ pub struct Ack {
 
 /// `silence`
 #[derive(Debug, Args)]
-pub struct Silence {
+pub(crate) struct Silence {
     /// Pattern (`*`, `?`) of incident keys, ACCOUNT/KIND/RESOURCE, or without a slash of names and ids.
     /// Disconnect mails are silenced only by a pattern that names them: ACCOUNT/disconnect/*
     #[arg(required_unless_present_any = ["list", "remove"])]
@@ -209,7 +209,7 @@ pub struct Silence {
 
 /// `outbox`
 #[derive(Debug, Args)]
-pub struct Outbox {
+pub(crate) struct Outbox {
     #[command(subcommand)]
     pub action: Option<OutboxAction>,
     #[command(flatten)]
@@ -218,7 +218,7 @@ pub struct Outbox {
 
 /// What to do with mails; listing is the default.
 #[derive(Clone, Debug, Subcommand)]
-pub enum OutboxAction {
+pub(crate) enum OutboxAction {
     /// List mails, the newest first
     List,
     /// Try mails that wait or were given up again, now
@@ -237,7 +237,7 @@ pub enum OutboxAction {
 
 /// A mail of the outbox by its number, or all of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MailId {
+pub(crate) enum MailId {
     One(i64),
     All,
 }
@@ -257,7 +257,7 @@ impl FromStr for MailId {
 
 /// Which configuration.
 #[derive(Debug, Args)]
-pub struct Config {
+pub(crate) struct Config {
     /// Configuration file
     #[arg(long = "config.file", value_name = "FILE", env = "HOSTWATCH_CONFIG_FILE", default_value = CONFIG_FILE, global = true)]
     pub file: PathBuf,
@@ -265,7 +265,7 @@ pub struct Config {
 
 /// How text is shown.
 #[derive(Clone, Copy, Debug, Args)]
-pub struct Screen {
+pub(crate) struct Screen {
     /// Colours: auto is on a terminal, and not where NO_COLOR is set
     #[arg(long = "color", value_name = "WHEN", default_value = "auto")]
     pub colour: Colour,
@@ -273,7 +273,7 @@ pub struct Screen {
 
 /// When text has colours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum Colour {
+pub(crate) enum Colour {
     Auto,
     Always,
     Never,
@@ -281,7 +281,7 @@ pub enum Colour {
 
 /// The HTTP side, with the names of the Prometheus exporter toolkit.
 #[derive(Debug, Args)]
-pub struct Web {
+pub(crate) struct Web {
     /// Address to listen on, HOST:PORT, [IPV6]:PORT, or :PORT for every address; may be repeated
     #[arg(long = "web.listen-address", value_name = "ADDRESS", default_value = LISTEN_ADDRESS)]
     pub listen_addresses: Vec<ListenAddress>,
@@ -304,7 +304,7 @@ pub struct Web {
 
 /// The log.
 #[derive(Clone, Debug, Args)]
-pub struct Log {
+pub(crate) struct Log {
     /// Least severe level that is logged
     #[arg(long = "log.level", value_name = "LEVEL", default_value = "info")]
     pub level: telemetry::Level,
@@ -315,7 +315,7 @@ pub struct Log {
 
 /// `HOST:PORT`; the host is a name or an address, and empty for every address of the machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ListenAddress {
+pub(crate) struct ListenAddress {
     /// Without brackets.
     pub host: String,
     /// 0 for any free port.
@@ -325,7 +325,7 @@ pub struct ListenAddress {
 /// No listen address.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("expected HOST:PORT, [IPV6]:PORT or :PORT, such as {LISTEN_ADDRESS}")]
-pub struct BadListenAddress;
+pub(crate) struct BadListenAddress;
 
 impl FromStr for ListenAddress {
     type Err = BadListenAddress;

@@ -4,6 +4,6 @@ use chrono::{DateTime, Utc};
 
 /// The time now, in UTC.
 #[allow(clippy::disallowed_methods)]
-pub fn now() -> DateTime<Utc> {
+pub(crate) fn now() -> DateTime<Utc> {
     Utc::now()
 }

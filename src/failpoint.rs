@@ -2,26 +2,26 @@
 //! feature `failpoints`, which only tests switch on, nothing of this is in the binary.
 
 #[cfg(feature = "failpoints")]
-pub use armed::{haste, reach, time_out_haste};
+pub(crate) use armed::{haste, reach, time_out_haste};
 
 /// Marks a step. While the file that `HOSTWATCH_FAILPOINT_FILE` names holds this point's name, the thread that
 /// comes here writes `reached NAME` into it and stops for ever.
 #[cfg(not(feature = "failpoints"))]
 #[inline(always)]
-pub fn reach(_point: &str) {}
+pub(crate) fn reach(_point: &str) {}
 
 /// What pauses are divided by: the outbox's, those between tries of a request, and how long refused credentials are
 /// left alone.
 #[cfg(not(feature = "failpoints"))]
 #[inline(always)]
-pub fn haste() -> u32 {
+pub(crate) fn haste() -> u32 {
     1
 }
 
 /// What the time-out of a request to the provider is divided by.
 #[cfg(not(feature = "failpoints"))]
 #[inline(always)]
-pub fn time_out_haste() -> u32 {
+pub(crate) fn time_out_haste() -> u32 {
     1
 }
 
@@ -31,7 +31,7 @@ mod armed {
     use std::sync::OnceLock;
 
     /// As without the feature, and does it; with `panic ` before the name the thread panics instead.
-    pub fn reach(point: &str) {
+    pub(crate) fn reach(point: &str) {
         static FILE: OnceLock<Option<PathBuf>> = OnceLock::new();
         let file = FILE.get_or_init(|| std::env::var_os("HOSTWATCH_FAILPOINT_FILE").map(PathBuf::from));
         let Some(file) = file else { return };
@@ -47,13 +47,13 @@ mod armed {
     }
 
     /// As without the feature, and `HOSTWATCH_HASTE` says by how much.
-    pub fn haste() -> u32 {
+    pub(crate) fn haste() -> u32 {
         static HASTE: OnceLock<u32> = OnceLock::new();
         *HASTE.get_or_init(|| told("HOSTWATCH_HASTE"))
     }
 
     /// As without the feature, and `HOSTWATCH_TIME_OUT_HASTE` says by how much.
-    pub fn time_out_haste() -> u32 {
+    pub(crate) fn time_out_haste() -> u32 {
         static HASTE: OnceLock<u32> = OnceLock::new();
         *HASTE.get_or_init(|| told("HOSTWATCH_TIME_OUT_HASTE"))
     }

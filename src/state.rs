@@ -7,21 +7,21 @@ use parking_lot::RwLock;
 
 /// One value that many read and one replaces. Clones share the cell.
 #[derive(Debug)]
-pub struct Shared<T>(Arc<RwLock<Arc<T>>>);
+pub(crate) struct Shared<T>(Arc<RwLock<Arc<T>>>);
 
 impl<T> Shared<T> {
     /// A cell holding `value`.
-    pub fn new(value: impl Into<Arc<T>>) -> Self {
+    pub(crate) fn new(value: impl Into<Arc<T>>) -> Self {
         Self(Arc::new(RwLock::new(value.into())))
     }
 
     /// The value as it stands; stays as it is however often the cell is set.
-    pub fn get(&self) -> Arc<T> {
+    pub(crate) fn get(&self) -> Arc<T> {
         Arc::clone(&self.0.read())
     }
 
     /// Replaces the value.
-    pub fn set(&self, value: impl Into<Arc<T>>) {
+    pub(crate) fn set(&self, value: impl Into<Arc<T>>) {
         let value = value.into();
         let old = std::mem::replace(&mut *self.0.write(), value);
         // Freed after the lock is: dropping a snapshot of 30,000 rows takes a while.

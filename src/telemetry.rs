@@ -15,7 +15,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 /// `--log.level`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
-pub enum Level {
+pub(crate) enum Level {
     Debug,
     #[default]
     Info,
@@ -25,7 +25,7 @@ pub enum Level {
 
 /// `--log.format`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
-pub enum Format {
+pub(crate) enum Format {
     #[default]
     Logfmt,
     Json,
@@ -34,18 +34,18 @@ pub enum Format {
 /// The process has a log already.
 #[derive(Debug, thiserror::Error)]
 #[error("the log was set up twice")]
-pub struct AlreadySet(#[from] tracing_subscriber::util::TryInitError);
+pub(crate) struct AlreadySet(#[from] tracing_subscriber::util::TryInitError);
 
 /// Sends the log of this process to stderr.
 ///
 /// # Errors
 /// When called a second time.
-pub fn init(level: Level, format: Format) -> Result<(), AlreadySet> {
+pub(crate) fn init(level: Level, format: Format) -> Result<(), AlreadySet> {
     Ok(subscriber(level, format, io::stderr).try_init()?)
 }
 
 /// What `init` sets, writing elsewhere.
-pub fn subscriber<W>(level: Level, format: Format, writer: W) -> impl Subscriber + Send + Sync
+pub(crate) fn subscriber<W>(level: Level, format: Format, writer: W) -> impl Subscriber + Send + Sync
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {

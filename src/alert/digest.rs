@@ -11,12 +11,12 @@ use super::notice::{Digest, Form, Item, Notice, worst_first};
 use crate::model::AccountName;
 
 /// What a digest looks back on.
-pub const SPAN: Duration = Duration::days(7);
+pub(crate) const SPAN: Duration = Duration::days(7);
 
 impl Engine {
     /// The digests of accounts for which one is due, with the date it has there: one mail a recipient
     /// and date. `facts` fills in what the engine does not know: polls and mails.
-    pub fn digests(
+    pub(crate) fn digests(
         &self,
         due: &BTreeMap<AccountName, NaiveDate>,
         facts: impl Fn(NaiveDate, &BTreeSet<AccountName>) -> Digest,

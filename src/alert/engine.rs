@@ -19,7 +19,7 @@ use crate::model::{AccountName, AccountState, Collector, CollectorStatus, Failur
 
 /// What the engine is told.
 #[derive(Clone, Debug)]
-pub enum Input {
+pub(crate) enum Input {
     /// Readings of one account that were applied to the snapshot together, and the end of the poll if
     /// it ended.
     Poll { account: AccountName, observed: Vec<Observed>, ended: Option<Collector> },
@@ -29,7 +29,7 @@ pub enum Input {
 
 /// What a step decided.
 #[derive(Clone, Debug, Default)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     pub incidents: Vec<Incident>,
     pub notices: Vec<Notice>,
     /// Message-IDs of unsent mails that a newer one replaces.
@@ -43,14 +43,14 @@ pub struct Outcome {
 
 impl Outcome {
     /// Nothing to keep and nothing to tell.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.incidents.is_empty() && self.notices.is_empty() && self.withdraw.is_empty() && !self.started
     }
 }
 
 /// All incidents, and what the daemon remembers of its own past.
 #[derive(Debug)]
-pub struct Engine {
+pub(crate) struct Engine {
     pub(super) watchers: BTreeMap<AccountName, Watcher>,
     incidents: BTreeMap<Key, Incident>,
     overlays: Overlays,
@@ -65,7 +65,7 @@ pub struct Engine {
 impl Engine {
     /// An engine that goes on from what the store holds. `watched_until` is when the daemon last
     /// looked, `None` for a store that has never been used.
-    pub fn new(
+    pub(crate) fn new(
         watchers: BTreeMap<AccountName, Watcher>,
         incidents: Vec<Incident>,
         started: bool,
@@ -78,22 +78,22 @@ impl Engine {
     }
 
     /// Every incident ever, by key.
-    pub fn incidents(&self) -> &BTreeMap<Key, Incident> {
+    pub(crate) fn incidents(&self) -> &BTreeMap<Key, Incident> {
         &self.incidents
     }
 
     /// Incidents of the accounts that are watched now.
-    pub fn watched(&self) -> impl Iterator<Item = &Incident> {
+    pub(crate) fn watched(&self) -> impl Iterator<Item = &Incident> {
         self.incidents.values().filter(|incident| self.watchers.contains_key(&incident.key.account))
     }
 
     /// Replaces what accounts are judged by; incidents stay.
-    pub fn set_watchers(&mut self, watchers: BTreeMap<AccountName, Watcher>) {
+    pub(crate) fn set_watchers(&mut self, watchers: BTreeMap<AccountName, Watcher>) {
         self.watchers = watchers;
     }
 
     /// Everybody who may hear of an incident.
-    pub fn everybody(&self) -> BTreeSet<&str> {
+    pub(crate) fn everybody(&self) -> BTreeSet<&str> {
         let named = self.watchers.values().flat_map(|watcher| {
             watcher.to.iter().chain(watcher.settings.rules.values().flat_map(|rule| &rule.to))
         });
@@ -101,22 +101,28 @@ impl Engine {
     }
 
     /// Replaces what people decided about incidents.
-    pub fn set_overlays(&mut self, overlays: Overlays) {
+    pub(crate) fn set_overlays(&mut self, overlays: Overlays) {
         self.overlays = overlays;
     }
 
     /// What people decided about incidents.
-    pub fn overlays(&self) -> &Overlays {
+    pub(crate) fn overlays(&self) -> &Overlays {
         &self.overlays
     }
 
     /// The first-start mail is out, or was never due.
-    pub fn is_started(&self) -> bool {
+    pub(crate) fn is_started(&self) -> bool {
         self.started
     }
 
     /// Decides. The snapshot already holds what `input` speaks of.
-    pub fn step(&self, input: &Input, snapshot: &Snapshot, unsent: &Unsent, now: DateTime<Utc>) -> Outcome {
+    pub(crate) fn step(
+        &self,
+        input: &Input,
+        snapshot: &Snapshot,
+        unsent: &Unsent,
+        now: DateTime<Utc>,
+    ) -> Outcome {
         let mut step = Step::new(&self.incidents, unsent, &self.overlays, self.started, now);
         step.heed_clock();
         let mut seen = Vec::new();
@@ -145,7 +151,7 @@ impl Engine {
 
     /// Takes in what `step` decided, now that it is kept. `threads` are the Message-IDs of opening
     /// mails: incident, recipient, id.
-    pub fn commit(&mut self, outcome: Outcome, threads: Vec<(Key, String, String)>) {
+    pub(crate) fn commit(&mut self, outcome: Outcome, threads: Vec<(Key, String, String)>) {
         for incident in outcome.incidents {
             self.incidents.insert(incident.key.clone(), incident);
         }
@@ -157,7 +163,7 @@ impl Engine {
     }
 
     /// Takes in the Message-IDs of opening mails: incident, recipient, id.
-    pub fn add_threads(&mut self, threads: Vec<(Key, String, String)>) {
+    pub(crate) fn add_threads(&mut self, threads: Vec<(Key, String, String)>) {
         for (key, to, id) in threads {
             if let Some(incident) = self.incidents.get_mut(&key) {
                 incident.threads.insert(to, id);

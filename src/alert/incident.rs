@@ -52,7 +52,7 @@ impl Phase {
 
 /// An incident as the store keeps it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Incident {
+pub(crate) struct Incident {
     pub key: Key,
     /// Counts up at each opening, from 1; 0 before the first.
     pub episode: u32,
@@ -95,7 +95,7 @@ pub struct Incident {
 
 impl Incident {
     /// An incident that nothing is known of yet.
-    pub fn new(key: Key, severity: Severity, now: DateTime<Utc>) -> Self {
+    pub(crate) fn new(key: Key, severity: Severity, now: DateTime<Utc>) -> Self {
         Self {
             key,
             episode: 0,
@@ -125,17 +125,17 @@ impl Incident {
     }
 
     /// The resource's name, as its subject has it behind the noun.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         self.subject.split_once(' ').map_or(self.subject.as_str(), |(_, name)| name)
     }
 
     /// The words of its subject line: `VM db-1 in error`.
-    pub fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         format!("{} {}", self.subject, self.problem)
     }
 
     /// Starts the next episode, pending until confirmed.
-    pub fn begin_episode(&mut self, now: DateTime<Utc>) {
+    pub(crate) fn begin_episode(&mut self, now: DateTime<Utc>) {
         self.phase = Phase::Pending;
         self.episode += 1;
         self.since = now;
@@ -149,19 +149,19 @@ impl Incident {
     }
 
     /// Nothing of it goes on: it is over, and no date is watched.
-    pub fn is_forgotten(&self) -> bool {
+    pub(crate) fn is_forgotten(&self) -> bool {
         matches!(self.phase, Phase::Watching | Phase::Resolved) && self.ladder.is_none() && !self.flapping
     }
 
     /// Was anything noted of it that lies ahead of `now`? Then the clock was set back meanwhile.
-    pub fn is_ahead(&self, now: DateTime<Utc>) -> bool {
+    pub(crate) fn is_ahead(&self, now: DateTime<Utc>) -> bool {
         let times = [&self.since, &self.held_since, &self.last_change];
         times.into_iter().chain(&self.last_mailed).chain(&self.changes).any(|&at| at > now)
     }
 
     /// Lets what lies ahead count from `now`; else what waits on it would wait longer by as much as the
     /// clock was set back.
-    pub fn pull_back(&mut self, now: DateTime<Utc>) {
+    pub(crate) fn pull_back(&mut self, now: DateTime<Utc>) {
         let times = [&mut self.since, &mut self.held_since, &mut self.last_change];
         for at in times.into_iter().chain(&mut self.last_mailed).chain(&mut self.changes) {
             *at = (*at).min(now);
@@ -169,7 +169,7 @@ impl Incident {
     }
 
     /// Moves to another phase.
-    pub fn enter(&mut self, phase: Phase, now: DateTime<Utc>) {
+    pub(crate) fn enter(&mut self, phase: Phase, now: DateTime<Utc>) {
         self.phase = phase;
         self.last_change = now;
         self.streak = 0;

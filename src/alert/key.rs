@@ -11,7 +11,7 @@ use crate::model::{AccountName, Collector, Group};
 
 /// What one incident is about.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Key {
+pub(crate) struct Key {
     pub account: AccountName,
     pub kind: Kind,
     pub resource: Target,
@@ -41,7 +41,7 @@ pub enum Sort {
 /// What of an account an incident is about. Its text never holds a character that a header or a path
 /// would mind. Ordered as its text is: 102 before 8.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Target {
+pub(crate) enum Target {
     /// All of it.
     Account,
     /// A VM, site, container or order, as the kind says.
@@ -66,17 +66,17 @@ impl Sort {
 }
 
 impl Key {
-    pub fn new(account: &AccountName, kind: Kind, resource: impl Into<Target>) -> Self {
+    pub(crate) fn new(account: &AccountName, kind: Kind, resource: impl Into<Target>) -> Self {
         Self { account: account.clone(), kind, resource: resource.into() }
     }
 
     /// The key of an account-wide kind.
-    pub fn account_wide(account: &AccountName, kind: Kind) -> Self {
+    pub(crate) fn account_wide(account: &AccountName, kind: Kind) -> Self {
         Self::new(account, kind, Target::Account)
     }
 
     /// The number of the resource, where it is about one.
-    pub fn id(&self) -> Option<u64> {
+    pub(crate) fn id(&self) -> Option<u64> {
         if let Target::Id(id) = self.resource { Some(id) } else { None }
     }
 }
@@ -89,7 +89,7 @@ impl Target {
     pub(super) const FIRST: Self = Self::Other(String::new());
 
     /// Something of a sort of resources; characters outside `[A-Za-z0-9_.:-]` become `%XX`.
-    pub fn of(sort: Sort, what: &str) -> Self {
+    pub(crate) fn of(sort: Sort, what: &str) -> Self {
         Self::Of(sort, safe(what, MOST_BYTES - ":".len() - <&str>::from(sort).len()))
     }
 

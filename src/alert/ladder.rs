@@ -7,7 +7,7 @@ use super::kind::Severity;
 
 /// What the ladder remembers between reports.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Ladder {
+pub(crate) struct Ladder {
     /// When the account is cut off, as last known; kept through failed polls.
     pub edd: Option<DateTime<Utc>>,
     /// The report named no date; this is its first moment that leaves nothing.
@@ -24,7 +24,7 @@ pub struct Ladder {
 
 /// What is to be told now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Move {
+pub(crate) enum Move {
     /// Nothing new.
     Stay,
     /// This rung, newly crossed and the tightest.
@@ -42,12 +42,12 @@ const JUMP_DAYS: i64 = 3;
 
 impl Ladder {
     /// Past its date, or nothing left on the account.
-    pub fn is_overdue(&self, now: DateTime<Utc>) -> bool {
+    pub(crate) fn is_overdue(&self, now: DateTime<Utc>) -> bool {
         self.used_up || self.edd.is_some_and(|edd| edd <= now)
     }
 
     /// The rung that the date stands on at `now`: the tightest of `rungs` (days) that holds it.
-    pub fn current_rung(&self, rungs: &[u32], now: DateTime<Utc>) -> Option<u32> {
+    pub(crate) fn current_rung(&self, rungs: &[u32], now: DateTime<Utc>) -> Option<u32> {
         if self.is_overdue(now) {
             return Some(0);
         }
@@ -56,7 +56,7 @@ impl Ladder {
     }
 
     /// What is to be told at `now`.
-    pub fn decide(&self, rungs: &[u32], now: DateTime<Utc>) -> Move {
+    pub(crate) fn decide(&self, rungs: &[u32], now: DateTime<Utc>) -> Move {
         let current = self.current_rung(rungs, now);
         let Some(told) = self.rung else {
             return current.map_or(Move::Stay, Move::Rung);
@@ -79,7 +79,7 @@ impl Ladder {
 
     /// The severity that goes with what is left: critical from the last day on which a payment still
     /// arrives, info at thirty days or more.
-    pub fn severity(&self, lead_days: u32, now: DateTime<Utc>) -> Severity {
+    pub(crate) fn severity(&self, lead_days: u32, now: DateTime<Utc>) -> Severity {
         if self.is_overdue(now) {
             return Severity::Critical;
         }
@@ -92,7 +92,7 @@ impl Ladder {
 }
 
 /// The severity of a rung.
-pub fn rung_severity(rung: u32, lead_days: u32) -> Severity {
+pub(super) fn rung_severity(rung: u32, lead_days: u32) -> Severity {
     if rung <= lead_days + 1 {
         Severity::Critical
     } else if rung >= 30 {

@@ -4,9 +4,9 @@
 //! `decide` keeps: incidents, each with its `reason`, and what mails say; `engine` drives them.
 
 mod decide;
-pub mod digest;
+pub(crate) mod digest;
 mod disconnect;
-pub mod engine;
+pub(crate) mod engine;
 mod first_start;
 mod incident;
 mod key;
@@ -14,20 +14,20 @@ mod kind;
 mod ladder;
 mod lifecycle;
 mod notice;
-pub mod rate_limit;
+pub(crate) mod rate_limit;
 mod reason;
-pub mod rehearsal;
+pub(crate) mod rehearsal;
 mod root_cause;
-pub mod rules;
+pub(crate) mod rules;
 mod settings;
 mod silence;
 
-pub use engine::{Engine, Input, Outcome};
-pub use incident::{Incident, Phase};
-pub use key::{Key, Sort};
-pub use kind::{Event, Kind, Severity};
-pub use ladder::Ladder;
-pub use notice::{Digest, DigestAccount, Form, Item, Notice, Overflow, Started, Unsent};
-pub use reason::{Cause, Reason};
-pub use settings::{Rule, Settings, Watcher};
-pub use silence::{Ack, Overlays, Silence};
+pub(crate) use engine::{Engine, Input, Outcome};
+pub(crate) use incident::{Incident, Phase};
+pub(crate) use key::{Key, Sort};
+pub(crate) use kind::{Event, Kind, Severity};
+pub(crate) use ladder::Ladder;
+pub(crate) use notice::{Digest, DigestAccount, Form, Item, Notice, Overflow, Started, Unsent};
+pub(crate) use reason::{Cause, Reason};
+pub(crate) use settings::{Rule, Settings, Watcher};
+pub(crate) use silence::{Ack, Overlays, Silence};

@@ -14,11 +14,11 @@ use crate::model::AccountName;
 
 /// What the store knows that the engine cannot: mails that no attempt was made to send, with what
 /// each tells, by Message-ID.
-pub type Unsent = BTreeMap<String, Vec<(Key, Event)>>;
+pub(crate) type Unsent = BTreeMap<String, Vec<(Key, Event)>>;
 
 /// One mail to be written.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Notice {
+pub(crate) struct Notice {
     pub form: Form,
     /// Worst first; empty only in a first-start mail or a digest with nothing wrong.
     pub items: Vec<Item>,
@@ -30,7 +30,7 @@ pub struct Notice {
 
 /// What sort of mail it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Form {
+pub(crate) enum Form {
     /// Something opened, or is wrong again and again.
     Opened,
     /// Something ended.
@@ -49,7 +49,7 @@ pub enum Form {
 /// What the mail about the hourly cap says beside its items: everything that was held back, each with
 /// its own event.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Overflow {
+pub(crate) struct Overflow {
     pub max_per_hour: u32,
     /// When the cap was reached.
     pub since: DateTime<Utc>,
@@ -58,7 +58,7 @@ pub struct Overflow {
 /// What the digest says beside its items: the open incidents and those that ended since `from`, each
 /// with the event `digest:DATE`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Digest {
+pub(crate) struct Digest {
     /// The day it is of, in the account's zone: the date of its events.
     pub date: NaiveDate,
     /// The week that it covers.
@@ -75,7 +75,7 @@ pub struct Digest {
 
 /// How reading one account went within the week.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DigestAccount {
+pub(crate) struct DigestAccount {
     pub name: AccountName,
     /// All of them, the failed ones too.
     pub polls: u64,
@@ -84,7 +84,7 @@ pub struct DigestAccount {
 
 /// What the first-start mail says beside its items.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Started {
+pub(crate) struct Started {
     pub resources: usize,
     /// How many things need someone, listed or not, the disconnect among them.
     pub needs: usize,
@@ -96,7 +96,7 @@ pub struct Started {
 
 /// One incident in a mail. The store keeps it while the hourly cap holds it back.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Item {
+pub(crate) struct Item {
     pub key: Key,
     pub episode: u32,
     pub event: Event,
@@ -122,7 +122,7 @@ pub struct Item {
 
 impl Item {
     /// What is told about an incident as it stands.
-    pub fn new(incident: &Incident, event: Event, at: DateTime<Utc>) -> Self {
+    pub(crate) fn new(incident: &Incident, event: Event, at: DateTime<Utc>) -> Self {
         Self {
             key: incident.key.clone(),
             episode: incident.episode,
@@ -143,12 +143,12 @@ impl Item {
     }
 
     /// Unique over the life of a store: incident, episode, event.
-    pub fn event_key(&self) -> String {
+    pub(crate) fn event_key(&self) -> String {
         format!("{}#{}#{}", self.key, self.episode, self.event)
     }
 
     /// The words of its subject line.
-    pub fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         format!("{} {}", self.subject, self.problem)
     }
 
@@ -168,7 +168,7 @@ impl Item {
 
 /// Puts what one step has to tell into as few mails as may be: one of each form a recipient, a
 /// disconnect mail by itself. Recipients with the same items share a mail.
-pub fn group<'a>(items: &[Item], recipients: impl Fn(&Key) -> &'a [String]) -> Vec<Notice> {
+pub(super) fn group<'a>(items: &[Item], recipients: impl Fn(&Key) -> &'a [String]) -> Vec<Notice> {
     let mut mails: Vec<(Form, Vec<usize>, Vec<String>)> = Vec::new();
     for form in [Form::Disconnect, Form::Opened, Form::Reminder, Form::Closed] {
         let mut by_recipient: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -204,7 +204,7 @@ pub fn group<'a>(items: &[Item], recipients: impl Fn(&Key) -> &'a [String]) -> V
 }
 
 /// The order of items in a mail.
-pub fn worst_first(items: &mut [Item]) {
+pub(super) fn worst_first(items: &mut [Item]) {
     items.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.key.cmp(&b.key)));
 }
 

@@ -13,10 +13,10 @@ use crate::model::AccountName;
 /// What comes within this of the first item kept back goes into the same summary.
 const GATHER_SECONDS: i64 = 10;
 /// The span that the cap counts over, and the longest between two summaries.
-pub const WINDOW: Duration = Duration::hours(1);
+pub(crate) const WINDOW: Duration = Duration::hours(1);
 
 /// Does the cap apply to mails of this form?
-pub fn applies(form: &Form) -> bool {
+pub(crate) fn applies(form: &Form) -> bool {
     match form {
         Form::Opened | Form::Closed | Form::Reminder => true,
         Form::Disconnect | Form::Started(_) | Form::Overflow(_) | Form::Digest(_) => false,
@@ -25,7 +25,7 @@ pub fn applies(form: &Form) -> bool {
 
 /// Is a summary of what is held since `since` due? The first one goes out beyond the cap, so that
 /// nobody waits an hour to hear of a storm; the next as soon as the cap allows, or an hour later.
-pub fn is_due(
+pub(crate) fn is_due(
     since: DateTime<Utc>,
     last_summary: Option<DateTime<Utc>>,
     mails_in_window: u32,
@@ -39,7 +39,7 @@ pub fn is_due(
 
 /// One summary a recipient of everything held; recipients with the same items share it. An incident
 /// that came and went meanwhile is told once, as having been.
-pub fn summaries<'a>(
+pub(crate) fn summaries<'a>(
     held: impl IntoIterator<Item = (&'a [String], &'a [Item])>,
     overflow: &Overflow,
 ) -> Vec<Notice> {

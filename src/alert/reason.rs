@@ -12,7 +12,7 @@ use crate::model::forecast::Doubt;
 /// Why something was decided; its `Display` is the sentence that people read.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Reason {
+pub(crate) enum Reason {
     Typed(Typed),
     /// The sentence of an older store.
     Text(String),
@@ -22,7 +22,7 @@ pub enum Reason {
 
 /// What happened, and why no mail says so, where none does.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Typed {
+pub(crate) struct Typed {
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<Cause>,
     /// When the report was read that this rests on, where no newer one could be.
@@ -35,7 +35,7 @@ pub struct Typed {
 /// What happened; the sentence stands beside each.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
-pub enum Cause {
+pub(crate) enum Cause {
     // A state lasts, or not yet long enough.
     #[strum(to_string = "seen wrong")]
     SeenWrong,
@@ -108,7 +108,7 @@ pub enum Cause {
 /// Why no mail goes out.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
-pub enum Withheld {
+pub(crate) enum Withheld {
     #[strum(to_string = "no mail: {0}")]
     Silenced(Silenced),
     #[strum(to_string = "not in the first-start mail: {0}")]
@@ -130,21 +130,21 @@ pub enum Withheld {
 
 /// By which silence.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Silenced {
+pub(crate) struct Silenced {
     pub pattern: String,
     pub until: DateTime<Utc>,
 }
 
 /// A moment in the account's zone.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct AsOf {
+pub(crate) struct AsOf {
     pub at: DateTime<Utc>,
     pub zone: Tz,
 }
 
 impl Reason {
     /// As a text that `of_stored` reads back.
-    pub fn stored(&self) -> String {
+    pub(crate) fn stored(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
             Self::Typed(_) | Self::Unknown(_) => {
@@ -154,7 +154,7 @@ impl Reason {
     }
 
     /// A sentence that is no JSON stays one.
-    pub fn of_stored(text: &str) -> Self {
+    pub(crate) fn of_stored(text: &str) -> Self {
         let typed = Some(text).filter(|text| text.starts_with('{'));
         typed.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_else(|| Self::Text(text.to_owned()))
     }
@@ -162,12 +162,12 @@ impl Reason {
 
 impl Typed {
     /// The same, resting on a report that may be old.
-    pub fn resting_on(self, as_of: Option<AsOf>) -> Self {
+    pub(crate) fn resting_on(self, as_of: Option<AsOf>) -> Self {
         Self { as_of, ..self }
     }
 
     /// The same, with why no mail says so.
-    pub fn withheld(self, why: Withheld) -> Self {
+    pub(crate) fn withheld(self, why: Withheld) -> Self {
         Self { withheld: Some(why), ..self }
     }
 }

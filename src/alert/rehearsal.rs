@@ -15,7 +15,7 @@ use crate::model::{Collector, Edd, KnownAccount, Moments, Money, PollEnd, Profil
 
 /// What is told at one moment, and what is known then.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub(crate) struct Told {
     pub at: DateTime<Utc>,
     pub notice: Notice,
     pub snapshot: Snapshot,
@@ -25,7 +25,12 @@ pub struct Told {
 /// time has passed: at each moment it is the one that the provider would give then.
 ///
 /// Begins with nothing told: a daemon that runs does not repeat what it has mailed.
-pub fn rehearse(profile: &Profile, report: &Report, watcher: &Watcher, now: DateTime<Utc>) -> Vec<Told> {
+pub(crate) fn rehearse(
+    profile: &Profile,
+    report: &Report,
+    watcher: &Watcher,
+    now: DateTime<Utc>,
+) -> Vec<Told> {
     let name = profile.name.clone();
     // Nothing else is read, so nothing else is waited for.
     let profile = Profile { collectors: [Collector::ExpectedBalance].into(), ..profile.clone() };
@@ -55,7 +60,7 @@ pub fn rehearse(profile: &Profile, report: &Report, watcher: &Watcher, now: Date
 
 /// The report of an account whose money lasts so many days from `now`: its balances are shifted so that
 /// the first charge from then on cannot be paid.
-pub fn lasting(report: &Report, days: u32, now: DateTime<Utc>) -> Report {
+pub(crate) fn lasting(report: &Report, days: u32, now: DateTime<Utc>) -> Report {
     let at = now + Duration::days(i64::from(days));
     let mut report = report.clone();
     let unpaid = report.moments.before(at);
@@ -72,7 +77,7 @@ pub fn lasting(report: &Report, days: u32, now: DateTime<Utc>) -> Report {
 }
 
 /// A report that says no more than that the money lasts so many days: where none could be read.
-pub fn bare(days: u32, now: DateTime<Utc>) -> Report {
+pub(crate) fn bare(days: u32, now: DateTime<Utc>) -> Report {
     let at = now + Duration::days(i64::from(days));
     Report {
         date: Some(at + Duration::days(1)),

@@ -13,17 +13,17 @@ use super::incident::{Incident, Phase};
 use super::key::{Key, Sort, Target};
 use super::kind::Kind;
 use super::settings::Settings;
-pub use crate::model::sanitize::one_line as clean;
+pub(crate) use crate::model::sanitize::one_line as clean;
 use crate::model::{AccountState, Container, Listing, Observed, OrderState, Seen, Shown, Site};
 
 mod collectors;
 mod rows;
 
-pub use self::collectors::judge_collector;
+pub(crate) use self::collectors::judge_collector;
 
 /// What one observation says of one incident.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Finding {
+pub(crate) struct Finding {
     pub key: Key,
     pub verdict: Verdict,
     /// The resource in words, safe for a subject line.
@@ -34,7 +34,7 @@ pub struct Finding {
 
 /// Right, wrong, or no evidence either way.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// Wrong, once it has lasted for `hold` in the state `held`.
     Bad {
         hold: Duration,
@@ -57,7 +57,7 @@ impl Verdict {
 type Incidents = BTreeMap<Key, Incident>;
 
 /// What one reading of an account says.
-pub fn judge(
+pub(crate) fn judge(
     state: &AccountState,
     observed: &Observed,
     open: &Incidents,

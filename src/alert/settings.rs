@@ -8,7 +8,7 @@ use crate::model::pattern::matches_pattern;
 
 /// `[alerts]`, with the account's part of `[billing]`.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// Rungs in days, tightest last; always holds `lead_days + 1`, never 0 (overdue is always a rung).
     pub disconnect_days: Vec<u32>,
     /// How long a payment takes to arrive, in days.
@@ -29,7 +29,7 @@ pub struct Settings {
 
 /// What an account's incidents are judged by, and who hears of them.
 #[derive(Clone, Debug)]
-pub struct Watcher {
+pub(crate) struct Watcher {
     pub settings: Settings,
     /// Recipients where no rule names others; empty for none.
     pub to: Vec<String>,
@@ -37,7 +37,7 @@ pub struct Watcher {
 
 /// `[alerts.rules]`, one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rule {
+pub(crate) struct Rule {
     /// `None`: the kind's own default.
     pub enabled: Option<bool>,
     pub severity: Option<Severity>,
@@ -51,7 +51,7 @@ pub struct Rule {
 
 impl Watcher {
     /// Who hears of incidents of this kind.
-    pub fn recipients(&self, kind: Kind) -> &[String] {
+    pub(crate) fn recipients(&self, kind: Kind) -> &[String] {
         match self.settings.rules.get(&kind) {
             Some(rule) if !rule.to.is_empty() => &rule.to,
             _ => &self.to,
@@ -61,7 +61,7 @@ impl Watcher {
 
 impl Settings {
     /// The defaults of the contract (section 3).
-    pub fn defaults() -> Self {
+    pub(crate) fn defaults() -> Self {
         let day = Duration::from_secs(86_400);
         Self {
             disconnect_days: vec![14, 7, 4, 3, 1],
@@ -77,27 +77,27 @@ impl Settings {
     }
 
     /// Is this kind watched?
-    pub fn enabled(&self, kind: Kind) -> bool {
+    pub(crate) fn enabled(&self, kind: Kind) -> bool {
         self.rules.get(&kind).and_then(|rule| rule.enabled).unwrap_or(kind.on_by_default())
     }
 
     /// The severity of incidents of this kind; the ladder has its own.
-    pub fn severity(&self, kind: Kind) -> Severity {
+    pub(crate) fn severity(&self, kind: Kind) -> Severity {
         self.rules.get(&kind).and_then(|rule| rule.severity).unwrap_or(kind.default_severity())
     }
 
     /// Bad observations before an incident opens: one at least.
-    pub fn to_confirm(&self) -> u32 {
+    pub(crate) fn to_confirm(&self) -> u32 {
         self.confirm_polls.max(1)
     }
 
     /// Good observations before it closes: one at least.
-    pub fn to_recover(&self) -> u32 {
+    pub(crate) fn to_recover(&self) -> u32 {
         self.recover_polls.max(1)
     }
 
     /// Does the kind's rule take in a resource of this name?
-    pub fn covers(&self, kind: Kind, name: &str) -> bool {
+    pub(crate) fn covers(&self, kind: Kind, name: &str) -> bool {
         let Some(rule) = self.rules.get(&kind) else { return true };
         let named = |patterns: &[String]| patterns.iter().any(|pattern| matches_pattern(pattern, name));
         (rule.only.is_empty() || named(&rule.only)) && !named(&rule.except)

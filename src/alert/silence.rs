@@ -13,14 +13,14 @@ use crate::model::pattern::matches_pattern;
 
 /// Everything people decided.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Overlays {
+pub(crate) struct Overlays {
     pub acks: BTreeMap<Key, Ack>,
     pub silences: Vec<Silence>,
 }
 
 /// Somebody looks after this episode: it is not reminded of, its end is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ack {
+pub(crate) struct Ack {
     pub episode: u32,
     pub at: DateTime<Utc>,
     pub comment: String,
@@ -28,7 +28,7 @@ pub struct Ack {
 
 /// No mail about what matches, until then; what is still wrong at its end is mailed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Silence {
+pub(crate) struct Silence {
     pub id: i64,
     /// With a slash: a pattern of keys. Without: of names, or a resource's id.
     pub pattern: String,
@@ -40,7 +40,7 @@ pub struct Silence {
 impl Silence {
     /// Does it speak of this incident? Of a disconnect only where the pattern names that kind: a
     /// silence of everything during maintenance must not hide the date.
-    pub fn covers(&self, key: &Key, name: &str) -> bool {
+    pub(crate) fn covers(&self, key: &Key, name: &str) -> bool {
         if key.kind == Kind::Disconnect && self.pattern.split('/').nth(1) != Some(Kind::Disconnect.as_str()) {
             return false;
         }
@@ -51,7 +51,7 @@ impl Silence {
     }
 
     /// Is it still on?
-    pub fn is_on(&self, now: DateTime<Utc>) -> bool {
+    pub(crate) fn is_on(&self, now: DateTime<Utc>) -> bool {
         now < self.until
     }
 
@@ -67,25 +67,25 @@ impl Silence {
 
 impl Overlays {
     /// The silence that covers an incident now; of several the one that lasts longest.
-    pub fn silence(&self, incident: &Incident, now: DateTime<Utc>) -> Option<&Silence> {
+    pub(crate) fn silence(&self, incident: &Incident, now: DateTime<Utc>) -> Option<&Silence> {
         let on = self.silences.iter().filter(|silence| silence.is_on(now));
         on.filter(|silence| silence.covers(&incident.key, incident.name()))
             .max_by_key(|silence| silence.until)
     }
 
     /// Why no mail of an incident goes out now, where somebody silenced it.
-    pub fn silenced(&self, incident: &Incident, now: DateTime<Utc>) -> Option<Silenced> {
+    pub(crate) fn silenced(&self, incident: &Incident, now: DateTime<Utc>) -> Option<Silenced> {
         let Silence { pattern, until, .. } = self.silence(incident, now)?;
         Some(Silenced { pattern: pattern.clone(), until: *until })
     }
 
     /// Does somebody look after this episode?
-    pub fn is_acknowledged(&self, incident: &Incident) -> bool {
+    pub(crate) fn is_acknowledged(&self, incident: &Incident) -> bool {
         self.ack(incident).is_some()
     }
 
     /// One line of what was decided about an incident, for people.
-    pub fn words(&self, incident: &Incident, now: DateTime<Utc>) -> Option<String> {
+    pub(crate) fn words(&self, incident: &Incident, now: DateTime<Utc>) -> Option<String> {
         let ack = self.ack(incident).map(|ack| match ack.comment.as_str() {
             "" => "acknowledged".to_owned(),
             comment => format!("acknowledged ({comment})"),

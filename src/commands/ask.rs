@@ -15,7 +15,7 @@ const MOST_BYTES: usize = 64 << 20;
 
 /// Where a daemon answers.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Door {
+pub(super) enum Door {
     /// The socket beside its store.
     Socket(PathBuf),
     /// The root of its pages; a path before `/api/` is kept.
@@ -24,7 +24,7 @@ pub enum Door {
 
 /// Why nothing could be learnt, and what to do.
 #[derive(Debug, thiserror::Error)]
-pub enum AskError {
+pub(super) enum AskError {
     #[error("preparing the request: {0}")]
     Setup(String),
     #[error(
@@ -49,7 +49,7 @@ impl Door {
     ///
     /// # Errors
     /// Where no daemon answers, or with something else than success.
-    pub async fn status(&self) -> Result<Vec<u8>, AskError> {
+    pub(super) async fn status(&self) -> Result<Vec<u8>, AskError> {
         self.get("/api/v1/status").await
     }
 

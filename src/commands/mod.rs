@@ -33,7 +33,7 @@ use crate::terminal::Answer;
 
 /// Runs a command; 0 when all went well, 1 after telling what did not. Commands that answer a question have
 /// exit statuses of their own ([`Answer`]).
-pub fn main(cli: Cli) -> ExitCode {
+pub(crate) fn main(cli: Cli) -> ExitCode {
     let result = match cli.command {
         Command::Run(run) => in_runtime(&run.log.clone(), run::run(run)),
         Command::Demo(demo) => in_runtime(&demo.log.clone(), demo::run(demo)),

@@ -224,12 +224,12 @@ fn recipients(view: &View<'_>, shared: Option<&[Mailbox]>, findings: &mut Findin
 /// Groups of an account that have credentials and an address.
 impl Account {
     /// The account's name.
-    pub fn name(&self) -> &AccountName {
+    pub(crate) fn name(&self) -> &AccountName {
         &self.profile.name
     }
 
     /// Is this group polled?
-    pub fn has(&self, group: Group) -> bool {
+    pub(crate) fn has(&self, group: Group) -> bool {
         self.api.has(group)
     }
 }

@@ -16,11 +16,11 @@ const FLAGS: [&str; 1] = ["HOSTWATCH_CONFIG_FILE"];
 
 /// Environment variables by name. `Debug` shows no values: they can be secrets.
 #[derive(Clone, Default)]
-pub struct Environment(BTreeMap<String, String>);
+pub(crate) struct Environment(BTreeMap<String, String>);
 
 impl Environment {
     /// Those of this process; what is not Unicode is left out.
-    pub fn of_process() -> Self {
+    pub(crate) fn of_process() -> Self {
         let pairs = std::env::vars_os();
         pairs
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -28,7 +28,7 @@ impl Environment {
     }
 
     /// The value of a variable.
-    pub fn get(&self, name: &str) -> Option<&str> {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 }

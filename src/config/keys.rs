@@ -12,7 +12,7 @@ use crate::model::AccountName;
 
 /// One key.
 #[derive(Debug)]
-pub struct Key {
+pub(crate) struct Key {
     /// Where it stands; `<name>`, `<kind>` and `<code>` for what the user names.
     pub path: &'static str,
     pub kind: Type,
@@ -24,7 +24,7 @@ pub struct Key {
 
 /// What a value is. Those from `Text` to `File` are strings in TOML.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Type {
+pub(crate) enum Type {
     Text,
     Secret,
     Url,
@@ -39,7 +39,7 @@ pub enum Type {
 
 impl Type {
     /// For people: in errors and in the reference.
-    pub const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",
             Self::Secret => "secret",
@@ -55,7 +55,7 @@ impl Type {
     }
 
     /// An example, as TOML.
-    pub const fn example(self) -> &'static str {
+    pub(crate) const fn example(self) -> &'static str {
         match self {
             Self::Text | Self::Secret => "\"text\"",
             Self::Url => "\"https://panel.example.com\"",
@@ -99,7 +99,7 @@ const OWN_TABLES: [&str; 4] = ["schedule.", "limits.", "billing.", "alerts."];
 impl Key {
     #[cfg(test)]
     /// The default as a value; `None` where there is none.
-    pub fn default_value(&self) -> Option<Value> {
+    pub(crate) fn default_value(&self) -> Option<Value> {
         (!self.default.is_empty()).then(|| toml_value(self.default)).flatten()
     }
 }
@@ -190,7 +190,7 @@ const fn key(path: &'static str, kind: Type, default: &'static str, help: &'stat
 }
 
 /// The table, in the order of the reference.
-pub const KEYS: &[Key] = &[
+pub(crate) const KEYS: &[Key] = &[
     key(
         "accounts.<name>.base_url",
         Type::Url,

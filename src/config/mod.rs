@@ -6,10 +6,10 @@ mod alerts;
 mod check;
 mod email;
 mod environment;
-pub mod keys;
+pub(crate) mod keys;
 mod problem;
 #[cfg(test)]
-pub mod reference;
+pub(crate) mod reference;
 mod secrets;
 mod series;
 mod sources;
@@ -24,9 +24,9 @@ use std::sync::Arc;
 use lettre::message::Mailbox;
 use url::Url;
 
-pub use environment::Environment;
-pub use problem::{Errors, Problem};
-pub use values::duration;
+pub(crate) use environment::Environment;
+pub(crate) use problem::{Errors, Problem};
+pub(crate) use values::duration;
 
 use crate::model::{AccountName, Collector, Profile};
 use crate::provider::cron::Schedule;
@@ -37,7 +37,7 @@ use view::View;
 
 /// A whole configuration, valid in itself.
 #[derive(Clone)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// By name, at least one.
     pub accounts: Vec<Account>,
     /// `None`: exporter only.
@@ -56,7 +56,7 @@ pub struct Settings {
 
 /// One account as the layers take it.
 #[derive(Clone, Debug)]
-pub struct Account {
+pub(crate) struct Account {
     pub profile: Arc<Profile>,
     pub api: provider::Settings,
     pub alert: alert::Settings,
@@ -71,7 +71,7 @@ pub struct Account {
 /// Polling.
 impl Account {
     /// Would it be polled the same way? What is judged and who is mailed may differ.
-    pub fn is_polled_like(&self, other: &Self) -> bool {
+    pub(crate) fn is_polled_like(&self, other: &Self) -> bool {
         let ticks = |account: &Self| -> Vec<(Collector, String)> {
             account.schedules.iter().map(|(&collector, tick)| (collector, tick.to_string())).collect()
         };
@@ -87,7 +87,7 @@ impl Account {
 ///
 /// # Errors
 /// Everything that is wrong, in the order of files and keys.
-pub fn load(path: Option<&Path>, env: &Environment) -> Result<Settings, Errors> {
+pub(crate) fn load(path: Option<&Path>, env: &Environment) -> Result<Settings, Errors> {
     let mut findings = Findings::default();
     match read(path, env, &mut findings) {
         Some(settings) if findings.errors.0.is_empty() => {
@@ -100,7 +100,7 @@ pub fn load(path: Option<&Path>, env: &Environment) -> Result<Settings, Errors> 
 
 /// Where the store is, however wrong the rest may be: for commands that only look for a daemon. `None`
 /// where the file cannot be read at all.
-pub fn find_store(path: Option<&Path>, env: &Environment) -> Option<PathBuf> {
+pub(crate) fn find_store(path: Option<&Path>, env: &Environment) -> Option<PathBuf> {
     read(path, env, &mut Findings::default()).map(|settings| settings.store_path)
 }
 

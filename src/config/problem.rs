@@ -3,11 +3,11 @@
 
 use std::fmt;
 
-pub use crate::http::web_config::Problem;
+pub(crate) use crate::http::web_config::Problem;
 
 /// Everything that is wrong, in the order it was found; never empty in an `Err`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Errors(pub Vec<Problem>);
+pub(crate) struct Errors(pub Vec<Problem>);
 
 impl std::error::Error for Errors {}
 
@@ -29,11 +29,11 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    pub fn error(&mut self, source: &str, key: &str, message: impl Into<String>) {
+    pub(super) fn error(&mut self, source: &str, key: &str, message: impl Into<String>) {
         push_once(&mut self.errors.0, source, key, message.into());
     }
 
-    pub fn warn(&mut self, source: &str, key: &str, message: impl Into<String>) {
+    pub(super) fn warn(&mut self, source: &str, key: &str, message: impl Into<String>) {
         push_once(&mut self.warnings, source, key, message.into());
     }
 }

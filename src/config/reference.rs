@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::keys::{KEYS, Key};
 
 /// The whole page, as Markdown.
-pub fn markdown() -> String {
+pub(crate) fn markdown() -> String {
     let mut page = INTRODUCTION.to_owned();
     let mut table = "";
     for key in KEYS {

@@ -30,11 +30,11 @@ pub(super) enum Secret {
 }
 
 impl Secret {
-    pub fn is_absent(&self) -> bool {
+    pub(super) fn is_absent(&self) -> bool {
         matches!(self, Self::Absent)
     }
 
-    pub fn given(self) -> Option<SecretString> {
+    pub(super) fn given(self) -> Option<SecretString> {
         match self {
             Self::Given(secret) => Some(secret),
             Self::Absent | Self::Broken => None,
@@ -48,7 +48,13 @@ const DIRECTORY_ID: &str = "hostwatch";
 impl Secrets {
     /// The secret of `key`. An account's own key comes first, then its systemd credential, then
     /// `[defaults]`; of the key and its `_file` on one level, one set by the environment comes first.
-    pub fn get(&mut self, view: &View<'_>, key: &str, credential: &str, findings: &mut Findings) -> Secret {
+    pub(super) fn get(
+        &mut self,
+        view: &View<'_>,
+        key: &str,
+        credential: &str,
+        findings: &mut Findings,
+    ) -> Secret {
         let file_key = format!("{key}_file");
         let (inline, file) = (view.leaf(key), view.leaf(&file_key));
         let rank = |leaf: &Leaf<'_>| {

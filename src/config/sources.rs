@@ -61,7 +61,7 @@ pub(super) struct Origin {
 impl Sources {
     /// Where a value was read from; `None` for a default. A table's own tag tells little after a merge; what is in
     /// it does.
-    pub fn origin(&self, value: &Value) -> Option<Origin> {
+    pub(super) fn origin(&self, value: &Value) -> Option<Origin> {
         if let Some(table) = value.as_dict() {
             return table.values().find_map(|value| self.origin(value));
         }

@@ -11,7 +11,7 @@ use url::Url;
 use crate::model::nearest::nearest;
 
 /// `90s`, `30m`, `6h`, `1d`, also joined: `1d12h`. More than nothing.
-pub fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     // Of humantime's units those that nobody takes for others: `M` is its month, `ms` no time to wait here.
     let ours = |text: &&str| {
         !text.contains("ms") && text.chars().all(|c| matches!(c, '0'..='9' | 's' | 'm' | 'h' | 'd'))

@@ -31,19 +31,19 @@ pub(super) struct Leaf<'a> {
 
 impl Leaf<'_> {
     /// Stands in `[defaults]`.
-    pub fn is_shared(&self) -> bool {
+    pub(super) fn is_shared(&self) -> bool {
         self.key.starts_with("defaults.")
     }
 }
 
 impl<'a> View<'a> {
     /// The whole daemon's.
-    pub fn global(sources: &'a Sources, source: &str) -> Self {
+    pub(super) fn global(sources: &'a Sources, source: &str) -> Self {
         Self { sources, place: String::new(), source: source.to_owned() }
     }
 
     /// An account's.
-    pub fn account(sources: &'a Sources, name: &str, source: &str) -> Self {
+    pub(super) fn account(sources: &'a Sources, name: &str, source: &str) -> Self {
         Self { sources, place: format!("accounts.{name}"), source: source.to_owned() }
     }
 
@@ -59,38 +59,38 @@ impl<'a> View<'a> {
     }
 
     /// A value, where one is set or has a default.
-    pub fn leaf(&self, key: &str) -> Option<Leaf<'a>> {
+    pub(super) fn leaf(&self, key: &str) -> Option<Leaf<'a>> {
         let (key, value) = self.found(key).next()?;
         Some(Leaf { key, value, origin: self.sources.origin(value) })
     }
 
     /// Somebody gave it a value, were it an unusable one; an empty text is none.
-    pub fn is_set(&self, key: &str) -> bool {
+    pub(super) fn is_set(&self, key: &str) -> bool {
         self.leaf(key).is_some_and(|leaf| leaf.value.as_str() != Some(""))
     }
 
     /// Has something else than text for a value; that has been said.
-    pub fn is_no_text(&self, key: &str) -> bool {
+    pub(super) fn is_no_text(&self, key: &str) -> bool {
         self.leaf(key).is_some_and(|leaf| leaf.value.as_str().is_none())
     }
 
     /// A text; `None` where unset, empty or unusable.
-    pub fn text(&self, key: &str) -> Option<&'a str> {
+    pub(super) fn text(&self, key: &str) -> Option<&'a str> {
         self.leaf(key)?.value.as_str().filter(|text| !text.is_empty())
     }
 
     /// A value of another type; `None` where unset or unusable.
-    pub fn get<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+    pub(super) fn get<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
         self.leaf(key)?.value.deserialize().ok()
     }
 
     /// The names below a table: codes of container states, kinds of rules.
-    pub fn names_below(&self, table: &str) -> BTreeSet<String> {
+    pub(super) fn names_below(&self, table: &str) -> BTreeSet<String> {
         self.found(table).filter_map(|(_, value)| value.as_dict()).flat_map(Dict::keys).cloned().collect()
     }
 
     /// A text put through `parse`; its error is told with file and key. Empty is unset.
-    pub fn parsed<T, E: Display>(
+    pub(super) fn parsed<T, E: Display>(
         &self,
         key: &str,
         findings: &mut Findings,
@@ -100,7 +100,7 @@ impl<'a> View<'a> {
     }
 
     /// A whole number within bounds; the lower one stands in where it is wrong.
-    pub fn bounded(&self, key: &str, range: RangeInclusive<u32>, findings: &mut Findings) -> u32 {
+    pub(super) fn bounded(&self, key: &str, range: RangeInclusive<u32>, findings: &mut Findings) -> u32 {
         let (least, most) = range.into_inner();
         match self.get(key) {
             Some(value) if (least..=most).contains(&value) => value,
@@ -114,13 +114,13 @@ impl<'a> View<'a> {
     }
 
     /// Tells an error about a key, set or missing.
-    pub fn error(&self, key: &str, findings: &mut Findings, message: impl Into<String>) {
+    pub(super) fn error(&self, key: &str, findings: &mut Findings, message: impl Into<String>) {
         let (source, place) = self.locate(key);
         findings.error(&source, &place, message);
     }
 
     /// Tells a warning about a key.
-    pub fn warn(&self, key: &str, findings: &mut Findings, message: impl Into<String>) {
+    pub(super) fn warn(&self, key: &str, findings: &mut Findings, message: impl Into<String>) {
         let (source, place) = self.locate(key);
         findings.warn(&source, &place, message);
     }

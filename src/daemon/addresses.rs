@@ -7,7 +7,7 @@ use std::net::IpAddr;
 ///
 /// # Errors
 /// Where the system does not tell.
-pub fn of_this_machine() -> io::Result<Vec<IpAddr>> {
+pub(crate) fn of_this_machine() -> io::Result<Vec<IpAddr>> {
     let interfaces = if_addrs::get_if_addrs()?;
     Ok(interfaces.iter().map(if_addrs::Interface::ip).collect())
 }

@@ -49,7 +49,7 @@ pub(super) struct Hold {
 
 impl Hold {
     /// The hold after one that `before` was, for an error that waits for the server.
-    pub fn after(before: Option<&Self>, error: &SendError, now: Instant) -> Self {
+    pub(super) fn after(before: Option<&Self>, error: &SendError, now: Instant) -> Self {
         let failures = before.map_or(0, |hold| hold.failures);
         let refused = error.permanent();
         let pause = if refused {
@@ -60,12 +60,12 @@ impl Hold {
         Self { failures: failures + 1, since: now, until: now + pause, refused }
     }
 
-    pub fn is_on(&self, now: Instant) -> bool {
+    pub(super) fn is_on(&self, now: Instant) -> bool {
         now < self.until
     }
 
     /// Something new is worth an attempt, unless the last one was just now or the server refused us.
-    pub fn shorten(&mut self) {
+    pub(super) fn shorten(&mut self) {
         if !self.refused {
             self.until = self.until.min(self.since + HOLD_AT_LEAST / failpoint::haste());
         }
@@ -94,11 +94,11 @@ pub(super) struct Clocks {
 }
 
 impl Clocks {
-    pub fn new(wall: DateTime<Utc>, steady: Instant) -> Self {
+    pub(super) fn new(wall: DateTime<Utc>, steady: Instant) -> Self {
         Self { wall, steady }
     }
 
-    pub fn stepped_back(&mut self, wall: DateTime<Utc>, steady: Instant) -> bool {
+    pub(super) fn stepped_back(&mut self, wall: DateTime<Utc>, steady: Instant) -> bool {
         let gone = chrono::Duration::from_std(steady - self.steady).unwrap_or_default();
         let stepped = wall < self.wall + gone - chrono::Duration::seconds(STEP_SECONDS);
         *self = Self::new(wall, steady);

@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The ping could not be sent, or was not taken. Never holds the address: its path is a password.
 #[derive(Debug, thiserror::Error)]
-pub enum HeartbeatError {
+pub(super) enum HeartbeatError {
     #[error("preparing the heartbeat: {0}")]
     Setup(String),
     #[error("the heartbeat did not get through: {0}")]
@@ -23,7 +23,7 @@ pub enum HeartbeatError {
 
 /// Pings one address.
 #[derive(Clone, Debug)]
-pub struct Heartbeat {
+pub(super) struct Heartbeat {
     client: Client,
     url: Url,
 }
@@ -33,13 +33,13 @@ impl Heartbeat {
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub fn of(settings: &Settings) -> Result<Option<Self>, HeartbeatError> {
+    pub(super) fn of(settings: &Settings) -> Result<Option<Self>, HeartbeatError> {
         settings.heartbeat_url.clone().map(Self::new).transpose()
     }
 
     /// # Errors
     /// Where no TLS can be set up.
-    pub fn new(url: Url) -> Result<Self, HeartbeatError> {
+    pub(super) fn new(url: Url) -> Result<Self, HeartbeatError> {
         let client = http_client(PATIENCE)
             .redirect(redirect::Policy::limited(3))
             .build()
@@ -51,7 +51,7 @@ impl Heartbeat {
     ///
     /// # Errors
     /// When it was not answered with a 2xx in time.
-    pub async fn ping(&self) -> Result<(), HeartbeatError> {
+    pub(super) async fn ping(&self) -> Result<(), HeartbeatError> {
         let answer = self.client.get(self.url.clone()).send().await;
         let answer = answer.map_err(|error| {
             let error = error.without_url();

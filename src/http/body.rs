@@ -26,15 +26,15 @@ enum Content {
 }
 
 impl Body {
-    pub fn pieces(pieces: impl Into<VecDeque<Bytes>>) -> Self {
+    pub(super) fn pieces(pieces: impl Into<VecDeque<Bytes>>) -> Self {
         Self { content: Content::Pieces(pieces.into()), _place: None }
     }
 
-    pub fn inflated(page: Identity) -> Self {
+    pub(super) fn inflated(page: Identity) -> Self {
         Self { content: Content::Inflated(Box::new(page)), _place: None }
     }
 
-    pub fn keeping(self, place: Option<OwnedSemaphorePermit>) -> Self {
+    pub(super) fn keeping(self, place: Option<OwnedSemaphorePermit>) -> Self {
         Self { _place: place, ..self }
     }
 }

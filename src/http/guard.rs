@@ -16,7 +16,7 @@ use super::web_config::{Admission, Checks, Rate, ReloadingConfig, WebConfig};
 
 /// See the module.
 #[derive(Debug)]
-pub struct Guard {
+pub(crate) struct Guard {
     config: Option<ReloadingConfig>,
     checks: Checks,
     bucket: Mutex<Bucket>,
@@ -26,7 +26,7 @@ pub struct Guard {
 impl Guard {
     /// `config` and where it was read from; from then on it is read anew when a file of it changes. So many
     /// scrapes are served at one time (0: any number); one more is turned away.
-    pub fn new(config: Option<(&Path, WebConfig)>, max_requests: usize) -> Self {
+    pub(crate) fn new(config: Option<(&Path, WebConfig)>, max_requests: usize) -> Self {
         let scrapes = max_requests.min(Semaphore::MAX_PERMITS);
         Self {
             config: config.map(|(path, config)| ReloadingConfig::new(path, config)),

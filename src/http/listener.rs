@@ -11,7 +11,7 @@ use super::guard::Guard;
 /// A socket that is listened on. Made of one, it lets in whoever reaches it: fit for a socket that file
 /// permissions guard.
 #[derive(Debug)]
-pub struct Listener {
+pub(crate) struct Listener {
     socket: Socket,
     guard: Option<Arc<Guard>>,
 }
@@ -36,7 +36,7 @@ impl From<UnixListener> for Listener {
 
 impl Listener {
     /// With TLS, passwords and limits as the guard has them.
-    pub fn guarded(self, guard: Arc<Guard>) -> Self {
+    pub(crate) fn guarded(self, guard: Arc<Guard>) -> Self {
         Self { guard: Some(guard), ..self }
     }
 

@@ -11,7 +11,7 @@ mod query;
 mod response;
 mod routes;
 mod server;
-pub mod web_config;
+pub(crate) mod web_config;
 mod write_timeout;
 
 use std::sync::Arc;
@@ -24,17 +24,17 @@ use crate::model::Snapshot;
 use crate::state::Shared;
 use crate::view::Alerting;
 
-pub use guard::Guard;
-pub use listener::Listener;
-pub use server::{Limits, serve};
-pub use web_config::WebConfig;
+pub(crate) use guard::Guard;
+pub(crate) use listener::Listener;
+pub(crate) use server::{Limits, serve};
+pub(crate) use web_config::WebConfig;
 
 /// Asks for a reload of the configuration; the answer says whether it was taken over, or why not.
-pub type Reload = oneshot::Sender<Result<(), String>>;
+pub(crate) type Reload = oneshot::Sender<Result<(), String>>;
 
 /// All that the server shows, and the little that it may ask for.
 #[derive(Debug)]
-pub struct Context {
+pub(crate) struct Context {
     pub snapshot: Shared<Snapshot>,
     /// The provider's facts, compressed.
     pub page: Shared<metrics::Page>,
@@ -54,7 +54,7 @@ pub struct Context {
 
 /// Which binary this is.
 #[derive(Clone, Copy, Debug)]
-pub struct BuildInfo {
+pub(crate) struct BuildInfo {
     pub version: &'static str,
     pub commit: &'static str,
 }

@@ -33,7 +33,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// How much clients may take of the server.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub(crate) struct Limits {
     /// Connections at one time; more wait to be accepted.
     pub connections: usize,
     /// For a TLS handshake, and for a request's head to arrive; also how long an idle connection is kept.
@@ -54,7 +54,12 @@ impl Default for Limits {
 
 /// Serves on all listeners until `stop`; then takes no more connections, and returns once running
 /// requests have ended, three seconds later at most.
-pub async fn serve(listeners: Vec<Listener>, limits: Limits, context: Arc<Context>, stop: CancellationToken) {
+pub(crate) async fn serve(
+    listeners: Vec<Listener>,
+    limits: Limits,
+    context: Arc<Context>,
+    stop: CancellationToken,
+) {
     let guarded = Arc::new(Semaphore::new(limits.connections));
     let unguarded = Arc::new(Semaphore::new(limits.connections.min(MAX_UNGUARDED)));
     let mut accepting = JoinSet::new();

@@ -16,7 +16,7 @@ pub(super) const MOST_STARTED: usize = 20;
 const LEAD_DAYS: u32 = 3;
 
 /// What a mail is written from, beside its notice.
-pub struct Context<'a> {
+pub(crate) struct Context<'a> {
     pub from: &'a Mailbox,
     pub snapshot: &'a Snapshot,
     /// When the mail is made: its `Date`.
@@ -31,7 +31,7 @@ pub struct Context<'a> {
 
 /// The watched VM on which hostwatch itself runs: it goes dark with its account.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LivesOn {
+pub(crate) struct LivesOn {
     pub account: AccountName,
     /// Its name, or its id.
     pub vm: String,
@@ -39,7 +39,7 @@ pub struct LivesOn {
 
 /// Why a mail could not be made. None of these passes by itself.
 #[derive(Debug, thiserror::Error)]
-pub enum RenderError {
+pub(crate) enum RenderError {
     #[error("'{text}' is no mail address; correct it in the recipients")]
     Recipient { text: String, source: lettre::address::AddressError },
     #[error("'{0}' cannot stand in a header")]
@@ -52,7 +52,7 @@ pub enum RenderError {
 
 impl<'a> Context<'a> {
     /// With nothing said of any account.
-    pub fn new(from: &'a Mailbox, snapshot: &'a Snapshot, now: DateTime<Utc>) -> Self {
+    pub(crate) fn new(from: &'a Mailbox, snapshot: &'a Snapshot, now: DateTime<Utc>) -> Self {
         Self { from, snapshot, now, tightest_rungs: BTreeMap::new(), lives_on: None, notes: &[] }
     }
 }

@@ -15,7 +15,7 @@ use crate::model::AccountName;
 
 /// A mail as it goes out.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Rendered {
+pub(crate) struct Rendered {
     /// Without angle brackets.
     pub message_id: String,
     pub subject: String,

@@ -9,7 +9,7 @@ use crate::alert::{Event, Form, Item, Notice};
 use crate::model::{AccountName, sanitize};
 
 /// Writes the mail of a notice.
-pub fn render(notice: &Notice, context: &Context<'_>) -> Result<Rendered, RenderError> {
+pub(crate) fn render(notice: &Notice, context: &Context<'_>) -> Result<Rendered, RenderError> {
     let (subject, mut body) = match &notice.form {
         Form::Started(facts) => (subject::of(notice), started::body(notice, facts, context)),
         Form::Disconnect => match notice.items.as_slice() {
@@ -39,7 +39,7 @@ pub fn render(notice: &Notice, context: &Context<'_>) -> Result<Rendered, Render
 }
 
 /// Writes the mail of `hostwatch test-email`: what an alert looks like, and proof that it arrives.
-pub fn render_test(to: &[String], context: &Context<'_>) -> Result<Rendered, RenderError> {
+pub(crate) fn render_test(to: &[String], context: &Context<'_>) -> Result<Rendered, RenderError> {
     let accounts: Vec<AccountName> = context.snapshot.accounts.keys().cloned().collect();
     let mut body = sample::body(context);
     add_notes(&mut body, context);

@@ -7,7 +7,7 @@ use secrecy::SecretString;
 
 /// Where mail goes out, and as whom.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub(crate) struct Settings {
     pub server: Server,
     pub from: Mailbox,
     pub max_per_hour: u32,
@@ -15,7 +15,7 @@ pub struct Settings {
 
 /// The SMTP server of `smtp_url`.
 #[derive(Clone, Debug)]
-pub struct Server {
+pub(crate) struct Server {
     pub host: String,
     pub port: u16,
     pub security: Security,
@@ -27,7 +27,7 @@ pub struct Server {
 
 /// How the connection is protected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Security {
+pub(crate) enum Security {
     /// TLS from the first byte (`smtps://`).
     Tls,
     /// STARTTLS, required (`smtp://`).

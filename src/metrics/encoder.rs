@@ -21,7 +21,7 @@ use crate::model::{AccountName, AccountState, Collector};
 /// In the format all lines of a family stand together, so a page is family by family, and in each of
 /// them account by account.
 #[derive(Debug)]
-pub struct Encoder {
+pub(crate) struct Encoder {
     settings: Settings,
     accounts: BTreeMap<AccountName, Account>,
     chunks: BTreeMap<&'static str, OneFamily>,
@@ -47,7 +47,7 @@ struct OneFamily {
 
 impl Encoder {
     /// An encoder that knows no account.
-    pub fn new(settings: Settings) -> Self {
+    pub(crate) fn new(settings: Settings) -> Self {
         Self {
             settings,
             accounts: BTreeMap::new(),
@@ -62,7 +62,7 @@ impl Encoder {
     /// True if the page changed.
     ///
     /// Call it with all collectors now and then, so that stale families vanish while polls fail.
-    pub fn refresh(&mut self, state: &AccountState, which: &[Collector], now: DateTime<Utc>) -> bool {
+    pub(crate) fn refresh(&mut self, state: &AccountState, which: &[Collector], now: DateTime<Utc>) -> bool {
         let Self { settings, accounts, chunks, compressor, scratch } = self;
         let name = &state.profile.name;
         let account = accounts.entry(name.clone()).or_default();
@@ -97,7 +97,7 @@ impl Encoder {
     }
 
     /// Goes on with a changed configuration; the next refresh of each account makes its parts anew.
-    pub fn configure(&mut self, settings: Settings) {
+    pub(crate) fn configure(&mut self, settings: Settings) {
         if self.settings == settings {
             return;
         }
@@ -110,13 +110,13 @@ impl Encoder {
     }
 
     /// Series of each collector that the cap leaves out; without one, none are.
-    pub fn dropped(&self, account: &AccountName) -> BTreeMap<Collector, u64> {
+    pub(crate) fn dropped(&self, account: &AccountName) -> BTreeMap<Collector, u64> {
         let limits = self.accounts.get(account).map(|account| account.limits.iter());
         limits.into_iter().flatten().map(|(&collector, limit)| (collector, limit.dropped)).collect()
     }
 
     /// Forgets an account; its series are gone from the next page.
-    pub fn remove(&mut self, account: &AccountName) {
+    pub(crate) fn remove(&mut self, account: &AccountName) {
         self.accounts.remove(account);
         for family in self.chunks.values_mut() {
             family.parts.retain(|(name, _), _| name != account);
@@ -125,7 +125,7 @@ impl Encoder {
     }
 
     /// The page as it stands; joined at each call, so ask for it once a round of refreshes.
-    pub fn page(&self) -> Arc<Page> {
+    pub(crate) fn page(&self) -> Arc<Page> {
         let families = self.chunks.values();
         Arc::new(Page::join(
             families.flat_map(|family| std::iter::once(&family.header).chain(family.parts.values())),

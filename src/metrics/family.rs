@@ -7,7 +7,7 @@ use crate::model::Collector;
 
 /// The type of a family, as `# TYPE` says it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Type {
+pub(crate) enum Type {
     Gauge,
     Counter,
     Histogram,
@@ -15,7 +15,7 @@ pub enum Type {
 
 impl Type {
     /// The word after `# TYPE name`.
-    pub const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Gauge => "gauge",
             Self::Counter => "counter",
@@ -65,7 +65,7 @@ pub(super) type Write = fn(&Given<'_>, &mut Lines<'_>);
 
 /// One family.
 #[derive(Debug)]
-pub struct Family {
+pub(crate) struct Family {
     pub name: &'static str,
     pub kind: Type,
     /// Units and meaning; [`Family::help`] adds what holds for its collector.
@@ -89,7 +89,7 @@ impl Family {
     }
 
     /// Whose readings it shows; none for the daemon's own.
-    pub fn collector(&self) -> Option<Collector> {
+    pub(crate) fn collector(&self) -> Option<Collector> {
         self.facts.and_then(|(section, _)| section.collector())
     }
 
@@ -108,7 +108,7 @@ impl Family {
     }
 
     /// The two lines that open the family in a page.
-    pub fn header(&self) -> String {
+    pub(crate) fn header(&self) -> String {
         format!("# HELP {0} {1}\n# TYPE {0} {2}\n", self.name, self.help(), self.kind.as_str())
     }
 }

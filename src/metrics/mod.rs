@@ -1,12 +1,12 @@
 //! The snapshot as Prometheus text, and the daemon's own metrics. Pure: no I/O, no clock; the one
 //! exception is named in `own` (process metrics).
 
-pub mod encoder;
-pub mod family;
+pub(crate) mod encoder;
+pub(crate) mod family;
 mod openmetrics;
-pub mod own;
-pub mod page;
-pub mod settings;
+pub(crate) mod own;
+pub(crate) mod page;
+pub(crate) mod settings;
 mod table;
 
 mod billing;
@@ -21,8 +21,8 @@ mod text;
 mod vectors;
 mod vm;
 
-pub use encoder::Encoder;
-pub use own::Own;
-pub use page::{Identity, Page};
-pub use settings::{Selection, Settings, StateSeries};
-pub use table::{families, reference};
+pub(crate) use encoder::Encoder;
+pub(crate) use own::Own;
+pub(crate) use page::{Identity, Page};
+pub(crate) use settings::{Selection, Settings, StateSeries};
+pub(crate) use table::{families, reference};

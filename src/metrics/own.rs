@@ -21,17 +21,17 @@ const POLL_RESULTS: [&str; 3] = ["success", "partial", "failure"];
 
 /// How one delivery to one recipient ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Notification {
+pub(crate) enum Notification {
     Sent,
     Retry,
     Dead,
 }
 
 impl Notification {
-    pub const ALL: [Self; 3] = [Self::Sent, Self::Retry, Self::Dead];
+    pub(crate) const ALL: [Self; 3] = [Self::Sent, Self::Retry, Self::Dead];
 
     /// The `result` label.
-    pub const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Sent => "sent",
             Self::Retry => "retry",
@@ -42,7 +42,7 @@ impl Notification {
 
 /// The labels of `hostwatch_incidents`; kind, severity and state in the words of `alert`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct IncidentLabels {
+pub(crate) struct IncidentLabels {
     pub account: AccountName,
     pub kind: &'static str,
     pub severity: &'static str,
@@ -113,7 +113,7 @@ pub(super) const PROCESS: &[Family] = &[
 
 /// The daemon's own metrics. Every method may be called from anywhere at any time.
 #[derive(Debug)]
-pub struct Own {
+pub(crate) struct Own {
     registry: Registry,
     /// Held while several series change together, and while a page is made: no half an update.
     whole: Mutex<()>,
@@ -123,7 +123,7 @@ pub struct Own {
 
 impl Own {
     /// The metrics of a daemon of this version and commit; counters without an account are at 0.
-    pub fn new(version: &str, commit: &str) -> Self {
+    pub(crate) fn new(version: &str, commit: &str) -> Self {
         let registry = Registry::new();
         let vectors = Vectors::new(&registry);
         vectors.build_info.with_label_values(&[version, commit]).set(1.0);
@@ -134,7 +134,7 @@ impl Own {
     }
 
     /// Adds the `process_*` metrics of this process, read from `/proc/self` whenever a page is made.
-    pub fn with_process(self) -> Self {
+    pub(crate) fn with_process(self) -> Self {
         #[cfg(target_os = "linux")]
         {
             let process = prometheus::process_collector::ProcessCollector::for_self();
@@ -144,7 +144,7 @@ impl Own {
     }
 
     /// Starts the counters of an account at 0, for the collectors that are on and their groups.
-    pub fn account(&self, account: &AccountName, collectors: &BTreeSet<Collector>) {
+    pub(crate) fn account(&self, account: &AccountName, collectors: &BTreeSet<Collector>) {
         let account = account.as_str();
         for collector in collectors.iter().map(|collector| collector.as_str()) {
             for result in POLL_RESULTS {
@@ -165,26 +165,26 @@ impl Own {
     }
 
     /// Drops every series of an account.
-    pub fn remove_account(&self, account: &AccountName) {
+    pub(crate) fn remove_account(&self, account: &AccountName) {
         let _whole = self.lock();
         self.vectors.forget(account.as_str());
     }
 
     /// One request to the provider ended. `code` is the HTTP status, or a word where none came.
-    pub fn request(&self, account: &AccountName, group: Group, code: &str, took: Duration) {
+    pub(crate) fn request(&self, account: &AccountName, group: Group, code: &str, took: Duration) {
         let (account, group) = (account.as_str(), group.as_str());
         self.vectors.api_requests.with_label_values(&[account, group, code]).inc();
         self.vectors.api_duration.with_label_values(&[account, group]).observe(took.as_secs_f64());
     }
 
     /// A request waited for the call budget.
-    pub fn throttled(&self, account: &AccountName, group: Group, waited: Duration) {
+    pub(crate) fn throttled(&self, account: &AccountName, group: Group, waited: Duration) {
         let counter = self.vectors.api_throttled.with_label_values(&[account.as_str(), group.as_str()]);
         counter.inc_by(waited.as_secs_f64());
     }
 
     /// So many records could not be decoded.
-    pub fn rejected(&self, account: &AccountName, collector: Collector, records: u64) {
+    pub(crate) fn rejected(&self, account: &AccountName, collector: Collector, records: u64) {
         self.vectors
             .records_rejected
             .with_label_values(&[account.as_str(), collector.as_str()])
@@ -192,29 +192,29 @@ impl Own {
     }
 
     /// A report did not add up.
-    pub fn inconsistent(&self, account: &AccountName) {
+    pub(crate) fn inconsistent(&self, account: &AccountName) {
         self.vectors.reports_inconsistent.with_label_values(&[account.as_str()]).inc();
     }
 
     /// So many series the cap leaves out of the page.
-    pub fn dropped(&self, account: &AccountName, collector: Collector, series: u64) {
+    pub(crate) fn dropped(&self, account: &AccountName, collector: Collector, series: u64) {
         let labels = [account.as_str(), collector.as_str()];
         self.vectors.series_dropped.with_label_values(&labels).set(series as f64);
     }
 
     /// Replaces which families are on the page.
-    pub fn select(&self, selection: Selection) {
+    pub(crate) fn select(&self, selection: Selection) {
         *self.selection.write() = selection;
     }
 
     /// A field held a value that the interface does not list, or of another type.
     /// With a count of 0 the series only begins.
-    pub fn unknown_values(&self, account: &AccountName, field: &str, count: u64) {
+    pub(crate) fn unknown_values(&self, account: &AccountName, field: &str, count: u64) {
         self.vectors.unknown_values.with_label_values(&[account.as_str(), field]).inc_by(count);
     }
 
     /// A poll ended; `status` is what the account makes of it.
-    pub fn collector(&self, account: &AccountName, collector: Collector, status: &CollectorStatus) {
+    pub(crate) fn collector(&self, account: &AccountName, collector: Collector, status: &CollectorStatus) {
         let _whole = self.lock();
         let labels = [account.as_str(), collector.as_str()];
         self.vectors.collector_success.with_label_values(&labels).set(f64::from(status.success));
@@ -232,7 +232,7 @@ impl Own {
     }
 
     /// Replaces the counts of incidents that are not over.
-    pub fn incidents(&self, counts: &BTreeMap<IncidentLabels, u64>) {
+    pub(crate) fn incidents(&self, counts: &BTreeMap<IncidentLabels, u64>) {
         let _whole = self.lock();
         self.vectors.incidents.reset();
         for (IncidentLabels { account, kind, severity, state }, &count) in counts {
@@ -244,12 +244,12 @@ impl Own {
     }
 
     /// One delivery to one recipient ended.
-    pub fn notification(&self, result: Notification) {
+    pub(crate) fn notification(&self, result: Notification) {
         self.vectors.notifications.with_label_values(&[result.as_str()]).inc();
     }
 
     /// Replaces what is known of the outbox: mails by state, and since when the oldest waits.
-    pub fn outbox(&self, counts: &BTreeMap<&str, u64>, oldest: Option<DateTime<Utc>>) {
+    pub(crate) fn outbox(&self, counts: &BTreeMap<&str, u64>, oldest: Option<DateTime<Utc>>) {
         let _whole = self.lock();
         self.vectors.outbox_messages.reset();
         for (state, &count) in counts {
@@ -262,22 +262,22 @@ impl Own {
     }
 
     /// Whether the store's file takes what is decided.
-    pub fn store_usable(&self, usable: bool) {
+    pub(crate) fn store_usable(&self, usable: bool) {
         self.vectors.store_usable.with_label_values::<&str>(&[]).set(f64::from(usable));
     }
 
     /// A loop of the daemon last turned then.
-    pub fn loop_ran(&self, name: &str, at: DateTime<Utc>) {
+    pub(crate) fn loop_ran(&self, name: &str, at: DateTime<Utc>) {
         self.vectors.loop_last_run.with_label_values(&[name]).set(seconds(at));
     }
 
     /// The heartbeat got through.
-    pub fn heartbeat(&self, at: DateTime<Utc>) {
+    pub(crate) fn heartbeat(&self, at: DateTime<Utc>) {
         self.vectors.heartbeat_at.with_label_values::<&str>(&[]).set(seconds(at));
     }
 
     /// The configuration was loaded, or was refused; the first load counts too.
-    pub fn reload(&self, ok: bool, at: DateTime<Utc>) {
+    pub(crate) fn reload(&self, ok: bool, at: DateTime<Utc>) {
         let _whole = self.lock();
         self.vectors.reload_ok.with_label_values::<&str>(&[]).set(f64::from(ok));
         if ok {
@@ -286,7 +286,7 @@ impl Own {
     }
 
     /// The metrics as they stand: text 0.0.4, or OpenMetrics 1.0.0 with its `# EOF`.
-    pub fn encode(&self, openmetrics: bool) -> Vec<u8> {
+    pub(crate) fn encode(&self, openmetrics: bool) -> Vec<u8> {
         let families = {
             let _whole = self.lock();
             self.registry.gather()

@@ -62,7 +62,7 @@ impl Compressor {
 
 /// Every chunk of one moment; what a scrape is served from. Immutable.
 #[derive(Clone, Debug, Default)]
-pub struct Page {
+pub(crate) struct Page {
     deflated: Bytes,
     crc: Hasher,
     length: u64,
@@ -86,7 +86,7 @@ impl Page {
 
     /// The page and `tail` after it as one gzip stream, in pieces to be sent one after the other. The
     /// large piece is shared, not copied.
-    pub fn gzip(&self, tail: &[u8]) -> [Bytes; 3] {
+    pub(crate) fn gzip(&self, tail: &[u8]) -> [Bytes; 3] {
         let mut encoder = DeflateEncoder::new(Vec::with_capacity(tail.len() / 4 + 64), Compression::fast());
         encoder.write_all(tail).expect("a Vec takes every write");
         let mut end = encoder.finish().expect("a Vec takes every write");
@@ -102,7 +102,7 @@ impl Page {
     }
 
     /// The page and `tail` after it as text, inflated piece by piece.
-    pub fn identity(&self, tail: impl Into<Bytes>) -> Identity {
+    pub(crate) fn identity(&self, tail: impl Into<Bytes>) -> Identity {
         Identity {
             deflated: self.deflated.clone(),
             inflate: Decompress::new(false),
@@ -114,7 +114,7 @@ impl Page {
 
 /// A page as text, in pieces of at most 64 KiB; holds no more of it in memory than one piece.
 #[derive(Debug)]
-pub struct Identity {
+pub(crate) struct Identity {
     deflated: Bytes,
     inflate: Decompress,
     left: u64,
@@ -125,7 +125,7 @@ impl Identity {
     const PIECE: u64 = 64 * 1024;
 
     /// Bytes still to come.
-    pub fn left(&self) -> u64 {
+    pub(crate) fn left(&self) -> u64 {
         self.left + self.tail.as_ref().map_or(0, |tail| tail.len() as u64)
     }
 }

@@ -4,7 +4,7 @@ use crate::model::pattern::matches_pattern;
 
 /// Which states of a resource get a series.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum StateSeries {
+pub(crate) enum StateSeries {
     /// 1 on the current state and 0 on every other known one.
     #[default]
     All,
@@ -14,7 +14,7 @@ pub enum StateSeries {
 
 /// `[metrics]`; `stale_after` is part of each account's profile.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Settings {
+pub(crate) struct Settings {
     pub state_series: StateSeries,
     pub selection: Selection,
     /// Of an account's collector; 0 for as many as there are.
@@ -23,7 +23,7 @@ pub struct Settings {
 
 /// Which families are written, by the keys `allow` and `deny`: patterns of their names.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Selection {
+pub(crate) struct Selection {
     /// Empty for all.
     pub allow: Vec<String>,
     pub deny: Vec<String>,
@@ -31,7 +31,7 @@ pub struct Selection {
 
 impl Selection {
     /// Is this family left out?
-    pub fn hides(&self, family: &str) -> bool {
+    pub(crate) fn hides(&self, family: &str) -> bool {
         let any = |patterns: &[String]| patterns.iter().any(|pattern| matches_pattern(pattern, family));
         !(self.allow.is_empty() || any(&self.allow)) || any(&self.deny)
     }

@@ -7,7 +7,7 @@ use super::{billing, container, inventory, own, site, vm};
 use crate::model::Collector;
 
 /// Every family.
-pub fn families() -> impl Iterator<Item = &'static Family> {
+pub(crate) fn families() -> impl Iterator<Item = &'static Family> {
     [inventory::ACCOUNT, vm::FAMILIES, container::FAMILIES, site::FAMILIES, inventory::FAMILIES]
         .into_iter()
         .chain([billing::FAMILIES, own::FAMILIES, own::PROCESS])
@@ -15,7 +15,7 @@ pub fn families() -> impl Iterator<Item = &'static Family> {
 }
 
 /// Every family as a page of Markdown: what `hostwatch metrics` prints and docs/metrics.md holds.
-pub fn reference() -> String {
+pub(crate) fn reference() -> String {
     let mut out = String::from(INTRODUCTION);
     for (title, of_provider) in [("The provider's facts", true), ("The daemon itself", false)] {
         let _ = write!(

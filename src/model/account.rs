@@ -15,7 +15,7 @@ use super::snapshot::{
 
 /// What one reading showed. Ids of rows it did not show are frozen: nothing is known of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Observed {
+pub(crate) enum Observed {
     Vms(Seen),
     Containers(Seen),
     Sites(ContainerId, Seen),
@@ -26,7 +26,7 @@ pub enum Observed {
 
 /// Which rows of a listing were shown, and which are known to be gone.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Seen {
+pub(crate) struct Seen {
     pub shown: Shown,
     /// Was there before, and a complete listing no longer has it.
     pub removed: Vec<u64>,
@@ -35,7 +35,7 @@ pub struct Seen {
 
 /// The rows that a reading showed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Shown {
+pub(crate) enum Shown {
     /// All that the listing now holds.
     All,
     These(BTreeSet<u64>),
@@ -43,7 +43,7 @@ pub enum Shown {
 
 impl Shown {
     /// Was this row shown?
-    pub fn has(&self, id: u64) -> bool {
+    pub(crate) fn has(&self, id: u64) -> bool {
         match self {
             Self::All => true,
             Self::These(ids) => ids.contains(&id),
@@ -54,13 +54,13 @@ impl Shown {
 /// Applies readings to one account. Keeps track of where each site lives, so that a site that moved is
 /// never shown twice.
 #[derive(Debug)]
-pub struct KnownAccount {
+pub(crate) struct KnownAccount {
     state: AccountState,
 }
 
 impl KnownAccount {
     /// An account of which nothing is known yet.
-    pub fn new(profile: Arc<Profile>) -> Self {
+    pub(crate) fn new(profile: Arc<Profile>) -> Self {
         let collectors = profile.collectors.iter().map(|&on| (on, CollectorStatus::default())).collect();
         let state = AccountState {
             profile,
@@ -80,7 +80,7 @@ impl KnownAccount {
     }
 
     /// Goes on with a changed configuration; what collectors that are off knew is forgotten.
-    pub fn with_profile(mut self, profile: Arc<Profile>) -> Self {
+    pub(crate) fn with_profile(mut self, profile: Arc<Profile>) -> Self {
         let fresh = Self::new(profile);
         for (collector, status) in fresh.state.collectors {
             self.state.collectors.entry(collector).or_insert(status);
@@ -108,17 +108,17 @@ impl KnownAccount {
     }
 
     /// The state as it stands.
-    pub fn state(&self) -> &AccountState {
+    pub(crate) fn state(&self) -> &AccountState {
         &self.state
     }
 
     /// A copy to publish; rows are shared.
-    pub fn publish(&self) -> Arc<AccountState> {
+    pub(crate) fn publish(&self) -> Arc<AccountState> {
         Arc::new(self.state.clone())
     }
 
     /// Takes in one listing.
-    pub fn apply(&mut self, read: Read, at: DateTime<Utc>) -> Vec<Observed> {
+    pub(crate) fn apply(&mut self, read: Read, at: DateTime<Utc>) -> Vec<Observed> {
         match read {
             Read::Vms(rows) => vec![Observed::Vms(self.state.vms.take(rows, at))],
             Read::Containers(rows) => self.apply_containers(rows, at),
@@ -161,7 +161,7 @@ impl KnownAccount {
     }
 
     /// Takes in how a poll ended.
-    pub fn end(&mut self, collector: Collector, end: PollEnd, at: DateTime<Utc>) {
+    pub(crate) fn end(&mut self, collector: Collector, end: PollEnd, at: DateTime<Utc>) {
         let status = self.state.collectors.entry(collector).or_default();
         status.polls += 1;
         status.duration = end.duration;

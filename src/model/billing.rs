@@ -12,7 +12,7 @@ use super::states::OrderState;
 
 /// The expected disconnect date of a report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Edd {
+pub(crate) enum Edd {
     /// A date was given.
     At(DateTime<Utc>),
     /// Null: by the interface, later than the report's date. By itself no good news.
@@ -23,7 +23,7 @@ pub enum Edd {
 
 /// An expected-balance report (interface 2.8).
 #[derive(Clone, PartialEq, Debug)]
-pub struct Report {
+pub(crate) struct Report {
     /// The date that was asked for.
     pub date: Option<DateTime<Utc>>,
     pub edd: Edd,
@@ -41,14 +41,14 @@ pub struct Report {
 
 impl Report {
     /// The order that a moment charges.
-    pub fn order_of(&self, moment: &ChargeMoment) -> Option<&Arc<Order>> {
+    pub(crate) fn order_of(&self, moment: &ChargeMoment) -> Option<&Arc<Order>> {
         self.orders.get(moment.order? as usize)
     }
 }
 
 /// A billing order (interface 2.8).
 #[derive(Clone, PartialEq, Debug)]
-pub struct Order {
+pub(crate) struct Order {
     pub id: OrderId,
     pub state: OrderState,
     pub comment: Option<Box<str>>,
@@ -57,7 +57,7 @@ pub struct Order {
 
 /// The tariff of an order (interface 2.8).
 #[derive(Clone, PartialEq, Debug)]
-pub struct Tariff {
+pub(crate) struct Tariff {
     /// `hosting`, `dedicated` or null.
     pub generic_type: Option<Box<str>>,
     pub name: Option<Box<str>>,
@@ -66,7 +66,7 @@ pub struct Tariff {
 
 /// A past charge (interface 2.9).
 #[derive(Clone, PartialEq, Debug)]
-pub struct Charge {
+pub(crate) struct Charge {
     pub event_date: NaiveDate,
     pub description: Option<Box<str>>,
     pub price: Option<Money>,

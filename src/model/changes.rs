@@ -12,7 +12,7 @@ use super::money::Money;
 
 /// One difference.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Change {
+pub(crate) enum Change {
     /// The balance is this much above what was foreseen.
     Paid(Money),
     /// The balance is this much below what was foreseen.
@@ -32,7 +32,7 @@ const TOLERANCE_HOURS: i64 = 24;
 
 /// What changed from `previous` to `report`, which was read at `at`: the move of the date first, then
 /// what may have moved it, the dearest order first.
-pub fn changes(previous: &Report, report: &Report, at: DateTime<Utc>) -> Vec<Change> {
+pub(crate) fn changes(previous: &Report, report: &Report, at: DateTime<Utc>) -> Vec<Change> {
     let mut found = Vec::new();
     let (from, to) = (forecast::disconnect(previous), forecast::disconnect(report));
     if from != to {

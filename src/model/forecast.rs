@@ -9,11 +9,11 @@ use super::ids::OrderId;
 use super::money::Money;
 
 /// The spans, in days, that metrics and mails speak of.
-pub const SPANS_DAYS: [u32; 3] = [7, 30, 90];
+pub(crate) const SPANS_DAYS: [u32; 3] = [7, 30, 90];
 
 /// When the account is cut off, as far as a report tells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Disconnect {
+pub(crate) enum Disconnect {
     /// At this moment. `computed`: the report named none, and this is its first moment that leaves
     /// nothing on the account.
     At { at: DateTime<Utc>, computed: bool },
@@ -27,7 +27,7 @@ pub enum Disconnect {
 
 impl Disconnect {
     /// The moment, where one is known.
-    pub fn at(self) -> Option<DateTime<Utc>> {
+    pub(crate) fn at(self) -> Option<DateTime<Utc>> {
         match self {
             Self::At { at, .. } => Some(at),
             Self::Now | Self::NotExpected | Self::Unknown => None,
@@ -38,7 +38,7 @@ impl Disconnect {
 /// Why a report is no all-clear.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Doubt {
+pub(crate) enum Doubt {
     #[error("the report carries an error")]
     Error,
     #[error("the report names a disconnect date")]
@@ -59,7 +59,7 @@ pub enum Doubt {
 
 /// One charge to come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NextCharge {
+pub(crate) struct NextCharge {
     pub at: DateTime<Utc>,
     /// All charges of that moment together.
     pub amount: Money,
@@ -67,7 +67,7 @@ pub struct NextCharge {
 
 /// What an order costs.
 #[derive(Clone, PartialEq, Debug)]
-pub struct OrderCost {
+pub(crate) struct OrderCost {
     pub order: OrderId,
     /// Index into `Report::orders`.
     pub index: u32,
@@ -81,7 +81,7 @@ pub struct OrderCost {
 
 /// The balance before the first charge to come; without one, the expected balance. Where no charge could be
 /// read the expected balance is that of the report's end, and nobody knows today's.
-pub fn balance_now(report: &Report) -> Option<Money> {
+pub(crate) fn balance_now(report: &Report) -> Option<Money> {
     match report.moments.first() {
         Some(first) => Some(first.balance + first.amount),
         None => report.expected_balance.filter(|_| report.moments_rejected == 0),
@@ -89,20 +89,20 @@ pub fn balance_now(report: &Report) -> Option<Money> {
 }
 
 /// Whether nothing is left on the account; `None` where a charge that could not be read may have been the first.
-pub fn is_used_up(report: &Report) -> Option<bool> {
+pub(crate) fn is_used_up(report: &Report) -> Option<bool> {
     let balance = balance_now(report).filter(|_| report.moments_rejected == 0)?;
     Some(!balance.is_positive())
 }
 
 /// The balance after the last charge within `days` of `from`; `None` past the report's end.
-pub fn balance_in(report: &Report, from: DateTime<Utc>, days: u32) -> Option<Money> {
+pub(crate) fn balance_in(report: &Report, from: DateTime<Utc>, days: u32) -> Option<Money> {
     let until = within(report, from, days)?;
     balance_after(report, until)
 }
 
 /// The least amount that keeps the balance above 0 through every charge within `days` of `from`;
 /// `None` past the report's end.
-pub fn top_up_required(report: &Report, from: DateTime<Utc>, days: u32) -> Option<Money> {
+pub(crate) fn top_up_required(report: &Report, from: DateTime<Utc>, days: u32) -> Option<Money> {
     let until = within(report, from, days)?;
     let count = report.moments.until(until);
     let lowest = report.moments.iter().take(count).map(|moment| moment.balance).min();
@@ -112,7 +112,7 @@ pub fn top_up_required(report: &Report, from: DateTime<Utc>, days: u32) -> Optio
 
 /// When the account is cut off (contract section 6: a null date beside a moment that is not positive
 /// is answered by that moment).
-pub fn disconnect(report: &Report) -> Disconnect {
+pub(crate) fn disconnect(report: &Report) -> Disconnect {
     if let Edd::At(at) = report.edd {
         return Disconnect::At { at, computed: false };
     }
@@ -127,13 +127,13 @@ pub fn disconnect(report: &Report) -> Disconnect {
 }
 
 /// The first moment that leaves nothing on the account.
-pub fn first_unpaid(report: &Report) -> Option<DateTime<Utc>> {
+pub(crate) fn first_unpaid(report: &Report) -> Option<DateTime<Utc>> {
     report.moments.iter().find(|moment| !moment.is_positive()).map(|moment| moment.at)
 }
 
 /// Whether a report shows that no disconnect is ahead. `known` is the date known so far, which the
 /// report has to reach.
-pub fn all_clear(report: &Report, known: Option<DateTime<Utc>>) -> Result<(), Doubt> {
+pub(crate) fn all_clear(report: &Report, known: Option<DateTime<Utc>>) -> Result<(), Doubt> {
     if report.error.is_some() {
         return Err(Doubt::Error);
     }
@@ -163,7 +163,7 @@ pub fn all_clear(report: &Report, known: Option<DateTime<Utc>>) -> Result<(), Do
 }
 
 /// The next charge after `from`, with all that falls on the same moment.
-pub fn next_charge(report: &Report, from: DateTime<Utc>) -> Option<NextCharge> {
+pub(crate) fn next_charge(report: &Report, from: DateTime<Utc>) -> Option<NextCharge> {
     let start = report.moments.before(from);
     let at = report.moments.get(start)?.at;
     let same = report.moments.iter_from(start).take_while(|moment| moment.at == at);
@@ -171,7 +171,7 @@ pub fn next_charge(report: &Report, from: DateTime<Utc>) -> Option<NextCharge> {
 }
 
 /// Every order, the dearest first.
-pub fn order_costs(report: &Report, from: DateTime<Utc>) -> Vec<OrderCost> {
+pub(crate) fn order_costs(report: &Report, from: DateTime<Utc>) -> Vec<OrderCost> {
     let mut sums = vec![Money::ZERO; report.orders.len()];
     for moment in report.moments.iter() {
         if let Some(sum) = moment.order.and_then(|index| sums.get_mut(index as usize)) {
@@ -197,21 +197,21 @@ pub fn order_costs(report: &Report, from: DateTime<Utc>) -> Vec<OrderCost> {
 
 /// By how many days the disconnect moves back without each of these orders (indexes into `Report::orders`), never
 /// less than 0; `None` where none is expected, or it would go past the report's end.
-pub fn days_bought(report: &Report, orders: &[u32]) -> Vec<Option<i64>> {
+pub(crate) fn days_bought(report: &Report, orders: &[u32]) -> Vec<Option<i64>> {
     let Some(at) = disconnect(report).at() else { return vec![None; orders.len()] };
     let unpaid = first_unpaid_without(report, orders).into_iter();
     unpaid.map(|later| later.map(|later| (later - at).num_days().max(0))).collect()
 }
 
 /// All charges within the horizon, a day.
-pub fn cost_per_day(report: &Report, from: DateTime<Utc>) -> Option<Money> {
+pub(crate) fn cost_per_day(report: &Report, from: DateTime<Utc>) -> Option<Money> {
     let total: Money = report.moments.iter().map(|moment| moment.amount).sum();
     total.over(Decimal::from(horizon_days(report, from).max(1)))
 }
 
 /// By how far the report's own date and the one recomputed from its moments differ; `None` where one
 /// of them is not there.
-pub fn edd_disagreement(report: &Report) -> Option<Duration> {
+pub(crate) fn edd_disagreement(report: &Report) -> Option<Duration> {
     match (report.edd, first_unpaid(report)) {
         (Edd::At(reported), Some(computed)) => Some((reported - computed).abs()),
         _ => None,
@@ -219,7 +219,7 @@ pub fn edd_disagreement(report: &Report) -> Option<Duration> {
 }
 
 /// The first moment whose balance is not the one before less its amount, if there is one.
-pub fn does_not_add_up(report: &Report) -> Option<DateTime<Utc>> {
+pub(crate) fn does_not_add_up(report: &Report) -> Option<DateTime<Utc>> {
     let pairs = report.moments.iter().zip(report.moments.iter_from(1));
     let broken = pairs.filter(|(before, moment)| before.balance - moment.amount != moment.balance);
     let broken = broken.map(|(_, moment)| moment.at).next();
@@ -231,7 +231,7 @@ pub fn does_not_add_up(report: &Report) -> Option<DateTime<Utc>> {
 }
 
 /// The balance that a report foresaw for `at`; `None` outside of what it covers.
-pub fn foreseen_balance(report: &Report, at: DateTime<Utc>) -> Option<Money> {
+pub(crate) fn foreseen_balance(report: &Report, at: DateTime<Utc>) -> Option<Money> {
     if report.date.is_some_and(|date| date < at) {
         return None;
     }
@@ -258,7 +258,7 @@ fn horizon_days(report: &Report, from: DateTime<Utc>) -> i64 {
 }
 
 /// The first moment that leaves nothing on the account without each of these orders, in one walk over the report.
-pub fn first_unpaid_without(report: &Report, orders: &[u32]) -> Vec<Option<DateTime<Utc>>> {
+pub(crate) fn first_unpaid_without(report: &Report, orders: &[u32]) -> Vec<Option<DateTime<Utc>>> {
     let mut found = vec![None; orders.len()];
     let mut open: Vec<(usize, u32, Money)> =
         orders.iter().enumerate().map(|(place, &order)| (place, order, Money::ZERO)).collect();

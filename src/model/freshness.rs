@@ -17,7 +17,7 @@ const AHEAD: TimeDelta = TimeDelta::minutes(1);
 
 /// Does what `collector` read at `read_at` still count? What was never read does not, nor what was read
 /// after `now`: then the clock was set back, and nobody knows how old it is.
-pub fn is_fresh(
+pub(crate) fn is_fresh(
     profile: &Profile,
     collector: Collector,
     read_at: Option<DateTime<Utc>>,
@@ -29,23 +29,23 @@ pub fn is_fresh(
 }
 
 /// Did a poll of `collector` succeed lately enough to count?
-pub fn is_read(state: &AccountState, collector: Collector, now: DateTime<Utc>) -> bool {
+pub(crate) fn is_read(state: &AccountState, collector: Collector, now: DateTime<Utc>) -> bool {
     let last_success = state.collectors.get(&collector).and_then(|status| status.last_success);
     is_fresh(&state.profile, collector, last_success, now)
 }
 
 /// The collectors that see states or the balance, of those that are on.
-pub fn state_collectors(profile: &Profile) -> impl Iterator<Item = Collector> + '_ {
+pub(crate) fn state_collectors(profile: &Profile) -> impl Iterator<Item = Collector> + '_ {
     SEE_STATES.into_iter().filter(|collector| profile.collectors.contains(collector))
 }
 
 /// Was each collector that sees states tried since the start, well or not?
-pub fn attempted(state: &AccountState) -> bool {
+pub(crate) fn attempted(state: &AccountState) -> bool {
     state_collectors(&state.profile).all(|collector| was_tried(state, collector))
 }
 
 /// Did a poll of `collector` end since the start, well or not?
-pub fn was_tried(state: &AccountState, collector: Collector) -> bool {
+pub(crate) fn was_tried(state: &AccountState, collector: Collector) -> bool {
     state.collectors.get(&collector).is_some_and(|status| status.polls > 0)
 }
 

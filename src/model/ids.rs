@@ -63,11 +63,11 @@ numeric_id! {
 
 /// The name of `[accounts.NAME]`, one or more of `[A-Za-z0-9_-]`; the `account` label.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct AccountName(Arc<str>);
+pub(crate) struct AccountName(Arc<str>);
 
 impl AccountName {
     /// The name as text.
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 }
@@ -106,7 +106,7 @@ impl<'de> serde::Deserialize<'de> for AccountName {
 /// An account's name has a character outside `[A-Za-z0-9_-]`, or none at all.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("an account's name is made of letters, digits, '_' and '-'")]
-pub struct BadAccountName;
+pub(crate) struct BadAccountName;
 
 #[cfg(test)]
 mod tests {

@@ -1,33 +1,35 @@
 //! What the provider has, as immutable values. No I/O, no clock, no format of the wire.
 
-pub mod account;
-pub mod billing;
-pub mod changes;
-pub mod forecast;
-pub mod freshness;
-pub mod ids;
-pub mod moments;
-pub mod money;
-pub mod nearest;
-pub mod pattern;
-pub mod pay_by;
-pub mod resources;
-pub mod sanitize;
-pub mod self_hosted;
-pub mod snapshot;
-pub mod states;
-pub mod time;
+pub(crate) mod account;
+pub(crate) mod billing;
+pub(crate) mod changes;
+pub(crate) mod forecast;
+pub(crate) mod freshness;
+pub(crate) mod ids;
+pub(crate) mod moments;
+pub(crate) mod money;
+pub(crate) mod nearest;
+pub(crate) mod pattern;
+pub(crate) mod pay_by;
+pub(crate) mod resources;
+pub(crate) mod sanitize;
+pub(crate) mod self_hosted;
+pub(crate) mod snapshot;
+pub(crate) mod states;
+pub(crate) mod time;
 
-pub use account::{KnownAccount, Observed, Seen, Shown};
-pub use billing::{Charge, Edd, Order, Report, Tariff};
-pub use ids::{AccountName, ContainerId, CronJobId, DatabaseId, IpId, OrderId, SiteId, SshKeyId, VmId};
-pub use moments::{ChargeMoment, Moments};
-pub use money::Money;
-pub use pay_by::PayBy;
-pub use resources::{Container, CronJob, Database, Ip, Resource, Site, SshKey, Vm, VmIp};
-pub use self_hosted::{OwnVm, lives_on};
-pub use snapshot::{
+pub(crate) use account::{KnownAccount, Observed, Seen, Shown};
+pub(crate) use billing::{Charge, Edd, Order, Report, Tariff};
+pub(crate) use ids::{
+    AccountName, ContainerId, CronJobId, DatabaseId, IpId, OrderId, SiteId, SshKeyId, VmId,
+};
+pub(crate) use moments::{ChargeMoment, Moments};
+pub(crate) use money::Money;
+pub(crate) use pay_by::PayBy;
+pub(crate) use resources::{Container, CronJob, Database, Ip, Resource, Site, SshKey, Vm, VmIp};
+pub(crate) use self_hosted::{OwnVm, lives_on};
+pub(crate) use snapshot::{
     AccountState, Collector, CollectorStatus, Failure, FailureKind, Group, Listing, PollEnd, Profile, Read,
     Rows, Snapshot, Tally,
 };
-pub use states::{ContainerState, OrderState, SiteState, VmState};
+pub(crate) use states::{ContainerState, OrderState, SiteState, VmState};

@@ -10,7 +10,7 @@ use super::money::Money;
 
 /// One charge to come.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct ChargeMoment {
+pub(crate) struct ChargeMoment {
     pub at: DateTime<Utc>,
     pub amount: Money,
     /// After the charge.
@@ -23,7 +23,7 @@ pub struct ChargeMoment {
 
 impl ChargeMoment {
     /// Both the balance and the provider's flag say so; one of them against it is enough to doubt.
-    pub fn is_positive(&self) -> bool {
+    pub(crate) fn is_positive(&self) -> bool {
         self.balance.is_positive() && self.positive != Some(false)
     }
 }
@@ -37,7 +37,7 @@ const MOST_PLACES: u32 = 6;
 /// less the amount, and the provider's flag is what the balance says: then a moment is the seconds since
 /// the one before, the way from its order to this one, and the amount. Any other moment is kept whole.
 #[derive(Clone, Default)]
-pub struct Moments {
+pub(crate) struct Moments {
     blocks: Vec<Block>,
     /// The last, fewer than a block.
     tail: Vec<ChargeMoment>,
@@ -56,54 +56,54 @@ struct Block {
 
 impl Moments {
     /// How many.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.blocks.len() * BLOCK + self.tail.len()
     }
 
     /// None at all.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The moment at this place.
-    pub fn get(&self, index: usize) -> Option<ChargeMoment> {
+    pub(crate) fn get(&self, index: usize) -> Option<ChargeMoment> {
         self.iter_from(index).next()
     }
 
     /// The earliest, once sorted.
-    pub fn first(&self) -> Option<ChargeMoment> {
+    pub(crate) fn first(&self) -> Option<ChargeMoment> {
         self.get(0)
     }
 
     /// The latest, once sorted.
-    pub fn last(&self) -> Option<ChargeMoment> {
+    pub(crate) fn last(&self) -> Option<ChargeMoment> {
         self.get(self.len().checked_sub(1)?)
     }
 
     /// One after the other.
-    pub fn iter(&self) -> impl Iterator<Item = ChargeMoment> + Clone + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = ChargeMoment> + Clone + '_ {
         self.blocks.iter().flat_map(Block::iter).chain(self.tail.iter().copied())
     }
 
     /// Those from this place on.
-    pub fn iter_from(&self, start: usize) -> impl Iterator<Item = ChargeMoment> + '_ {
+    pub(crate) fn iter_from(&self, start: usize) -> impl Iterator<Item = ChargeMoment> + '_ {
         let blocks = (start / BLOCK).min(self.blocks.len());
         let rest = self.blocks[blocks..].iter().flat_map(Block::iter).chain(self.tail.iter().copied());
         rest.skip(start - blocks * BLOCK)
     }
 
     /// How many are no later than `until`; for sorted moments.
-    pub fn until(&self, until: DateTime<Utc>) -> usize {
+    pub(crate) fn until(&self, until: DateTime<Utc>) -> usize {
         self.partition(|at| at <= until)
     }
 
     /// How many are earlier than `from`; for sorted moments.
-    pub fn before(&self, from: DateTime<Utc>) -> usize {
+    pub(crate) fn before(&self, from: DateTime<Utc>) -> usize {
         self.partition(|at| at < from)
     }
 
     /// One more.
-    pub fn push(&mut self, moment: ChargeMoment) {
+    pub(crate) fn push(&mut self, moment: ChargeMoment) {
         self.tail.push(moment);
         if self.tail.len() == BLOCK {
             self.blocks.push(Block::of(&self.tail));
@@ -112,14 +112,14 @@ impl Moments {
     }
 
     /// Changes them as a plain list, at the price of a copy.
-    pub fn edit(&mut self, change: impl FnOnce(&mut Vec<ChargeMoment>)) {
+    pub(crate) fn edit(&mut self, change: impl FnOnce(&mut Vec<ChargeMoment>)) {
         let mut list = self.iter().collect();
         change(&mut list);
         *self = list.into();
     }
 
     /// Sorts by time; moments of one time keep their order, in which the balances add up.
-    pub fn sort(&mut self) {
+    pub(crate) fn sort(&mut self) {
         if !self.iter().is_sorted_by_key(|moment| moment.at) {
             self.edit(|list| list.sort_by_key(|moment| moment.at));
         }
@@ -127,7 +127,7 @@ impl Moments {
     }
 
     /// Points the moments to other places of their orders: those at `old` are at `places[old]` now.
-    pub fn move_orders(&mut self, places: &[u32]) {
+    pub(crate) fn move_orders(&mut self, places: &[u32]) {
         if places.iter().zip(0..).any(|(&new, old)| new != old) {
             let moved = |old: u32| places.get(old as usize).copied().unwrap_or(old);
             *self = self.iter().map(|one| ChargeMoment { order: one.order.map(moved), ..one }).collect();

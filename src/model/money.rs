@@ -12,53 +12,53 @@ use rust_decimal::{Decimal, RoundingStrategy};
 ///
 /// Arithmetic saturates at the ends of `Decimal` (some 7.9 × 10²⁸) rather than panic on absurd input.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Money(Decimal);
+pub(crate) struct Money(Decimal);
 
 impl Money {
     /// Nothing.
-    pub const ZERO: Self = Self(Decimal::ZERO);
+    pub(crate) const ZERO: Self = Self(Decimal::ZERO);
     /// The least amount that keeps a balance above zero.
-    pub const SMALLEST: Self = Self(Decimal::from_parts(1, 0, 0, false, 2));
+    pub(crate) const SMALLEST: Self = Self(Decimal::from_parts(1, 0, 0, false, 2));
 
     /// Wraps an exact decimal.
-    pub const fn new(value: Decimal) -> Self {
+    pub(crate) const fn new(value: Decimal) -> Self {
         Self(value)
     }
 
     /// The exact decimal.
-    pub const fn decimal(self) -> Decimal {
+    pub(crate) const fn decimal(self) -> Decimal {
         self.0
     }
 
     /// Above zero: what the interface calls `positive` (2.8).
-    pub fn is_positive(self) -> bool {
+    pub(crate) fn is_positive(self) -> bool {
         self.0 > Decimal::ZERO
     }
 
     /// Rounded up to whole units, as mails name amounts to pay. More is never too little.
-    pub fn ceil_units(self) -> Self {
+    pub(crate) fn ceil_units(self) -> Self {
         Self(self.0.round_dp_with_strategy(0, RoundingStrategy::ToPositiveInfinity))
     }
 
     /// Rounded to two places, for people.
-    pub fn rounded(self) -> Self {
+    pub(crate) fn rounded(self) -> Self {
         Self(self.0.round_dp_with_strategy(2, RoundingStrategy::MidpointAwayFromZero))
     }
 
     /// Multiplied by an exact factor, saturating.
-    pub fn times(self, factor: Decimal) -> Self {
+    pub(crate) fn times(self, factor: Decimal) -> Self {
         Self(self.0.checked_mul(factor).unwrap_or(
             if (self.0 >= Decimal::ZERO) == (factor >= Decimal::ZERO) { Decimal::MAX } else { Decimal::MIN },
         ))
     }
 
     /// Divided by an exact divisor; `None` for zero.
-    pub fn over(self, divisor: Decimal) -> Option<Self> {
+    pub(crate) fn over(self, divisor: Decimal) -> Option<Self> {
         self.0.checked_div(divisor).map(Self)
     }
 
     /// The nearest float, for drawing only.
-    pub fn to_f64(self) -> f64 {
+    pub(crate) fn to_f64(self) -> f64 {
         self.0.to_f64().unwrap_or(0.0)
     }
 

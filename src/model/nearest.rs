@@ -1,12 +1,12 @@
 //! "Did you mean …?": of the names that are known, the one most like what somebody wrote. Pure.
 
 /// How alike two names are, from 0 to 1, whatever their case.
-pub fn likeness(one: &str, other: &str) -> f64 {
+pub(crate) fn likeness(one: &str, other: &str) -> f64 {
     strsim::normalized_damerau_levenshtein(&one.to_ascii_lowercase(), &other.to_ascii_lowercase())
 }
 
 /// The name most like `name`, the first of several; empty where none is known.
-pub fn nearest<'a>(name: &str, known: &[&'a str]) -> &'a str {
+pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> &'a str {
     let by_likeness = |one: &&str, other: &&str| likeness(name, one).total_cmp(&likeness(name, other));
     known.iter().rev().copied().max_by(by_likeness).unwrap_or_default()
 }

@@ -1,7 +1,7 @@
 //! Name patterns, as configuration has them: of resources in alert rules, of metrics.
 
 /// `*` for any run of characters and `?` for one; the rest is taken as it is, case included.
-pub fn matches_pattern(pattern: &str, name: &str) -> bool {
+pub(crate) fn matches_pattern(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut p, mut n) = (0, 0);
     let mut star: Option<(usize, usize)> = None;

@@ -8,7 +8,7 @@ use super::time::at_zone;
 
 /// By when to pay.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum PayBy {
+pub(crate) enum PayBy {
     /// Cut off already, or nothing is left: whatever is paid is paid late.
     Now,
     /// The last safe day is over: a payment may or may not arrive in time.
@@ -20,7 +20,7 @@ pub enum PayBy {
 impl PayBy {
     /// The day by which to pay; `None` where no disconnect is known. `lead_days` is how long a payment
     /// takes to arrive.
-    pub fn of(disconnect: Disconnect, lead_days: u32, zone: Tz, now: DateTime<Utc>) -> Option<Self> {
+    pub(crate) fn of(disconnect: Disconnect, lead_days: u32, zone: Tz, now: DateTime<Utc>) -> Option<Self> {
         match disconnect {
             Disconnect::At { at, .. } => Self::before(at, lead_days, zone, now),
             Disconnect::Now => Some(Self::Now),
@@ -29,7 +29,12 @@ impl PayBy {
     }
 
     /// The same for a cut-off at a known moment.
-    pub fn before(cut_off: DateTime<Utc>, lead_days: u32, zone: Tz, now: DateTime<Utc>) -> Option<Self> {
+    pub(crate) fn before(
+        cut_off: DateTime<Utc>,
+        lead_days: u32,
+        zone: Tz,
+        now: DateTime<Utc>,
+    ) -> Option<Self> {
         if cut_off <= now {
             return Some(Self::Now);
         }
@@ -42,7 +47,7 @@ impl PayBy {
     }
 
     /// The day, where there is one.
-    pub fn date(self) -> Option<NaiveDate> {
+    pub(crate) fn date(self) -> Option<NaiveDate> {
         match self {
             Self::Now => None,
             Self::Missed(date) | Self::Today(date) | Self::On(date) => Some(date),
@@ -50,13 +55,13 @@ impl PayBy {
     }
 
     /// No day is left on which a payment is sure to arrive in time.
-    pub fn is_at_once(self) -> bool {
+    pub(crate) fn is_at_once(self) -> bool {
         matches!(self, Self::Now | Self::Missed(_))
     }
 }
 
 /// From when on a payment comes too late: the midnight after the last day, and never after the cut-off.
-pub fn too_late_from(cut_off: DateTime<Utc>, lead_days: u32, zone: Tz) -> Option<DateTime<Utc>> {
+pub(crate) fn too_late_from(cut_off: DateTime<Utc>, lead_days: u32, zone: Tz) -> Option<DateTime<Utc>> {
     let next = last_day(cut_off, lead_days, zone)?.succ_opt()?;
     Some(at_zone(next.and_time(NaiveTime::MIN), zone).min(cut_off))
 }
@@ -70,7 +75,7 @@ fn last_day(cut_off: DateTime<Utc>, lead_days: u32, zone: Tz) -> Option<NaiveDat
 
 /// The Friday before a day of the weekend, on which a payment may lie until Monday; `None` for a
 /// working day.
-pub fn friday_before(date: NaiveDate) -> Option<NaiveDate> {
+pub(crate) fn friday_before(date: NaiveDate) -> Option<NaiveDate> {
     let back = match date.weekday() {
         Weekday::Sat => 1,
         Weekday::Sun => 2,

@@ -10,7 +10,7 @@ use super::states::{ContainerState, SiteState, VmState};
 
 /// A virtual machine (interface 2.5).
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Vm {
+pub(crate) struct Vm {
     pub id: VmId,
     pub state: VmState,
     /// The unique string identifier, not the number.
@@ -29,13 +29,13 @@ pub struct Vm {
 
 /// One entry of a VM's `ips`: an object in lists and reads, a bare id elsewhere (interface 2.5).
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct VmIp {
+pub(crate) struct VmIp {
     pub address: Option<Box<str>>,
 }
 
 /// A hosting container (interface 2.1).
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Container {
+pub(crate) struct Container {
     pub id: ContainerId,
     pub state: ContainerState,
     pub login: Option<Box<str>>,
@@ -52,7 +52,7 @@ pub struct Container {
 
 /// A site, `virtualhost` at the provider (interface 2.3).
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Site {
+pub(crate) struct Site {
     pub id: SiteId,
     pub state: SiteState,
     /// The container whose listing showed it.
@@ -70,19 +70,19 @@ pub struct Site {
 
 /// A database of a site (interface 2.2); only counted.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Database {
+pub(crate) struct Database {
     pub id: DatabaseId,
 }
 
 /// A cron job of a site (interface 2.4); only counted.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct CronJob {
+pub(crate) struct CronJob {
     pub id: CronJobId,
 }
 
 /// An IP address (interface 2.7).
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Ip {
+pub(crate) struct Ip {
     pub id: IpId,
     pub address: Option<Box<str>>,
     pub vm: Option<VmId>,
@@ -90,12 +90,12 @@ pub struct Ip {
 
 /// An SSH key (interface 2.6); only counted, and deprecated at the provider.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SshKey {
+pub(crate) struct SshKey {
     pub id: SshKeyId,
 }
 
 /// A row of a listing: has an id that is unique in it.
-pub trait Resource {
+pub(crate) trait Resource {
     /// The kind of id that rows of this listing carry.
     type Id: Copy + Ord + std::hash::Hash + std::fmt::Display + std::fmt::Debug;
     /// The row's own id.

@@ -2,7 +2,7 @@
 //! and terminal alike. Pure. Widths on a terminal are the terminal's own.
 
 /// Takes no room and says nothing, or turns the direction of writing: it goes.
-pub fn is_unseen(c: char) -> bool {
+pub(crate) fn is_unseen(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}' | '\u{200b}'
         | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}'
@@ -12,19 +12,19 @@ pub fn is_unseen(c: char) -> bool {
 
 /// Joiners and variation selectors: of an emoji, or of a letter in scripts that need them. They stay, but on a
 /// terminal: terminals differ in how wide they make what these join.
-pub fn is_joining(c: char) -> bool {
+pub(crate) fn is_joining(c: char) -> bool {
     matches!(c,
         '\u{180b}'..='\u{180d}' | '\u{180f}' | '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
 /// Ends a line or commands a terminal: becomes a space.
-pub fn is_control(c: char) -> bool {
+pub(crate) fn is_control(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
 /// One line of at most `most` characters, `…` for what is cut off, words one space apart; `(no name)` where nothing
 /// is left.
-pub fn one_line(text: &str, most: usize) -> String {
+pub(crate) fn one_line(text: &str, most: usize) -> String {
     // Enough for what is cut off to be seen to be there, and no more of a text of any length.
     let seen = text.chars().filter(|&c| !is_unseen(c)).take(most.saturating_mul(4));
     let plain: String = seen.map(|c| if is_control(c) { ' ' } else { c }).collect();
@@ -37,7 +37,7 @@ pub fn one_line(text: &str, most: usize) -> String {
 }
 
 /// A whole document, its line breaks kept: escapes of HTML don't reach these, and a page may be read in a terminal.
-pub fn document(text: String) -> String {
+pub(crate) fn document(text: String) -> String {
     let is_control = |c: char| c != '\n' && is_control(c);
     if !text.contains(|c| is_control(c) || is_unseen(c)) {
         return text;

@@ -9,7 +9,7 @@ use super::snapshot::{AccountState, Snapshot};
 
 /// A watched VM that has an address of this machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct OwnVm {
+pub(crate) struct OwnVm {
     pub account: AccountName,
     pub vm: VmId,
     /// As the provider has it: any text.
@@ -19,7 +19,7 @@ pub struct OwnVm {
 
 /// The first watched VM that has one of these addresses. Loopback, link-local and unspecified ones never
 /// count: every machine has them. Private ones do: the VM may have no other.
-pub fn lives_on(snapshot: &Snapshot, addresses: &[IpAddr]) -> Option<OwnVm> {
+pub(crate) fn lives_on(snapshot: &Snapshot, addresses: &[IpAddr]) -> Option<OwnVm> {
     let own: Vec<IpAddr> = addresses.iter().map(IpAddr::to_canonical).filter(is_telling).collect();
     if own.is_empty() {
         return None;

@@ -93,7 +93,7 @@ impl Group {
 
 /// What does not change between polls of an account.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Profile {
+pub(crate) struct Profile {
     pub name: AccountName,
     /// Shown beside amounts; may be empty.
     pub currency: String,
@@ -110,20 +110,20 @@ pub struct Profile {
 
 impl Profile {
     /// The account's zone for what people read; UTC where none is set.
-    pub fn zone(&self) -> Tz {
+    pub(crate) fn zone(&self) -> Tz {
         self.time_zone.unwrap_or(Tz::UTC)
     }
 }
 
 /// Every account, at one moment. Swapped whole, never changed.
 #[derive(Clone, Debug, Default)]
-pub struct Snapshot {
+pub(crate) struct Snapshot {
     pub accounts: BTreeMap<AccountName, Arc<AccountState>>,
 }
 
 /// One account as last seen.
 #[derive(Clone, Debug)]
-pub struct AccountState {
+pub(crate) struct AccountState {
     pub profile: Arc<Profile>,
     pub vms: Listing<Vm>,
     pub containers: Listing<Container>,
@@ -142,7 +142,7 @@ pub struct AccountState {
 
 /// Rows of one listing in the order of their ids.
 #[derive(Clone, Debug)]
-pub struct Listing<T> {
+pub(crate) struct Listing<T> {
     pub rows: Arc<Vec<T>>,
     /// When it was last read; `None` before the first time.
     pub read_at: Option<DateTime<Utc>>,
@@ -158,21 +158,21 @@ impl<T> Default for Listing<T> {
 
 impl<T: Resource> Listing<T> {
     /// The row with this id.
-    pub fn get(&self, id: T::Id) -> Option<&T> {
+    pub(crate) fn get(&self, id: T::Id) -> Option<&T> {
         self.rows.binary_search_by(|row| row.id().cmp(&id)).ok().map(|index| &self.rows[index])
     }
 }
 
 /// How many rows a child listing had.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Tally {
+pub(crate) struct Tally {
     pub count: u64,
     pub read_at: DateTime<Utc>,
 }
 
 /// The last good report and the one before it.
 #[derive(Clone, Debug, Default)]
-pub struct Billing {
+pub(crate) struct Billing {
     pub report: Option<Arc<Report>>,
     pub read_at: Option<DateTime<Utc>>,
     pub previous: Option<Arc<Report>>,
@@ -180,14 +180,14 @@ pub struct Billing {
 
 /// Past charges, newest first, some 30 days of them.
 #[derive(Clone, Debug, Default)]
-pub struct Charges {
+pub(crate) struct Charges {
     pub rows: Arc<Vec<Charge>>,
     pub read_at: Option<DateTime<Utc>>,
 }
 
 /// How a collector's polls went.
 #[derive(Clone, Debug, Default)]
-pub struct CollectorStatus {
+pub(crate) struct CollectorStatus {
     /// Polls that ended, well or not.
     pub polls: u64,
     pub success: bool,
@@ -202,14 +202,14 @@ pub struct CollectorStatus {
 
 /// Why a poll failed, in words for people; holds no credential.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Failure {
+pub(crate) struct Failure {
     pub kind: FailureKind,
     pub message: String,
 }
 
 /// What class of failure, for the rules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FailureKind {
+pub(crate) enum FailureKind {
     /// 401 or 403.
     Credentials,
     /// 404 where the interface has one.
@@ -222,14 +222,14 @@ pub enum FailureKind {
 
 /// Rows of one listing as read. `complete` is false where pages shifted or rows were undecodable.
 #[derive(Clone, Debug)]
-pub struct Rows<T> {
+pub(crate) struct Rows<T> {
     pub rows: Vec<T>,
     pub complete: bool,
 }
 
 /// One listing that was read.
 #[derive(Clone, Debug)]
-pub enum Read {
+pub(crate) enum Read {
     Vms(Rows<Vm>),
     Containers(Rows<Container>),
     Sites(ContainerId, Rows<Site>),
@@ -248,7 +248,7 @@ pub enum Read {
 
 /// The end of a poll.
 #[derive(Clone, Debug)]
-pub struct PollEnd {
+pub(crate) struct PollEnd {
     pub duration: Duration,
     pub failure: Option<Failure>,
     pub complete: bool,
@@ -256,22 +256,22 @@ pub struct PollEnd {
 
 impl AccountState {
     /// A site by its id, wherever it lives.
-    pub fn site(&self, id: SiteId) -> Option<&Site> {
+    pub(crate) fn site(&self, id: SiteId) -> Option<&Site> {
         self.sites.get(self.homes.get(&id)?)?.get(id)
     }
 
     /// Is this site in any listing?
-    pub fn has_site(&self, id: SiteId) -> bool {
+    pub(crate) fn has_site(&self, id: SiteId) -> bool {
         self.homes.contains_key(&id)
     }
 
     /// Every site, container by container.
-    pub fn all_sites(&self) -> impl Iterator<Item = &Site> {
+    pub(crate) fn all_sites(&self) -> impl Iterator<Item = &Site> {
         self.sites.values().flat_map(|listing| listing.rows.iter())
     }
 
     /// VMs, containers and sites: what "watching N resources" counts.
-    pub fn resource_count(&self) -> usize {
+    pub(crate) fn resource_count(&self) -> usize {
         self.vms.rows.len()
             + self.containers.rows.len()
             + self.sites.values().map(|listing| listing.rows.len()).sum::<usize>()

@@ -6,7 +6,7 @@ macro_rules! open_enum {
     ($(#[$doc:meta])* $name:ident { $($variant:ident = $text:literal),* $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-        pub enum $name {
+        pub(crate) enum $name {
             $(#[doc = concat!("`", $text, "`")] $variant,)*
             /// A value that the interface does not list, as it came.
             Unknown(Box<str>),
@@ -14,10 +14,10 @@ macro_rules! open_enum {
 
         impl $name {
             /// Every value the interface lists, in its order.
-            pub const KNOWN: &'static [Self] = &[$(Self::$variant),*];
+            pub(crate) const KNOWN: &'static [Self] = &[$(Self::$variant),*];
 
             /// The provider's name for it.
-            pub fn as_str(&self) -> &str {
+            pub(crate) fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $text,)*
                     Self::Unknown(text) => text,
@@ -25,7 +25,7 @@ macro_rules! open_enum {
             }
 
             /// Listed by the interface.
-            pub fn is_known(&self) -> bool {
+            pub(crate) fn is_known(&self) -> bool {
                 !matches!(self, Self::Unknown(_))
             }
         }

@@ -8,7 +8,7 @@ use chrono_tz::Tz;
 
 /// Reads any form the provider may send: RFC 3339, with or without offset, a space for the `T`, or a
 /// date alone (its midnight). Without an offset it needs the account's zone, else it is unknown.
-pub fn parse_moment(text: &str, zone: Option<Tz>) -> Option<DateTime<Utc>> {
+pub(crate) fn parse_moment(text: &str, zone: Option<Tz>) -> Option<DateTime<Utc>> {
     let text = text.trim();
     // Four digits of a year, as RFC 3339 has it: chrono reads some 262,000 years, and those at the end of them
     // are past it in another zone.
@@ -36,13 +36,13 @@ pub fn parse_moment(text: &str, zone: Option<Tz>) -> Option<DateTime<Utc>> {
 }
 
 /// A moment of the years 0 to 9999 in UTC: RFC 3339 has no others, and what we tell of it has to be read again.
-pub fn of_four_digits(moment: DateTime<Utc>) -> Option<DateTime<Utc>> {
+pub(crate) fn of_four_digits(moment: DateTime<Utc>) -> Option<DateTime<Utc>> {
     (0..=9999).contains(&moment.year()).then_some(moment)
 }
 
 /// A naive moment in a zone. Twice-told hours mean the earlier one and skipped hours the moment the
 /// clock jumped: an early warning costs less than a late one.
-pub fn at_zone(naive: NaiveDateTime, zone: Tz) -> DateTime<Utc> {
+pub(crate) fn at_zone(naive: NaiveDateTime, zone: Tz) -> DateTime<Utc> {
     match zone.from_local_datetime(&naive) {
         LocalResult::Single(moment) => moment.with_timezone(&Utc),
         LocalResult::Ambiguous(early, _) => early.with_timezone(&Utc),

@@ -21,7 +21,7 @@ pub(super) struct Endpoint {
 
 impl Endpoint {
     /// The address of an operation on `id` (a number, a date, or empty where the path has none).
-    pub fn new(
+    pub(super) fn new(
         settings: &Settings,
         redactor: &Arc<Redactor>,
         operation: Operation,
@@ -43,7 +43,7 @@ impl Endpoint {
     }
 
     /// Without the credentials, should the provider have quoted them.
-    pub fn error(&self, kind: ErrorKind) -> ApiError {
+    pub(super) fn error(&self, kind: ErrorKind) -> ApiError {
         ApiError::new(self.operation, self.url.as_str(), self.redactor.hide_in(kind))
     }
 }

@@ -16,7 +16,7 @@ use crate::model::{Charge, Container, ContainerId, CronJob, Database, Ip, Report
 ///
 /// # Errors
 /// When it is no page.
-pub fn vms(body: &[u8]) -> Result<Vec<Vm>, ErrorKind> {
+pub(crate) fn vms(body: &[u8]) -> Result<Vec<Vm>, ErrorKind> {
     Ok(Vm::page(body, &Account::default())?.value)
 }
 
@@ -24,7 +24,7 @@ pub fn vms(body: &[u8]) -> Result<Vec<Vm>, ErrorKind> {
 ///
 /// # Errors
 /// When it is no page.
-pub fn sites(body: &[u8], container: ContainerId) -> Result<Vec<Site>, ErrorKind> {
+pub(crate) fn sites(body: &[u8], container: ContainerId) -> Result<Vec<Site>, ErrorKind> {
     Ok(Site::page(body, &Account { container, ..Account::default() })?.value)
 }
 
@@ -32,7 +32,7 @@ pub fn sites(body: &[u8], container: ContainerId) -> Result<Vec<Site>, ErrorKind
 ///
 /// # Errors
 /// When it is no report.
-pub fn report(body: &[u8]) -> Result<Report, ErrorKind> {
+pub(crate) fn report(body: &[u8]) -> Result<Report, ErrorKind> {
     Ok(whole_report(body, &Account::default(), u64::MAX)?.value)
 }
 
@@ -40,7 +40,7 @@ pub fn report(body: &[u8]) -> Result<Report, ErrorKind> {
 ///
 /// # Errors
 /// When it is no report, or too large a one.
-pub fn whole_report(body: &[u8], account: &Account, most: u64) -> Result<Decoded<Report>, ErrorKind> {
+pub(crate) fn whole_report(body: &[u8], account: &Account, most: u64) -> Result<Decoded<Report>, ErrorKind> {
     let mut notes = Diagnostics::default();
     let most = report::Most { moments: most, ..report::Most::ANY };
     let value = report::decode(body, &account.context(), most, &mut notes)?;
@@ -49,7 +49,7 @@ pub fn whole_report(body: &[u8], account: &Account, most: u64) -> Result<Decoded
 
 /// What decoding needs to know of an account.
 #[derive(Clone, Debug)]
-pub struct Account {
+pub(crate) struct Account {
     pub zone: Option<Tz>,
     pub container_states: BTreeMap<i64, String>,
     /// Whose sites a page of sites lists.
@@ -71,7 +71,7 @@ impl Account {
 
 /// What was decoded, and what was wrong with it.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Decoded<T> {
+pub(crate) struct Decoded<T> {
     pub value: T,
     /// Rows, or moments, that were left out.
     pub rejected: u64,
@@ -82,7 +82,7 @@ pub struct Decoded<T> {
 }
 
 /// A record that comes in pages.
-pub trait Paged: Sized {
+pub(crate) trait Paged: Sized {
     /// Decodes one page of a listing, as a poll does.
     ///
     /// # Errors

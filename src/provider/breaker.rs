@@ -26,7 +26,7 @@ pub(super) struct Breaker {
 
 impl Breaker {
     /// Lets a poll begin, or says how long the group is still held.
-    pub fn begin(&mut self, now: Instant) -> Result<PollCount, Duration> {
+    pub(super) fn begin(&mut self, now: Instant) -> Result<PollCount, Duration> {
         let held = self.refused_polls >= REFUSED_POLLS;
         if held && let Some(asked_at) = self.asked_at {
             let passed = now.saturating_duration_since(asked_at);
@@ -40,12 +40,12 @@ impl Breaker {
     }
 
     /// An answer that only good credentials get.
-    pub fn accepted(&mut self) {
+    pub(super) fn accepted(&mut self) {
         self.refused_polls = 0;
     }
 
     /// A poll ended. One that got no answer at all changes nothing.
-    pub fn end(&mut self, poll: &PollCount) {
+    pub(super) fn end(&mut self, poll: &PollCount) {
         if poll.refused > 0 && !poll.accepted {
             self.refused_polls = self.refused_polls.saturating_add(1);
         }
@@ -62,7 +62,7 @@ pub(super) struct PollCount {
 
 impl PollCount {
     /// Takes in the status of an answer; true where it was a success.
-    pub fn answered(&mut self, status: u16) -> bool {
+    pub(super) fn answered(&mut self, status: u16) -> bool {
         let success = (200..300).contains(&status);
         self.accepted |= success;
         if matches!(status, 401 | 403) {
@@ -72,7 +72,7 @@ impl PollCount {
     }
 
     /// Asking on in this poll is pointless.
-    pub fn is_given_up(&self) -> bool {
+    pub(super) fn is_given_up(&self) -> bool {
         !self.accepted && self.refused >= self.tolerance
     }
 }

@@ -18,7 +18,7 @@ use super::wire::{ChargeRow, Problem, Shape};
 
 /// The charges of an account, as far back as was asked for.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct ChargesRead {
+pub(crate) struct ChargesRead {
     /// Newest first; charges of one day in the order in which they came.
     pub rows: Vec<Charge>,
     /// Every charge since `keep_from` is among them.

@@ -28,7 +28,7 @@ use super::wire::{Context, Diagnostics};
 
 /// Reads one account. Clones share connections, limits and standing with the provider.
 #[derive(Clone)]
-pub struct Client {
+pub(crate) struct Client {
     shared: Arc<Shared>,
     poll: Option<Arc<Poll>>,
 }
@@ -48,7 +48,7 @@ struct Shared {
 impl Client {
     /// A client that shares its places in flight with the other accounts'. Fails where TLS can't be set up
     /// or a credential holds a character that no header can.
-    pub fn with_hosts(
+    pub(crate) fn with_hosts(
         settings: Settings,
         observer: Arc<dyn Observer>,
         hosts: Hosts,
@@ -68,7 +68,7 @@ impl Client {
 
     /// The client for changed settings of the same account: calls made still count against the
     /// limits, and a group's standing is forgotten where its address or credentials changed.
-    pub fn renewed(&self, settings: Settings) -> Result<Self, ApiError> {
+    pub(crate) fn renewed(&self, settings: Settings) -> Result<Self, ApiError> {
         let old = &self.shared;
         let breakers = Group::ALL.map(|group| {
             if old.settings.has_same_access(&settings, group) {
@@ -120,7 +120,7 @@ impl Client {
     /// poll ends when the last clone of it is dropped. `Err` ([`ErrorKind::Held`]) while the group is
     /// left alone because five polls in a row were answered 401 or 403; one poll in 5 min is let
     /// through. Within a poll that was only ever refused, later requests are not sent either.
-    pub fn begin_poll(&self, group: Group) -> Result<Self, ApiError> {
+    pub(crate) fn begin_poll(&self, group: Group) -> Result<Self, ApiError> {
         let breaker = &self.shared.breakers[group as usize];
         let count = breaker.lock().begin(Instant::now()).map_err(|retry_in| {
             let operation = Operation::first_of(group);

@@ -5,7 +5,7 @@ use crate::model::Group;
 
 /// A read operation of the interface.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Operation {
+pub(crate) enum Operation {
     Containers,
     Databases,
     Sites,
@@ -76,22 +76,22 @@ impl Operation {
     }
 
     /// Whose credentials it takes (interface 5).
-    pub fn group(self) -> Group {
+    pub(crate) fn group(self) -> Group {
         self.row().group
     }
 
     /// What it reads, for messages.
-    pub fn what(self) -> &'static str {
+    pub(crate) fn what(self) -> &'static str {
         self.row().what
     }
 
     /// 404 means that the thing, its parent or its data are not there.
-    pub fn may_be_missing(self) -> bool {
+    pub(crate) fn may_be_missing(self) -> bool {
         self.row().may_be_missing
     }
 
     /// The path, with `{}` for the id or date.
-    pub fn path(self) -> &'static str {
+    pub(crate) fn path(self) -> &'static str {
         self.row().path
     }
 

@@ -10,7 +10,7 @@ use super::endpoints::Operation;
 /// A read that failed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("reading {what} ({place}): {kind}", what = operation.what(), kind = self.described())]
-pub struct ApiError {
+pub(crate) struct ApiError {
     pub operation: Operation,
     /// Scheme, host, port and path; the path alone where no address is configured.
     pub place: String,
@@ -19,7 +19,7 @@ pub struct ApiError {
 
 /// What went wrong.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum ErrorKind {
+pub(crate) enum ErrorKind {
     #[error("the group has no address or no credentials, so it is off")]
     Off,
     #[error("the HTTP client can't be set up: {0}")]
@@ -67,27 +67,27 @@ impl ApiError {
     }
 
     /// Whose credentials it was about.
-    pub fn group(&self) -> Group {
+    pub(crate) fn group(&self) -> Group {
         self.operation.group()
     }
 
     /// 404 where the interface gives it a meaning: the thing, its parent or its data are not there.
-    pub fn is_not_found(&self) -> bool {
+    pub(crate) fn is_not_found(&self) -> bool {
         self.kind == ErrorKind::Status(404) && self.operation.may_be_missing()
     }
 
     /// The credentials were refused, now or poll after poll before.
-    pub fn is_credentials(&self) -> bool {
+    pub(crate) fn is_credentials(&self) -> bool {
         matches!(self.kind, ErrorKind::Status(401 | 403) | ErrorKind::Held { .. } | ErrorKind::GivenUp)
     }
 
     /// For the expected-balance report: a nearer date may be answered where this one was not.
-    pub fn wants_less(&self) -> bool {
+    pub(crate) fn wants_less(&self) -> bool {
         matches!(self.kind, ErrorKind::TooLarge { .. } | ErrorKind::Timeout(_))
     }
 
     /// As the poll's failure, in words fit for logs and pages.
-    pub fn failure(&self) -> Failure {
+    pub(crate) fn failure(&self) -> Failure {
         let kind = if self.is_credentials() {
             FailureKind::Credentials
         } else if self.is_not_found() {

@@ -31,7 +31,7 @@ pub(super) struct Throttle {
 }
 
 impl Throttle {
-    pub fn new(limits: &Limits) -> Self {
+    pub(super) fn new(limits: &Limits) -> Self {
         let gate = |limit| Arc::new(Gate::new(limit, SPAN));
         Self {
             vm_list: gate(limits.vm_list_per_minute),
@@ -43,7 +43,7 @@ impl Throttle {
     }
 
     /// Takes over other limits; calls already made still count.
-    pub fn set_limits(&self, limits: &Limits) {
+    pub(super) fn set_limits(&self, limits: &Limits) {
         self.vm_list.set_limit(limits.vm_list_per_minute);
         self.vm_other.set_limit(limits.vm_other_per_minute);
         self.hosting.set_limit(limits.hosting_per_minute);
@@ -52,7 +52,7 @@ impl Throttle {
 
     /// Waits for a call of this operation. The call counts until 60 s after the permit is dropped, so
     /// drop it when the answer begins: whenever the provider counted it, it counted it before that.
-    pub async fn call(&self, operation: Operation) -> Permit {
+    pub(super) async fn call(&self, operation: Operation) -> Permit {
         while let Some(until) = self.held_until(operation) {
             sleep_until(until).await;
         }
@@ -66,7 +66,7 @@ impl Throttle {
     }
 
     /// Leaves an operation alone: the provider said 429 and named a pause.
-    pub fn hold(&self, operation: Operation, until: Instant) {
+    pub(super) fn hold(&self, operation: Operation, until: Instant) {
         let mut held = self.held.lock();
         let end = held.entry(operation).or_insert(until);
         *end = until.max(*end);
@@ -86,7 +86,7 @@ impl Throttle {
 /// Places in flight, by host, and the connections to them. Clones share both: give all accounts the same
 /// one. A client of its own would cost each account the authorities of TLS once more, half a megabyte.
 #[derive(Clone, Debug, Default)]
-pub struct Hosts {
+pub(crate) struct Hosts {
     gates: Arc<Mutex<HashMap<String, Arc<Gate>>>>,
     http: Arc<Mutex<Option<Shared>>>,
     decoding: Arc<Gate>,

@@ -6,37 +6,37 @@
 
 mod address;
 #[allow(dead_code, reason = "for benches/scale.rs and tests/unit/properties")]
-pub mod bench;
+pub(crate) mod bench;
 mod breaker;
 mod charges;
 mod client;
-pub mod cron;
+pub(crate) mod cron;
 mod endpoints;
 mod error;
 mod limits;
 mod observe;
 mod paging;
-pub mod poll;
+pub(crate) mod poll;
 mod probe;
 mod reads;
 mod redact;
 mod report;
 mod retry;
-pub mod settings;
+pub(crate) mod settings;
 mod transport;
 mod wire;
 
 #[cfg(test)]
 mod tests;
 
-pub use charges::ChargesRead;
-pub use client::Client;
-pub use error::ApiError;
-pub use limits::Hosts;
-pub use observe::{Code, Observer};
-pub use paging::Listed;
-pub use probe::probe;
-pub use report::ReportRead;
-pub use settings::{BillingCredentials, HostingCredentials, Limits, Settings};
-pub use transport::http_client;
-pub use wire::{FIELDS, Problem};
+pub(crate) use charges::ChargesRead;
+pub(crate) use client::Client;
+pub(crate) use error::ApiError;
+pub(crate) use limits::Hosts;
+pub(crate) use observe::{Code, Observer};
+pub(crate) use paging::Listed;
+pub(crate) use probe::probe;
+pub(crate) use report::ReportRead;
+pub(crate) use settings::{BillingCredentials, HostingCredentials, Limits, Settings};
+pub(crate) use transport::http_client;
+pub(crate) use wire::{FIELDS, Problem};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::model::Group;
 
 /// Is told what the client does. Called on the client's own tasks: must not block.
-pub trait Observer: Send + Sync {
+pub(crate) trait Observer: Send + Sync {
     /// One HTTP attempt ended, retries counted one by one; `took` runs from the send to the end of
     /// the body, without any waiting for the limits.
     fn request(&self, group: Group, code: Code, took: Duration);
@@ -21,7 +21,7 @@ pub trait Observer: Send + Sync {
 
 /// How an attempt ended: the `code` label.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Code {
+pub(crate) enum Code {
     /// The status of an answer that was read to its end.
     Status(u16),
     /// `timeout`, `connect`, `closed` (before or within the answer), `too_large`, or `cancelled` where whoever

@@ -24,7 +24,7 @@ const LARGE_BYTES: usize = 256 << 10;
 
 /// A listing that was read to its end.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Listed<T> {
+pub(crate) struct Listed<T> {
     /// Each id once, as last seen.
     pub rows: Vec<T>,
     /// These are all there are: every row was decoded, none came twice, and they are as many as
@@ -39,7 +39,7 @@ pub struct Listed<T> {
 
 impl<T> Listed<T> {
     /// As the model takes them in.
-    pub fn into_rows(self) -> Rows<T> {
+    pub(crate) fn into_rows(self) -> Rows<T> {
         Rows { rows: self.rows, complete: self.complete }
     }
 }
@@ -175,7 +175,7 @@ impl Tally {
         };
     }
 
-    pub fn agrees(self, shown: u64) -> bool {
+    pub(super) fn agrees(self, shown: u64) -> bool {
         match self {
             Self::Unsaid => true,
             Self::Is(count) => count == shown,
@@ -218,7 +218,7 @@ pub(super) struct Pages<'a> {
 }
 
 impl<'a> Pages<'a> {
-    pub fn new(client: &'a Client, endpoint: &'a Endpoint, shape: Shape) -> Self {
+    pub(super) fn new(client: &'a Client, endpoint: &'a Endpoint, shape: Shape) -> Self {
         let first = match shape {
             Shape::Hosting => at_offset(&endpoint.url, 0),
             Shape::Vm | Shape::Charges => endpoint.url.clone(),
@@ -238,7 +238,10 @@ impl<'a> Pages<'a> {
     }
 
     /// The next page, or `None` after the last.
-    pub async fn next<R: RowOf>(&mut self, parent: R::Parent) -> Result<Option<Page<R::Model>>, ApiError> {
+    pub(super) async fn next<R: RowOf>(
+        &mut self,
+        parent: R::Parent,
+    ) -> Result<Option<Page<R::Model>>, ApiError> {
         let Some(url) = self.next.take() else { return Ok(None) };
         let most = self.client.timing().pages;
         if self.asked.len() >= most as usize {

@@ -11,7 +11,7 @@ use super::transport::{Timing, cause, http};
 
 /// A host as it answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Host {
+pub(crate) struct Host {
     /// Its clock, to the second.
     pub date: Option<DateTime<Utc>>,
     /// When its certificate ends; `None` without TLS.
@@ -22,7 +22,7 @@ pub struct Host {
 ///
 /// # Errors
 /// Where it gives no answer at all, and why.
-pub async fn probe(address: &Url) -> Result<Host, String> {
+pub(crate) async fn probe(address: &Url) -> Result<Host, String> {
     let client = http(&Timing::default()).tls_info(true).build().map_err(|error| cause(&error))?;
     let mut root = super::address::bare(address);
     root.set_path("/");

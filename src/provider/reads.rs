@@ -17,51 +17,51 @@ use super::wire::{ContainerRow, CronJobRow, DatabaseRow, IpRow, RowOf, Shape, Si
 
 impl Client {
     /// All containers (4.1).
-    pub async fn containers(&self) -> Result<Listed<Container>, ApiError> {
+    pub(crate) async fn containers(&self) -> Result<Listed<Container>, ApiError> {
         self.list::<ContainerRow>(Operation::Containers, "", Shape::Hosting, ()).await
     }
 
     /// The databases of a site (4.2).
-    pub async fn databases(&self, site: SiteId) -> Result<Listed<Database>, ApiError> {
+    pub(crate) async fn databases(&self, site: SiteId) -> Result<Listed<Database>, ApiError> {
         self.list::<DatabaseRow>(Operation::Databases, &site.to_string(), Shape::Hosting, ()).await
     }
 
     /// The sites of a container (4.3). [`ApiError::is_not_found`]: the container is gone.
-    pub async fn sites(&self, container: ContainerId) -> Result<Listed<Site>, ApiError> {
+    pub(crate) async fn sites(&self, container: ContainerId) -> Result<Listed<Site>, ApiError> {
         self.list::<SiteRow>(Operation::Sites, &container.to_string(), Shape::Hosting, container).await
     }
 
     /// The cron jobs of a site (4.4). [`ApiError::is_not_found`]: the site is gone.
-    pub async fn cron_jobs(&self, site: SiteId) -> Result<Listed<CronJob>, ApiError> {
+    pub(crate) async fn cron_jobs(&self, site: SiteId) -> Result<Listed<CronJob>, ApiError> {
         self.list::<CronJobRow>(Operation::CronJobs, &site.to_string(), Shape::Hosting, ()).await
     }
 
     /// All VMs (4.5).
-    pub async fn vms(&self) -> Result<Listed<Vm>, ApiError> {
+    pub(crate) async fn vms(&self) -> Result<Listed<Vm>, ApiError> {
         self.list::<VmRow>(Operation::Vms, "", Shape::Vm, ()).await
     }
 
     /// All SSH keys (4.6); deprecated at the provider.
-    pub async fn ssh_keys(&self) -> Result<Listed<SshKey>, ApiError> {
+    pub(crate) async fn ssh_keys(&self) -> Result<Listed<SshKey>, ApiError> {
         self.list::<SshKeyRow>(Operation::SshKeys, "", Shape::Vm, ()).await
     }
 
     /// All IP addresses (4.7).
-    pub async fn ips(&self) -> Result<Listed<Ip>, ApiError> {
+    pub(crate) async fn ips(&self) -> Result<Listed<Ip>, ApiError> {
         self.list::<IpRow>(Operation::Ips, "", Shape::Vm, ()).await
     }
 
     /// The balance expected at a date of the account's zone, at most two years off, and every charge
     /// until then (4.8). A report that carries an `error` is read, and its `error` is set.
     /// [`ApiError::is_not_found`]: no such data. [`ApiError::wants_less`]: ask for a nearer date.
-    pub async fn expected_balance(&self, date: NaiveDate) -> Result<ReportRead, ApiError> {
+    pub(crate) async fn expected_balance(&self, date: NaiveDate) -> Result<ReportRead, ApiError> {
         let endpoint = self.endpoint(Operation::ExpectedBalance, &date.format("%Y-%m-%d").to_string())?;
         report::read(self, &endpoint).await
     }
 
     /// The charges since `keep_from` (4.8). Without `known` all pages are read, with it only as many
     /// as hold something new.
-    pub async fn charges(
+    pub(crate) async fn charges(
         &self,
         known: Option<&ChargesRead>,
         keep_from: NaiveDate,

@@ -16,7 +16,7 @@ const LEAST: usize = 4;
 pub(super) struct Redactor(Vec<SecretString>);
 
 impl Redactor {
-    pub fn new(settings: &Settings) -> Self {
+    pub(super) fn new(settings: &Settings) -> Self {
         let mut secrets = Vec::new();
         let mut add = |text: &str| {
             if text.len() >= LEAST {
@@ -38,7 +38,7 @@ impl Redactor {
     }
 
     /// The text with `[hidden]` for each credential in it.
-    pub fn hide(&self, text: String) -> String {
+    pub(super) fn hide(&self, text: String) -> String {
         self.0.iter().fold(text, |text, secret| match text.contains(secret.expose_secret()) {
             true => text.replace(secret.expose_secret(), "[hidden]"),
             false => text,
@@ -46,7 +46,7 @@ impl Redactor {
     }
 
     /// The same for what an error quotes.
-    pub fn hide_in(&self, kind: ErrorKind) -> ErrorKind {
+    pub(super) fn hide_in(&self, kind: ErrorKind) -> ErrorKind {
         match kind {
             ErrorKind::Redirect { status, to } => ErrorKind::Redirect { status, to: self.hide(to) },
             ErrorKind::ForeignNext { next, expected } => {

@@ -37,12 +37,12 @@ pub(super) struct Most {
 
 impl Most {
     /// All of it.
-    pub const ANY: Self = Self { moments: u64::MAX, order_bytes: u64::MAX };
+    pub(super) const ANY: Self = Self { moments: u64::MAX, order_bytes: u64::MAX };
 }
 
 /// A report as it was read.
 #[derive(Clone, PartialEq, Debug)]
-pub struct ReportRead {
+pub(crate) struct ReportRead {
     pub report: Report,
     /// The first few oddities.
     pub problems: Vec<Problem>,

@@ -10,7 +10,7 @@ use crate::model::{AccountName, Group};
 
 /// One account at the provider.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub(crate) struct Settings {
     pub account: AccountName,
     /// Serves `/api/v1/hosting/` and `/api/v2/hosting/`; ends without a slash or with one.
     pub base_url: Option<Url>,
@@ -28,7 +28,7 @@ pub struct Settings {
 
 impl Settings {
     /// Would a client made for one do as one made for the other?
-    pub fn is_same(&self, other: &Self) -> bool {
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
         let rest = |it: &Self| (it.account.clone(), it.container_states.clone(), it.time_zone, it.limits);
         Group::ALL.into_iter().all(|group| self.has_same_access(other, group)) && rest(self) == rest(other)
     }
@@ -60,7 +60,7 @@ impl Settings {
     }
 
     /// An endpoint group without address or credentials is off.
-    pub fn has(&self, group: Group) -> bool {
+    pub(crate) fn has(&self, group: Group) -> bool {
         match group {
             Group::Hosting => self.base_url.is_some() && self.hosting.is_some(),
             Group::Vm => self.panel_url.is_some() && self.vm_api_key.is_some(),
@@ -71,7 +71,7 @@ impl Settings {
 
 /// `Authorization` of the hosting endpoints; the interface does not show the word before the token (5).
 #[derive(Clone, Debug)]
-pub struct HostingCredentials {
+pub(crate) struct HostingCredentials {
     /// `Bearer`, another word, or empty for none.
     pub scheme: String,
     pub token: SecretString,
@@ -79,14 +79,14 @@ pub struct HostingCredentials {
 
 /// HTTP basic authentication of the billing endpoints (5).
 #[derive(Clone, Debug)]
-pub struct BillingCredentials {
+pub(crate) struct BillingCredentials {
     pub username: String,
     pub password: SecretString,
 }
 
 /// Calls in any 60 s, of one account.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
+pub(crate) struct Limits {
     pub vm_list_per_minute: u32,
     pub vm_other_per_minute: u32,
     pub hosting_per_minute: u32,

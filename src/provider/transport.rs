@@ -52,7 +52,7 @@ impl Default for Timing {
 
 /// How anybody is asked over HTTP: under our name, within `whole`; no redirect is followed, and no address is
 /// told to the next.
-pub fn http_client(whole: Duration) -> ClientBuilder {
+pub(crate) fn http_client(whole: Duration) -> ClientBuilder {
     Client::builder()
         .user_agent(concat!("hostwatch/", env!("CARGO_PKG_VERSION")))
         .timeout(whole)
@@ -79,7 +79,11 @@ pub(super) struct Transport {
 }
 
 impl Transport {
-    pub fn new(settings: &Settings, timing: &Timing, hosts: &Hosts) -> Result<Self, (Group, ErrorKind)> {
+    pub(super) fn new(
+        settings: &Settings,
+        timing: &Timing,
+        hosts: &Hosts,
+    ) -> Result<Self, (Group, ErrorKind)> {
         let http = hosts.http((timing.connect, timing.whole), || http(timing).build());
         let http = http.map_err(|error| (Group::Hosting, ErrorKind::Setup(cause(&error))))?;
         let hosting = settings.hosting.as_ref().map(|hosting| authorization(&hosting.scheme, &hosting.token));
@@ -96,7 +100,7 @@ impl Transport {
     }
 
     /// One attempt, up to the head of the answer.
-    pub async fn get(&self, group: Group, url: Url) -> Result<Response, ErrorKind> {
+    pub(super) async fn get(&self, group: Group, url: Url) -> Result<Response, ErrorKind> {
         let request = self.http.get(url).header(ACCEPT, HeaderValue::from_static("application/json"));
         let request = match group {
             Group::Hosting => request.header(AUTHORIZATION, self.hosting.clone().ok_or(ErrorKind::Off)?),
@@ -110,7 +114,7 @@ impl Transport {
     }
 
     /// What an error of the connection or of the body means.
-    pub fn failed(&self, error: reqwest::Error) -> ErrorKind {
+    pub(super) fn failed(&self, error: reqwest::Error) -> ErrorKind {
         let error = error.without_url();
         if error.is_timeout() {
             ErrorKind::Timeout(self.whole)
@@ -168,7 +172,7 @@ pub(super) struct Body {
 }
 
 impl Body {
-    pub fn new(
+    pub(super) fn new(
         response: Response,
         transport: Arc<Transport>,
         limit: u64,
@@ -179,7 +183,7 @@ impl Body {
     }
 
     /// The next piece; `None` at the end.
-    pub async fn chunk(&mut self) -> Result<Option<Bytes>, ErrorKind> {
+    pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, ErrorKind> {
         let chunk = match self.response.chunk().await {
             Ok(chunk) => chunk,
             Err(error) => {
@@ -198,7 +202,7 @@ impl Body {
     }
 
     /// All of it.
-    pub async fn whole(mut self) -> Result<Vec<u8>, ErrorKind> {
+    pub(super) async fn whole(mut self) -> Result<Vec<u8>, ErrorKind> {
         let mut whole = Vec::new();
         while let Some(chunk) = self.chunk().await? {
             whole.extend_from_slice(&chunk);
@@ -216,7 +220,7 @@ pub(super) struct Account {
 }
 
 impl Account {
-    pub fn open(observer: &Arc<dyn Observer>, group: Group) -> Self {
+    pub(super) fn open(observer: &Arc<dyn Observer>, group: Group) -> Self {
         // Until something happens: the caller may give up the attempt.
         let code = Code::Error("cancelled");
         Self { observer: Arc::clone(observer), group, started: Instant::now(), code }

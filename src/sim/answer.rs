@@ -89,4 +89,4 @@ impl Refusal {
 }
 
 /// What a route returns.
-pub type Outcome = Result<Answer, Refusal>;
+pub(super) type Outcome = Result<Answer, Refusal>;

@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 const PIECE: usize = 64 * 1024;
 
 /// A response body.
-pub enum SimBody {
+pub(super) enum SimBody {
     /// all of it at once
     Whole(Option<Bytes>),
     /// a part of what was announced, then nothing (`reset` none) or a reset
@@ -84,7 +84,7 @@ impl Body for SimBody {
 }
 
 /// A socket that resets its connection when it is dropped with the flag set.
-pub struct Socket {
+pub(super) struct Socket {
     pub stream: TcpStream,
     pub reset: Arc<AtomicBool>,
 }

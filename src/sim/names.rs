@@ -3,11 +3,12 @@
 use fastrand::Rng;
 
 /// The first VMs have these; the last is there because names need not be Latin.
-pub const VMS: [&str; 7] = ["web-1", "web-2", "db-primary", "db-replica", "build-runner", "mail", "архив"];
+pub(super) const VMS: [&str; 7] =
+    ["web-1", "web-2", "db-primary", "db-replica", "build-runner", "mail", "архив"];
 /// The first containers.
-pub const CONTAINERS: [&str; 3] = ["shop", "blogs", "internal"];
+pub(super) const CONTAINERS: [&str; 3] = ["shop", "blogs", "internal"];
 /// The first sites.
-pub const SITES: [(&str, &str); 8] = [
+pub(super) const SITES: [(&str, &str); 8] = [
     ("shop.example.com", "php"),
     ("api.example.com", "python"),
     ("blog.example.com", "php"),
@@ -21,17 +22,17 @@ const ROLES: [&str; 10] =
     ["web", "app", "db", "cache", "queue", "worker", "proxy", "search", "files", "stage"];
 
 /// Name of VM number `n`.
-pub fn vm(n: usize) -> String {
+pub(super) fn vm(n: usize) -> String {
     VMS.get(n).map_or_else(|| format!("{}-{n}", ROLES[n % ROLES.len()]), |s| (*s).to_owned())
 }
 
 /// Name of container number `n`.
-pub fn container(n: usize) -> String {
+pub(super) fn container(n: usize) -> String {
     CONTAINERS.get(n).map_or_else(|| format!("project-{n}"), |s| (*s).to_owned())
 }
 
 /// Name and engine of site number `n`.
-pub fn site(n: usize) -> (String, &'static str) {
+pub(super) fn site(n: usize) -> (String, &'static str) {
     match SITES.get(n) {
         Some((name, engine)) => ((*name).to_owned(), engine),
         None => (format!("site{n}.example.net"), SITES[n % SITES.len()].1),
@@ -39,7 +40,7 @@ pub fn site(n: usize) -> (String, &'static str) {
 }
 
 /// Versions each engine offers (section 4.3: allowed values not shown), newest first.
-pub fn engine_versions(engine: &str) -> &'static [&'static str] {
+pub(super) fn engine_versions(engine: &str) -> &'static [&'static str] {
     match engine {
         "php" => &["8.4", "8.3", "8.2", "7.4"],
         "python" | "asgi" => &["3.13", "3.12", "3.11"],
@@ -50,12 +51,12 @@ pub fn engine_versions(engine: &str) -> &'static [&'static str] {
 }
 
 /// A string identifier or secret of `length` lower-case letters and digits.
-pub fn token(rng: &mut Rng, length: usize) -> String {
+pub(super) fn token(rng: &mut Rng, length: usize) -> String {
     std::iter::repeat_with(|| char::from_digit(rng.u32(0..36), 36).unwrap_or('x')).take(length).collect()
 }
 
 /// The address of IP record `id`, out of the ranges kept for documentation and benchmarks.
-pub fn address(id: u64, version: i64) -> String {
+pub(super) fn address(id: u64, version: i64) -> String {
     if version == 6 {
         return format!("2001:db8::{:x}:{:x}", id >> 16, id & 0xffff);
     }
@@ -67,7 +68,7 @@ pub fn address(id: u64, version: i64) -> String {
 
 /// Fingerprint of a public key: sixteen byte pairs (section 2.6), the same for the same key. Not MD5, which
 /// would be a dependency for its looks alone.
-pub fn fingerprint(pubkey: &str) -> String {
+pub(super) fn fingerprint(pubkey: &str) -> String {
     let seed = pubkey.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });

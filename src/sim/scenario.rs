@@ -17,7 +17,7 @@ use serde::Deserialize;
 /// What a scenario file may say.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Scenario {
+pub(super) struct Scenario {
     seed: Option<u64>,
     time_zone: Option<String>,
     balance: Option<Decimal>,
@@ -86,12 +86,12 @@ const MOST: usize = 100_000;
 
 impl Scenario {
     /// Reads a scenario file.
-    pub fn parse(text: &str) -> Result<Scenario, SimError> {
+    pub(super) fn parse(text: &str) -> Result<Scenario, SimError> {
         toml::from_str(text).map_err(|e| SimError::Scenario(e.to_string()))
     }
 
     /// Makes the account, as it is at `now`.
-    pub fn build(mut self, args: &Args, now: &Now) -> Result<World, SimError> {
+    pub(super) fn build(mut self, args: &Args, now: &Now) -> Result<World, SimError> {
         let wrong = |what: String| SimError::Scenario(what);
         let now = now();
         let zone = self.time_zone.as_deref().unwrap_or("Europe/Moscow");

@@ -64,7 +64,7 @@ impl<'de> Deserialize<'de> for Span {
 
 /// The instant an account's wall clock shows `local`. Times a clock change repeats mean the first one;
 /// those it skips mean an hour later.
-pub fn local_to_utc(local: NaiveDateTime, zone: Tz) -> DateTime<Utc> {
+pub(super) fn local_to_utc(local: NaiveDateTime, zone: Tz) -> DateTime<Utc> {
     match zone.from_local_datetime(&local) {
         LocalResult::Single(t) | LocalResult::Ambiguous(t, _) => t.with_timezone(&Utc),
         LocalResult::None => zone
@@ -75,13 +75,13 @@ pub fn local_to_utc(local: NaiveDateTime, zone: Tz) -> DateTime<Utc> {
 }
 
 /// What the account's wall clock shows at `at`, in whole seconds.
-pub fn to_local(at: DateTime<Utc>, zone: Tz) -> NaiveDateTime {
+pub(super) fn to_local(at: DateTime<Utc>, zone: Tz) -> NaiveDateTime {
     let local = at.with_timezone(&zone).naive_local();
     local - TimeDelta::nanoseconds(i64::from(local.and_utc().timestamp_subsec_nanos()))
 }
 
 /// Datetime of a hosting, VM or report record, in the chosen form.
-pub fn stamp(local: NaiveDateTime, zone: Tz, format: DatetimeFormat) -> String {
+pub(super) fn stamp(local: NaiveDateTime, zone: Tz, format: DatetimeFormat) -> String {
     match format {
         DatetimeFormat::Naive => moment(local),
         DatetimeFormat::Space => local.format("%Y-%m-%d %H:%M:%S").to_string(),
@@ -92,7 +92,7 @@ pub fn stamp(local: NaiveDateTime, zone: Tz, format: DatetimeFormat) -> String {
 }
 
 /// A charge moment (section 2.8): always `YYYY-mm-ddTHH:MM:SS`.
-pub fn moment(local: NaiveDateTime) -> String {
+pub(super) fn moment(local: NaiveDateTime) -> String {
     local.format("%Y-%m-%dT%H:%M:%S").to_string()
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// The fields of a body and what is wrong with them so far.
-pub struct Fields {
+pub(super) struct Fields {
     map: Map<String, Value>,
     form: bool,
     errors: BTreeMap<String, Vec<String>>,
@@ -14,7 +14,7 @@ pub struct Fields {
 
 impl Fields {
     /// Fields of a JSON body (section 4: hosting endpoints). An empty body has no fields.
-    pub fn json(body: &[u8]) -> Result<Fields, Refusal> {
+    pub(super) fn json(body: &[u8]) -> Result<Fields, Refusal> {
         let empty = body.iter().all(u8::is_ascii_whitespace);
         let parsed = if empty { Ok(Value::Object(Map::new())) } else { serde_json::from_slice(body) };
         match parsed {
@@ -25,7 +25,7 @@ impl Fields {
     }
 
     /// Fields of a form-encoded body (section 4: VM endpoints).
-    pub fn form(body: &[u8]) -> Fields {
+    pub(super) fn form(body: &[u8]) -> Fields {
         let map = form_urlencoded::parse(body)
             .map(|(k, v)| (k.into_owned(), Value::String(v.into_owned())))
             .collect::<Map<_, _>>();
@@ -33,17 +33,17 @@ impl Fields {
     }
 
     /// Whether the field is there at all.
-    pub fn has(&self, name: &str) -> bool {
+    pub(super) fn has(&self, name: &str) -> bool {
         self.map.get(name).is_some_and(|v| !v.is_null())
     }
 
     /// Notes what is wrong with a field.
-    pub fn wrong(&mut self, name: &str, message: impl Into<String>) {
+    pub(super) fn wrong(&mut self, name: &str, message: impl Into<String>) {
         self.errors.entry(name.to_owned()).or_default().push(message.into());
     }
 
     /// Notes `message` unless `good`.
-    pub fn check(&mut self, name: &str, good: bool, message: impl Into<String>) {
+    pub(super) fn check(&mut self, name: &str, good: bool, message: impl Into<String>) {
         if !good {
             self.wrong(name, message);
         }
@@ -57,7 +57,7 @@ impl Fields {
     }
 
     /// An optional string.
-    pub fn text(&mut self, name: &str) -> Option<String> {
+    pub(super) fn text(&mut self, name: &str) -> Option<String> {
         match self.map.get(name)? {
             Value::Null => None,
             Value::String(s) => Some(s.clone()),
@@ -69,7 +69,7 @@ impl Fields {
     }
 
     /// A required string that says something.
-    pub fn required_text(&mut self, name: &str) -> String {
+    pub(super) fn required_text(&mut self, name: &str) -> String {
         let got = self.text(name);
         if got.as_deref().is_some_and(|s| s.trim().is_empty()) {
             self.wrong(name, "must not be empty");
@@ -78,7 +78,7 @@ impl Fields {
     }
 
     /// An optional whole number.
-    pub fn int(&mut self, name: &str) -> Option<i64> {
+    pub(super) fn int(&mut self, name: &str) -> Option<i64> {
         let got = match self.map.get(name)? {
             Value::Null => return None,
             Value::Number(n) => n.as_i64(),
@@ -92,20 +92,20 @@ impl Fields {
     }
 
     /// A required whole number.
-    pub fn required_int(&mut self, name: &str) -> i64 {
+    pub(super) fn required_int(&mut self, name: &str) -> i64 {
         let got = self.int(name);
         self.required(name, got)
     }
 
     /// An optional whole number within bounds.
-    pub fn int_within(&mut self, name: &str, low: i64, high: i64) -> Option<i64> {
+    pub(super) fn int_within(&mut self, name: &str, low: i64, high: i64) -> Option<i64> {
         let got = self.int(name)?;
         self.check(name, (low..=high).contains(&got), format!("must be from {low} to {high}"));
         Some(got)
     }
 
     /// An optional whole number that null resets: Some(None) is null.
-    pub fn int_or_null(&mut self, name: &str) -> Option<Option<i64>> {
+    pub(super) fn int_or_null(&mut self, name: &str) -> Option<Option<i64>> {
         match self.map.get(name)? {
             Value::Null => Some(None),
             Value::Number(_) | Value::String(_) | Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
@@ -115,7 +115,7 @@ impl Fields {
     }
 
     /// An optional truth value; forms write it as true/false, 1/0, yes/no, on/off.
-    pub fn flag(&mut self, name: &str) -> Option<bool> {
+    pub(super) fn flag(&mut self, name: &str) -> Option<bool> {
         let got = match self.map.get(name)? {
             Value::Null => return None,
             Value::Bool(b) => Some(*b),
@@ -129,7 +129,7 @@ impl Fields {
     }
 
     /// An optional list of strings.
-    pub fn texts(&mut self, name: &str) -> Option<Vec<String>> {
+    pub(super) fn texts(&mut self, name: &str) -> Option<Vec<String>> {
         let value = self.map.get(name)?;
         if value.is_null() {
             return None;
@@ -143,20 +143,20 @@ impl Fields {
     }
 
     /// An optional string out of a list of values.
-    pub fn one_of(&mut self, name: &str, values: &[&str]) -> Option<String> {
+    pub(super) fn one_of(&mut self, name: &str, values: &[&str]) -> Option<String> {
         let got = self.text(name)?;
         self.check(name, values.contains(&got.as_str()), format!("must be one of {}", values.join(", ")));
         Some(got)
     }
 
     /// A required string out of a list of values.
-    pub fn required_one_of(&mut self, name: &str, values: &[&str]) -> String {
+    pub(super) fn required_one_of(&mut self, name: &str, values: &[&str]) -> String {
         let got = self.one_of(name, values);
         self.required(name, got)
     }
 
     /// 400 with everything noted, or nothing.
-    pub fn finish(self) -> Result<(), Refusal> {
+    pub(super) fn finish(self) -> Result<(), Refusal> {
         if self.errors.is_empty() {
             return Ok(());
         }
@@ -165,7 +165,7 @@ impl Fields {
 }
 
 /// A truth value as forms write it.
-pub fn truth(text: &str) -> Option<bool> {
+pub(super) fn truth(text: &str) -> Option<bool> {
     match text.trim().to_ascii_lowercase().as_str() {
         "true" | "1" | "yes" | "on" => Some(true),
         "false" | "0" | "no" | "off" | "" => Some(false),

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 /// Renders records of one world with one set of switches.
 #[derive(Clone, Copy)]
-pub struct Wire<'a> {
+pub(super) struct Wire<'a> {
     pub world: &'a World,
     pub args: &'a Args,
 }
@@ -39,7 +39,7 @@ impl Service {
 
 /// Section 2.1.
 #[derive(Serialize)]
-pub struct ContainerOut<'a> {
+pub(super) struct ContainerOut<'a> {
     id: u64,
     login: &'a str,
     name: &'a str,
@@ -68,7 +68,7 @@ struct Nested<'a> {
 
 /// Section 2.3.
 #[derive(Serialize)]
-pub struct SiteOut<'a> {
+pub(super) struct SiteOut<'a> {
     id: u64,
     name: &'a str,
     state: &'a str,
@@ -93,7 +93,7 @@ pub struct SiteOut<'a> {
 
 /// Section 2.2.
 #[derive(Serialize)]
-pub struct DatabaseOut<'a> {
+pub(super) struct DatabaseOut<'a> {
     id: u64,
     name: &'a str,
     charset: &'a str,
@@ -103,7 +103,7 @@ pub struct DatabaseOut<'a> {
 
 /// Section 2.4.
 #[derive(Serialize)]
-pub struct CronOut<'a> {
+pub(super) struct CronOut<'a> {
     id: u64,
     command: &'a str,
     comment: &'a str,
@@ -127,7 +127,7 @@ enum IpOfVm<'a> {
 
 /// Section 2.5.
 #[derive(Serialize)]
-pub struct VmOut<'a> {
+pub(super) struct VmOut<'a> {
     id: u64,
     vm_id: &'a str,
     name: &'a str,
@@ -145,7 +145,7 @@ pub struct VmOut<'a> {
 
 /// Section 2.6.
 #[derive(Serialize)]
-pub struct KeyOut<'a> {
+pub(super) struct KeyOut<'a> {
     id: u64,
     title: &'a str,
     pubkey: &'a str,
@@ -154,7 +154,7 @@ pub struct KeyOut<'a> {
 
 /// Section 2.7.
 #[derive(Serialize)]
-pub struct IpOut<'a> {
+pub(super) struct IpOut<'a> {
     id: u64,
     ipvalue: &'a str,
     vm: u64,
@@ -162,7 +162,7 @@ pub struct IpOut<'a> {
 
 /// Section 2.9.
 #[derive(Serialize)]
-pub struct ChargeOut<'a> {
+pub(super) struct ChargeOut<'a> {
     description: &'a str,
     event_date: String,
     price: String,
@@ -187,7 +187,7 @@ struct TariffOut<'a> {
 
 /// Section 2.8, Order.
 #[derive(Serialize)]
-pub struct OrderOut<'a> {
+pub(super) struct OrderOut<'a> {
     id: u64,
     comment: &'a str,
     last_charge_date: Option<String>,
@@ -199,7 +199,7 @@ pub struct OrderOut<'a> {
 }
 
 impl<'a> OrderOut<'a> {
-    pub fn new(order: &'a Order, zone: Tz, format: DatetimeFormat) -> OrderOut<'a> {
+    pub(super) fn new(order: &'a Order, zone: Tz, format: DatetimeFormat) -> OrderOut<'a> {
         let date = |at: NaiveDateTime| stamp(at, zone, format);
         let tariff = &order.tariff;
         OrderOut {
@@ -230,7 +230,7 @@ impl<'a> Wire<'a> {
         stamp(at, self.world.zone, self.args.datetime_format)
     }
 
-    pub fn container(&self, c: &'a Container) -> ContainerOut<'a> {
+    pub(super) fn container(&self, c: &'a Container) -> ContainerOut<'a> {
         let sites = &self.world.sites;
         ContainerOut {
             id: c.id,
@@ -256,7 +256,7 @@ impl<'a> Wire<'a> {
         }
     }
 
-    pub fn site(&self, s: &'a Site) -> SiteOut<'a> {
+    pub(super) fn site(&self, s: &'a Site) -> SiteOut<'a> {
         SiteOut {
             id: s.id,
             name: &s.name,
@@ -286,7 +286,7 @@ impl<'a> Wire<'a> {
         }
     }
 
-    pub fn database(&self, d: &'a Database) -> DatabaseOut<'a> {
+    pub(super) fn database(&self, d: &'a Database) -> DatabaseOut<'a> {
         DatabaseOut {
             id: d.id,
             name: &d.name,
@@ -296,7 +296,7 @@ impl<'a> Wire<'a> {
         }
     }
 
-    pub fn cron(&self, j: &'a CronJob) -> CronOut<'a> {
+    pub(super) fn cron(&self, j: &'a CronJob) -> CronOut<'a> {
         let [minutes, hours, days, months, weekdays] = &j.schedule;
         CronOut {
             id: j.id,
@@ -314,7 +314,7 @@ impl<'a> Wire<'a> {
     }
 
     /// A VM as list and read show it.
-    pub fn vm(&self, vm: &'a Vm) -> VmOut<'a> {
+    pub(super) fn vm(&self, vm: &'a Vm) -> VmOut<'a> {
         let whole =
             |id: &u64| self.world.ips.get(*id).map(|ip| IpOfVm::Whole { id: ip.id, ipvalue: &ip.value });
         VmOut {
@@ -325,7 +325,7 @@ impl<'a> Wire<'a> {
     }
 
     /// A VM as start, stop and reboot show it.
-    pub fn vm_after_action(&self, vm: &'a Vm) -> VmOut<'a> {
+    pub(super) fn vm_after_action(&self, vm: &'a Vm) -> VmOut<'a> {
         VmOut {
             id: vm.id,
             vm_id: &vm.vm_id,
@@ -341,15 +341,15 @@ impl<'a> Wire<'a> {
         }
     }
 
-    pub fn key(&self, k: &'a Key) -> KeyOut<'a> {
+    pub(super) fn key(&self, k: &'a Key) -> KeyOut<'a> {
         KeyOut { id: k.id, title: &k.title, pubkey: &k.pubkey, fingerprint: &k.fingerprint }
     }
 
-    pub fn ip(&self, ip: &'a Ip) -> IpOut<'a> {
+    pub(super) fn ip(&self, ip: &'a Ip) -> IpOut<'a> {
         IpOut { id: ip.id, ipvalue: &ip.value, vm: ip.vm }
     }
 
-    pub fn charge(&self, c: &'a Charge) -> ChargeOut<'a> {
+    pub(super) fn charge(&self, c: &'a Charge) -> ChargeOut<'a> {
         ChargeOut {
             description: &c.description,
             event_date: c.at.date().to_string(),

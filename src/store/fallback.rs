@@ -78,13 +78,13 @@ const GIVE_SILENCES: &str = "INSERT OR REPLACE INTO file.acks SELECT * FROM main
 
 impl Store {
     /// Does it run in memory because its file cannot be used?
-    pub fn is_in_memory(&self) -> bool {
+    pub(crate) fn is_in_memory(&self) -> bool {
         self.fallback.is_some()
     }
 
     /// Leaves a file that cannot be used. Goes on from what it still gives, or, where it gives nothing,
     /// from what the daemon knows.
-    pub fn fall_back(
+    pub(crate) fn fall_back(
         &mut self,
         known: &[Incident],
         overlays: &Overlays,
@@ -124,7 +124,7 @@ impl Store {
     }
 
     /// Writes back what changed and goes on in the file. A damaged one is set aside first; its new name is returned.
-    pub fn return_to_file(&mut self, now: DateTime<Utc>) -> Result<Option<PathBuf>, StoreError> {
+    pub(crate) fn return_to_file(&mut self, now: DateTime<Utc>) -> Result<Option<PathBuf>, StoreError> {
         let (Some(path), Some(left)) = (self.path.clone(), self.fallback) else { return Ok(None) };
         let found = if left.damaged { None } else { Some(Self::usable(&path)) };
         let (file, aside) = match found {
@@ -241,6 +241,7 @@ pub(super) fn copy_into_memory(path: &Path) -> Result<(Connection, Left), StoreE
 /// What a file of an older version holds, reasons too, in memory and as this release has it.
 pub(super) fn copy_of_older(path: &Path, version: i64) -> Result<Connection, StoreError> {
     let mut memory = Connection::open_in_memory()?;
+    super::leave_as_it_is(&memory)?;
     memory.execute("ATTACH ?1 AS file", [path.to_string_lossy()])?;
     let reasons = (1, "INSERT INTO main.decisions SELECT * FROM file.decisions");
     take(&mut memory, TAKE.iter().chain([&reasons]), version)?;

@@ -8,7 +8,7 @@ use crate::alert::{Incident, Key, Reason};
 
 /// What a start finds.
 #[derive(Debug, Default)]
-pub struct Loaded {
+pub(crate) struct Loaded {
     pub incidents: Vec<Incident>,
     /// The first-start mail was decided in an earlier life.
     pub started: bool,
@@ -20,7 +20,7 @@ pub struct Loaded {
 
 /// Why something was done or not done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision {
+pub(crate) struct Decision {
     pub key: Key,
     pub at: DateTime<Utc>,
     pub reason: Reason,
@@ -28,7 +28,7 @@ pub struct Decision {
 
 impl Store {
     /// Everything the engine goes on from.
-    pub fn load(&self) -> Result<Loaded, StoreError> {
+    pub(crate) fn load(&self) -> Result<Loaded, StoreError> {
         let mut statement = self.connection.prepare("SELECT body FROM incidents ORDER BY key")?;
         let bodies = statement.query_map([], |row| row.get::<_, String>(0))?;
         let incidents = bodies.map(|body| json(&body?)).collect::<Result<_, _>>()?;
@@ -39,7 +39,7 @@ impl Store {
     }
 
     /// The reasons kept about one incident, oldest first; at most the last `most`.
-    pub fn decisions(&self, key: &str, most: u32) -> Result<Vec<Decision>, StoreError> {
+    pub(crate) fn decisions(&self, key: &str, most: u32) -> Result<Vec<Decision>, StoreError> {
         let mut statement = self.connection.prepare(
             "SELECT key, decided_at, reason FROM decisions WHERE key = ?1 ORDER BY id DESC LIMIT ?2",
         )?;

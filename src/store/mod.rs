@@ -19,19 +19,22 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
-pub use outbox::{Claim, Expired, GIVE_UP_AFTER, GivenUp, Lane, Outgoing, SendResult, Trouble, retry_delay};
-pub use polls::Polls;
-pub use rate_limited::RateLimited;
-pub use requests::Which;
+pub(crate) use outbox::{
+    Claim, Expired, GIVE_UP_AFTER, GivenUp, Lane, Outgoing, SendResult, Trouble, retry_delay,
+};
+pub(crate) use polls::Polls;
+pub(crate) use rate_limited::RateLimited;
+pub(crate) use requests::Which;
 
 use crate::alert::{Incident, Key, Reason};
 use crate::failpoint;
 
 /// The store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
-pub enum StoreError {
+pub(crate) enum StoreError {
     #[error("another hostwatch holds {0}; stop it, or give this one a store.path of its own")]
     Locked(PathBuf),
     #[error("cannot open the lock file {path}: {source}; the directory must exist and be writable")]
@@ -70,7 +73,7 @@ const BUSY: Duration = Duration::from_secs(5);
 
 /// Everything one decision changes; committed whole or not at all.
 #[derive(Debug, Default)]
-pub struct Batch {
+pub(crate) struct Batch {
     pub incidents: Vec<Incident>,
     pub decisions: Vec<(Key, Reason)>,
     pub mails: Vec<Outgoing>,
@@ -90,7 +93,7 @@ pub struct Batch {
 
 /// The open store.
 #[derive(Debug)]
-pub struct Store {
+pub(crate) struct Store {
     connection: Connection,
     path: Option<PathBuf>,
     /// RateLimited while the daemon runs.
@@ -103,7 +106,7 @@ pub struct Store {
 
 /// How a store was opened.
 #[derive(Debug)]
-pub struct Opened {
+pub(crate) struct Opened {
     pub store: Store,
     /// Where the damaged store was put, in place of which this one is new.
     pub aside: Option<PathBuf>,
@@ -118,7 +121,7 @@ impl Store {
     ///
     /// # Errors
     /// When another daemon holds it, a newer release wrote it, or it can neither be opened nor read.
-    pub fn open(path: &Path, now: DateTime<Utc>) -> Result<Opened, StoreError> {
+    pub(crate) fn open(path: &Path, now: DateTime<Utc>) -> Result<Opened, StoreError> {
         let lock = lock(path)?;
         let existed = path.exists();
         let (mut store, aside, fallback) = match Self::open_file(path, now) {
@@ -156,7 +159,7 @@ impl Store {
     ///
     /// # Errors
     /// Where the lock file is there and cannot be opened.
-    pub fn is_held(path: &Path) -> std::io::Result<bool> {
+    pub(crate) fn is_held(path: &Path) -> std::io::Result<bool> {
         match File::open(lock_path(path)) {
             Ok(file) => Ok(matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
@@ -166,13 +169,14 @@ impl Store {
 
     /// Opens an existing store beside a running daemon. That one may be of an older release: its store is read as a
     /// copy in memory, and refused to whoever would write it.
-    pub fn open_beside(path: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn open_beside(path: &Path) -> Result<Self, StoreError> {
         let flags = OpenFlags::default().difference(OpenFlags::SQLITE_OPEN_CREATE);
         let store = Self::connect(path, flags)?;
         let found = schema::version(&store.connection, path)?;
         if found == schema::NEWEST {
             return Ok(store);
         }
+        leave_as_it_is(&store.connection)?;
         let connection = fallback::copy_of_older(path, found)?;
         Ok(Self { connection, older: Some(found), ..store })
     }
@@ -189,7 +193,7 @@ impl Store {
     }
 
     /// A store that ends with the process: for a daemon that mails nobody.
-    pub fn in_memory() -> Result<Self, StoreError> {
+    pub(crate) fn in_memory() -> Result<Self, StoreError> {
         let mut connection = Connection::open_in_memory()?;
         schema::migrate(&mut connection, Path::new(":memory:"))?;
         Ok(Self::on(connection))
@@ -200,7 +204,7 @@ impl Store {
     }
 
     /// Commits a decision: incidents, reasons, rendered mails, in one transaction.
-    pub fn commit(&mut self, batch: &Batch, now: DateTime<Utc>) -> Result<(), StoreError> {
+    pub(crate) fn commit(&mut self, batch: &Batch, now: DateTime<Utc>) -> Result<(), StoreError> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         incidents::write(&transaction, &batch.incidents, &batch.decisions, now)?;
         outbox::withdraw(&transaction, &batch.withdraw)?;
@@ -224,7 +228,7 @@ impl Store {
     }
 
     /// Notes that the daemon watched until now, and how its polls went since the last call.
-    pub fn still_watching(&mut self, polls: &[Polls], now: DateTime<Utc>) -> Result<(), StoreError> {
+    pub(crate) fn still_watching(&mut self, polls: &[Polls], now: DateTime<Utc>) -> Result<(), StoreError> {
         let transaction = self.connection.transaction()?;
         polls::add(&transaction, polls, now)?;
         set_meta(&transaction, "watched_until", &now.to_rfc3339())?;
@@ -295,6 +299,11 @@ fn lock(path: &Path) -> Result<File, StoreError> {
 fn set_meta(connection: &Connection, key: &str, value: &str) -> rusqlite::Result<()> {
     connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)", params![key, value])?;
     Ok(())
+}
+
+/// Whoever closes a file last writes its journal into it, unless told not to.
+fn leave_as_it_is(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
 }
 
 fn meta(connection: &Connection, key: &str) -> rusqlite::Result<Option<String>> {

@@ -12,7 +12,7 @@ use crate::model::AccountName;
 
 /// A rendered mail, ready to be sent as it is, for ever.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outgoing {
+pub(crate) struct Outgoing {
     /// Without angle brackets.
     pub message_id: String,
     /// Envelope sender.
@@ -28,14 +28,14 @@ pub struct Outgoing {
 
 /// Disconnect mails never wait behind others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Lane {
+pub(crate) enum Lane {
     Disconnect,
     Normal,
 }
 
 /// A mail to one recipient, claimed for sending.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
+pub(crate) struct Claim {
     pub envelope: i64,
     pub message_id: String,
     pub sender: String,
@@ -48,7 +48,7 @@ pub struct Claim {
 
 /// How an attempt ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SendResult {
+pub(crate) enum SendResult {
     Sent,
     /// To be tried again, then.
     Retry {
@@ -67,7 +67,7 @@ pub enum SendResult {
 
 /// Where an envelope stands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum EnvelopeState {
+pub(super) enum EnvelopeState {
     Queued,
     Sending,
     Sent,
@@ -76,9 +76,9 @@ pub enum EnvelopeState {
 }
 
 impl EnvelopeState {
-    pub const ALL: [Self; 5] = [Self::Queued, Self::Sending, Self::Sent, Self::Dead, Self::Withdrawn];
+    pub(super) const ALL: [Self; 5] = [Self::Queued, Self::Sending, Self::Sent, Self::Dead, Self::Withdrawn];
 
-    pub const fn as_str(self) -> &'static str {
+    pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
             Self::Sending => "sending",
@@ -91,7 +91,7 @@ impl EnvelopeState {
 
 /// One envelope as `hostwatch outbox` shows it.
 #[derive(Clone, Debug)]
-pub struct Envelope {
+pub(crate) struct Envelope {
     pub id: i64,
     pub state: String,
     pub recipient: String,
@@ -103,7 +103,7 @@ pub struct Envelope {
 
 /// Counts by state, and how old the oldest unsent mail is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
+pub(crate) struct Summary {
     pub by_state: BTreeMap<&'static str, u64>,
     pub oldest: Option<DateTime<Utc>>,
     pub last_sent: Option<DateTime<Utc>>,
@@ -113,7 +113,7 @@ pub struct Summary {
 /// What speaks against delivery. Once a later mail got through to anybody, it is not the server, but one
 /// recipient of whom nothing arrives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Trouble {
+pub(crate) struct Trouble {
     /// Since when the oldest mail waits.
     pub waits_since: Option<DateTime<Utc>>,
     /// When a mail was last given up.
@@ -122,7 +122,7 @@ pub struct Trouble {
 
 /// A mail to one recipient that was given up and that no other mail has named yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GivenUp {
+pub(crate) struct GivenUp {
     pub envelope: i64,
     pub recipient: String,
     pub error: String,
@@ -134,7 +134,7 @@ pub struct GivenUp {
 
 /// A mail to one recipient that waited for too long.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Expired {
+pub(crate) struct Expired {
     pub message_id: String,
     pub recipient: String,
     pub subject: String,
@@ -143,7 +143,7 @@ pub struct Expired {
 
 impl Store {
     /// Mails of which no envelope was ever tried.
-    pub fn unsent(&self) -> Result<Unsent, StoreError> {
+    pub(crate) fn unsent(&self) -> Result<Unsent, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT m.message_id, m.told FROM messages m WHERE m.message_id IN (
                SELECT message_id FROM envelopes WHERE state = 'queued' AND attempts = 0)
@@ -161,7 +161,7 @@ impl Store {
     }
 
     /// Claims the next mail that is due: disconnect mails first, then by age.
-    pub fn claim(&mut self, now: DateTime<Utc>) -> Result<Option<Claim>, StoreError> {
+    pub(crate) fn claim(&mut self, now: DateTime<Utc>) -> Result<Option<Claim>, StoreError> {
         // A transaction that first reads could not wait for a command that writes meanwhile.
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let found = transaction
@@ -194,7 +194,7 @@ impl Store {
     }
 
     /// Notes how an attempt ended.
-    pub fn finish(
+    pub(crate) fn finish(
         &mut self,
         claim: &Claim,
         result: &SendResult,
@@ -228,7 +228,7 @@ impl Store {
     }
 
     /// When the next queued mail falls due; `None` with none queued.
-    pub fn next_due(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
+    pub(crate) fn next_due(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
         let due: Option<String> = self.connection.query_row(
             "SELECT min(due_at) FROM envelopes WHERE state = 'queued'",
             [],
@@ -238,9 +238,13 @@ impl Store {
     }
 
     /// Gives up queued mails created before `then` that were tried.
-    pub fn expire(&mut self, then: DateTime<Utc>, now: DateTime<Utc>) -> Result<Vec<Expired>, StoreError> {
+    pub(crate) fn expire(
+        &mut self,
+        then: DateTime<Utc>,
+        now: DateTime<Utc>,
+    ) -> Result<Vec<Expired>, StoreError> {
         let mut statement = self.connection.prepare_cached(
-            "UPDATE envelopes SET state = 'dead', ended_at = ?2, error = 'given up: ' || error
+            "UPDATE envelopes SET state = 'dead', ended_at = ?2
              WHERE state = 'queued' AND error IS NOT NULL AND coalesce(revived_at, '') < ?1
                AND message_id IN (SELECT message_id FROM messages WHERE created_at < ?1)
              RETURNING message_id, recipient, error,
@@ -258,7 +262,7 @@ impl Store {
     }
 
     /// No mail waits for longer than a minute because the clock was set back.
-    pub fn pull_in(&mut self, latest: DateTime<Utc>) -> Result<(), StoreError> {
+    pub(crate) fn pull_in(&mut self, latest: DateTime<Utc>) -> Result<(), StoreError> {
         self.connection.execute(
             "UPDATE envelopes SET due_at = ?1 WHERE state = 'queued' AND due_at > ?1",
             [stamp(latest)],
@@ -267,7 +271,7 @@ impl Store {
     }
 
     /// Mails that were given up and that no other mail has named yet.
-    pub fn unreported(&self) -> Result<Vec<GivenUp>, StoreError> {
+    pub(crate) fn unreported(&self) -> Result<Vec<GivenUp>, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT e.id, e.recipient, coalesce(e.error, ''), m.told,
                (SELECT json_group_array(recipient) FROM envelopes o WHERE o.message_id = e.message_id)
@@ -289,7 +293,7 @@ impl Store {
     }
 
     /// Every envelope, newest first.
-    pub fn envelopes(&self, most: u32) -> Result<Vec<Envelope>, StoreError> {
+    pub(crate) fn envelopes(&self, most: u32) -> Result<Vec<Envelope>, StoreError> {
         let mut statement = self.connection.prepare(
             "SELECT e.id, e.state, e.recipient, m.subject, m.created_at, e.attempts, e.error
              FROM envelopes e JOIN messages m USING (message_id) ORDER BY e.id DESC LIMIT ?1",
@@ -311,7 +315,7 @@ impl Store {
     }
 
     /// Counts for metrics and the page.
-    pub fn outbox_summary(&self) -> Result<Summary, StoreError> {
+    pub(crate) fn outbox_summary(&self) -> Result<Summary, StoreError> {
         let mut summary = Summary::default();
         for state in EnvelopeState::ALL {
             let count: i64 = self.connection.query_row(
@@ -414,10 +418,10 @@ pub(super) fn withdraw(transaction: &Transaction<'_>, ids: &[String]) -> Result<
 /// Delays between attempts; the last one repeats.
 const RETRY_SECONDS: [i64; 5] = [30, 120, 300, 900, 1800];
 /// After this a mail is given up.
-pub const GIVE_UP_AFTER: Duration = Duration::days(5);
+pub(crate) const GIVE_UP_AFTER: Duration = Duration::days(5);
 
 /// How long to wait after the attempt that follows `attempts` others.
-pub fn retry_delay(attempts: u32) -> Duration {
+pub(crate) fn retry_delay(attempts: u32) -> Duration {
     let index = (attempts as usize).min(RETRY_SECONDS.len() - 1);
     Duration::milliseconds(RETRY_SECONDS[index] * 1000 / i64::from(failpoint::haste()))
 }

@@ -11,7 +11,7 @@ use crate::model::AccountName;
 
 /// Polls of one account.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Polls {
+pub(crate) struct Polls {
     pub account: AccountName,
     /// All of them, the failed ones too.
     pub polls: u64,
@@ -20,7 +20,7 @@ pub struct Polls {
 
 /// What happened since a moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Week {
+pub(crate) struct Week {
     /// Polls, and how many of them failed, by account.
     pub polls: BTreeMap<String, (u64, u64)>,
     pub mails_sent: u64,
@@ -29,7 +29,7 @@ pub struct Week {
 
 impl Store {
     /// Polls (by whole UTC days) and deliveries since then.
-    pub fn week(&self, since: DateTime<Utc>) -> Result<Week, StoreError> {
+    pub(crate) fn week(&self, since: DateTime<Utc>) -> Result<Week, StoreError> {
         let mut week = Week::default();
         let mut statement = self.connection.prepare_cached(
             "SELECT account, sum(polls), sum(failed) FROM tallies WHERE day >= ?1 GROUP BY account",

@@ -9,7 +9,7 @@ use crate::alert::Item;
 
 /// Items kept back, and who is to be told of them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RateLimited {
+pub(crate) struct RateLimited {
     pub at: DateTime<Utc>,
     /// Mailboxes as configured.
     pub to: Vec<String>,
@@ -18,7 +18,7 @@ pub struct RateLimited {
 
 impl Store {
     /// What is held, oldest first, and the row it ends at.
-    pub fn rate_limited(&self) -> Result<(Vec<RateLimited>, Option<i64>), StoreError> {
+    pub(crate) fn rate_limited(&self) -> Result<(Vec<RateLimited>, Option<i64>), StoreError> {
         let mut statement =
             self.connection.prepare_cached("SELECT id, held_at, recipients, items FROM held ORDER BY id")?;
         let mut rows = statement.query([])?;
@@ -35,14 +35,14 @@ impl Store {
     }
 
     /// Since when something is held.
-    pub fn rate_limited_since(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
+    pub(crate) fn rate_limited_since(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
         let oldest: Option<String> =
             self.connection.query_row("SELECT min(held_at) FROM held", [], |row| row.get(0))?;
         oldest.map(|text| moment(&text)).transpose()
     }
 
     /// Mails of the common lane made since then, withdrawn ones aside.
-    pub fn mails_since(&self, since: DateTime<Utc>) -> Result<u32, StoreError> {
+    pub(crate) fn mails_since(&self, since: DateTime<Utc>) -> Result<u32, StoreError> {
         let count = self.connection.query_row(
             "SELECT count(*) FROM messages m WHERE m.lane = 1 AND m.created_at > ?1 AND EXISTS (
                SELECT 1 FROM envelopes e WHERE e.message_id = m.message_id AND e.state <> 'withdrawn')",

@@ -12,7 +12,7 @@ const KEEP_INCIDENTS_DAYS: i64 = 400;
 
 impl Store {
     /// Forgets what is past keeping; how many rows.
-    pub fn prune(&mut self, now: DateTime<Utc>) -> Result<usize, StoreError> {
+    pub(crate) fn prune(&mut self, now: DateTime<Utc>) -> Result<usize, StoreError> {
         let before = stamp(now - Duration::days(KEEP_DAYS));
         let transaction = self.connection.transaction()?;
         let mut gone = transaction.execute(

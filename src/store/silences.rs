@@ -11,7 +11,7 @@ use crate::alert::{Ack, Key, Overlays, Silence};
 
 impl Store {
     /// Every acknowledgement, and the silences that are not over.
-    pub fn silences(&self, now: DateTime<Utc>) -> Result<Overlays, StoreError> {
+    pub(crate) fn silences(&self, now: DateTime<Utc>) -> Result<Overlays, StoreError> {
         let mut acks = BTreeMap::new();
         let mut statement =
             self.connection.prepare_cached("SELECT key, episode, created_at, comment FROM acks")?;
@@ -39,7 +39,7 @@ impl Store {
     }
 
     /// Acknowledges an episode, in place of an earlier acknowledgement of the same incident.
-    pub fn acknowledge(
+    pub(crate) fn acknowledge(
         &mut self,
         key: &Key,
         episode: u32,
@@ -54,12 +54,12 @@ impl Store {
     }
 
     /// Takes an acknowledgement back; false where there was none.
-    pub fn take_back_ack(&mut self, key: &Key) -> Result<bool, StoreError> {
+    pub(crate) fn take_back_ack(&mut self, key: &Key) -> Result<bool, StoreError> {
         Ok(self.writable()?.execute("DELETE FROM acks WHERE key = ?1", [key.to_string()])? > 0)
     }
 
     /// Adds a silence and returns its number.
-    pub fn silence(
+    pub(crate) fn silence(
         &mut self,
         pattern: &str,
         until: DateTime<Utc>,
@@ -74,7 +74,7 @@ impl Store {
     }
 
     /// Ends a silence; false where none of this number is on.
-    pub fn end_silence(&mut self, id: i64, now: DateTime<Utc>) -> Result<bool, StoreError> {
+    pub(crate) fn end_silence(&mut self, id: i64, now: DateTime<Utc>) -> Result<bool, StoreError> {
         let ended = self.writable()?.execute(
             "UPDATE silences SET until = ?2 WHERE id = ?1 AND until > ?2",
             params![id, stamp(now)],

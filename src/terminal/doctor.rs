@@ -5,7 +5,7 @@ use super::layout::{Layout, Style, Tone};
 
 /// How a check went.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     Ok,
     /// Works, and should be looked at.
     Warn,
@@ -28,7 +28,7 @@ impl Outcome {
 
 /// One thing that was tried.
 #[derive(Clone, Debug)]
-pub struct Check {
+pub(crate) struct Check {
     pub what: String,
     pub outcome: Outcome,
     pub says: String,
@@ -37,12 +37,12 @@ pub struct Check {
 }
 
 impl Check {
-    pub fn new(what: impl Into<String>, outcome: Outcome, says: impl Into<String>) -> Self {
+    pub(crate) fn new(what: impl Into<String>, outcome: Outcome, says: impl Into<String>) -> Self {
         Self { what: what.into(), outcome, says: says.into(), remedy: None }
     }
 
     /// The same with what to do.
-    pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
+    pub(crate) fn remedy(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = Some(remedy.into());
         self
     }
@@ -50,19 +50,19 @@ impl Check {
 
 /// Checks that belong together.
 #[derive(Clone, Debug)]
-pub struct Section {
+pub(crate) struct Section {
     pub title: String,
     pub checks: Vec<Check>,
 }
 
 /// Needs somebody where something that is needed does not work.
-pub fn answer(sections: &[Section]) -> Answer {
+pub(crate) fn answer(sections: &[Section]) -> Answer {
     let mut checks = sections.iter().flat_map(|section| &section.checks);
     if checks.any(|check| check.outcome == Outcome::Fail) { Answer::NeedsYou } else { Answer::Fine }
 }
 
 /// The table, and below it how many of each there are.
-pub fn text(sections: &[Section], style: Style) -> String {
+pub(crate) fn text(sections: &[Section], style: Style) -> String {
     let mut layout = Layout::new(style);
     for section in sections {
         layout.heading(&section.title);

@@ -2,7 +2,7 @@
 
 mod value;
 
-pub use value::{AccountForecast, Forecasts, Outlook};
+pub(crate) use value::{AccountForecast, Forecasts, Outlook};
 
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
@@ -19,7 +19,7 @@ const MOST_IN_FULL: usize = 3;
 
 impl Forecasts {
     /// The text.
-    pub fn text(&self, style: Style) -> String {
+    pub(crate) fn text(&self, style: Style) -> String {
         let mut layout = Layout::new(style);
         if self.accounts.len() > 1 {
             self.table(&mut layout);

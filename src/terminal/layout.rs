@@ -4,7 +4,7 @@ use super::text;
 
 /// What the text is written for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Style {
+pub(crate) struct Style {
     /// In columns.
     pub width: usize,
     pub colour: bool,

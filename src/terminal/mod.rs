@@ -3,23 +3,23 @@
 //! a provider wrote can move the cursor, turn the line or ring the bell.
 
 mod chart;
-pub mod doctor;
-pub mod forecast;
+pub(crate) mod doctor;
+pub(crate) mod forecast;
 mod layout;
-pub mod rehearsal;
+pub(crate) mod rehearsal;
 mod status;
 mod text;
 mod words;
 
-pub use crate::view::Status;
-pub use forecast::Forecasts;
-pub use layout::Style;
-pub use text::harmless_json;
+pub(crate) use crate::view::Status;
+pub(crate) use forecast::Forecasts;
+pub(crate) use layout::Style;
+pub(crate) use text::harmless_json;
 
 /// What a script learns from a command's exit status.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
+pub(crate) enum Answer {
     /// Nothing needs anybody.
     Fine,
     NeedsYou,
@@ -29,7 +29,7 @@ pub enum Answer {
 
 impl Answer {
     /// Of several: who is needed is told first, and one that is not known leaves nothing fine.
-    pub fn of_all(answers: impl Iterator<Item = Self>) -> Self {
+    pub(crate) fn of_all(answers: impl Iterator<Item = Self>) -> Self {
         let mut all = None;
         for answer in answers {
             all = Some(match (all, answer) {
@@ -42,7 +42,7 @@ impl Answer {
     }
 
     /// The exit status; 2 is clap's, for a wrong command line.
-    pub const fn code(self) -> u8 {
+    pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Fine => 0,
             Self::NeedsYou => 1,

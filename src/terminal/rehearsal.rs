@@ -10,7 +10,7 @@ use crate::model::{Money, PayBy};
 
 /// The rehearsal of one account.
 #[derive(Clone, Debug)]
-pub struct Rehearsal {
+pub(crate) struct Rehearsal {
     pub account: String,
     pub currency: String,
     pub zone: Tz,
@@ -26,7 +26,7 @@ pub struct Rehearsal {
 
 /// One mail to come.
 #[derive(Clone, Debug)]
-pub struct Mail {
+pub(crate) struct Mail {
     pub at: DateTime<Utc>,
     /// `critical`, `warning` or `info`.
     pub severity: String,
@@ -39,7 +39,7 @@ pub struct Mail {
 
 impl Rehearsal {
     /// Needs somebody where a cut-off is ahead and nobody would hear of it.
-    pub fn answer(&self) -> Answer {
+    pub(crate) fn answer(&self) -> Answer {
         match self.disconnect {
             Ok(Disconnect::At { .. } | Disconnect::Now) if self.mails.is_empty() => Answer::NeedsYou,
             Ok(Disconnect::At { .. } | Disconnect::Now | Disconnect::NotExpected) => Answer::Fine,
@@ -115,7 +115,7 @@ impl Rehearsal {
 }
 
 /// The text of all.
-pub fn text(rehearsals: &[Rehearsal], style: Style) -> String {
+pub(crate) fn text(rehearsals: &[Rehearsal], style: Style) -> String {
     let mut layout = Layout::new(style);
     for rehearsal in rehearsals {
         rehearsal.write(&mut layout);

@@ -19,7 +19,7 @@ const MOST_ORDERS: usize = 5;
 
 impl Status {
     /// What a script wants to know.
-    pub fn answer(&self) -> Answer {
+    pub(crate) fn answer(&self) -> Answer {
         match self.headline.level {
             Urgency::Attention => Answer::NeedsYou,
             Urgency::Unknown => Answer::Unknown,
@@ -28,7 +28,7 @@ impl Status {
     }
 
     /// The text.
-    pub fn text(&self, style: Style) -> String {
+    pub(crate) fn text(&self, style: Style) -> String {
         let mut layout = Layout::new(style);
         self.headline(&mut layout);
         let in_full = self.accounts.len() <= MOST_IN_FULL;

@@ -16,7 +16,7 @@ const MOST_MARKS: usize = 3;
 /// One line that a terminal shows and does not obey: control characters (escape sequences begin with
 /// one) and line breaks become spaces, marks that turn the direction of writing and characters that
 /// cannot be seen go.
-pub fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let mut out = String::new();
     let mut marks = 0;
     let mut gap = false;
@@ -40,7 +40,7 @@ pub fn plain(text: &str) -> String {
 
 /// JSON that says the same and that a terminal does not obey: what JSON leaves unescaped within its
 /// strings and should not reach a terminal is escaped.
-pub fn harmless_json(json: &str) -> String {
+pub(crate) fn harmless_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         let layout = matches!(c, '\n' | '\r' | '\t');
@@ -57,18 +57,18 @@ pub fn harmless_json(json: &str) -> String {
 }
 
 /// A name as `plain`, and words where nothing is left of it.
-pub fn name(text: &str) -> String {
+pub(super) fn name(text: &str) -> String {
     let name = plain(text);
     if name.is_empty() { "(no name)".to_owned() } else { name }
 }
 
 /// How many columns it takes.
-pub fn width(text: &str) -> usize {
+pub(super) fn width(text: &str) -> usize {
     text.width()
 }
 
 /// At most so many columns, `…` for what is cut off.
-pub fn cut(text: &str, most: usize) -> String {
+pub(super) fn cut(text: &str, most: usize) -> String {
     if width(text) <= most {
         return text.to_owned();
     }
@@ -78,13 +78,13 @@ pub fn cut(text: &str, most: usize) -> String {
 }
 
 /// Lines of at most `most` columns, broken between words, and within a word that is longer than a line.
-pub fn wrap(text: &str, most: usize) -> Vec<String> {
+pub(super) fn wrap(text: &str, most: usize) -> Vec<String> {
     let options = Options::new(most.max(1)).word_splitter(WordSplitter::NoHyphenation);
     textwrap::wrap(text, options).into_iter().map(Cow::into_owned).collect()
 }
 
 /// Filled up with spaces to so many columns.
-pub fn pad(text: &str, columns: usize, right: bool) -> String {
+pub(super) fn pad(text: &str, columns: usize, right: bool) -> String {
     let fill = " ".repeat(columns.saturating_sub(width(text)));
     if right { format!("{fill}{text}") } else { format!("{text}{fill}") }
 }

@@ -17,7 +17,7 @@ const PAY_SPANS: [u32; 2] = [30, 90];
 
 /// What an expected-balance report says. Amounts are exact decimals as text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Billing {
+pub(crate) struct Billing {
     pub read_at: DateTime<Utc>,
     #[serde(flatten)]
     pub facts: Facts,
@@ -30,7 +30,7 @@ pub struct Billing {
 
 /// The balance, and when the account is cut off.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Facts {
+pub(crate) struct Facts {
     pub balance: Option<Money>,
     pub expected_balance: Option<Money>,
     pub horizon: Option<DateTime<Utc>>,
@@ -42,14 +42,14 @@ pub struct Facts {
 
 /// What keeps the account up for so many days; 0 where it is paid for already.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Pay {
+pub(crate) struct Pay {
     pub days: u32,
     pub amount: Option<Money>,
 }
 
 /// What the orders with charges ahead cost.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Orders {
+pub(crate) struct Orders {
     /// The dearest, at most 20 of them.
     #[serde(rename = "orders")]
     pub dearest: Vec<OrderRow>,
@@ -61,7 +61,7 @@ pub struct Orders {
 
 /// One order and what it costs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct OrderRow {
+pub(crate) struct OrderRow {
     pub id: u64,
     pub comment: Option<String>,
     pub tariff: Option<String>,

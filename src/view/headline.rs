@@ -14,7 +14,7 @@ use crate::model::forecast::{self, Disconnect};
 /// How things stand. The numbers give the order of urgency.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Urgency {
+pub(crate) enum Urgency {
     /// Somebody has to act.
     Attention = 0,
     /// All that is wrong is known to somebody.
@@ -28,7 +28,7 @@ pub enum Urgency {
 
 impl Urgency {
     /// A sign beside the sentence, so that colour is never alone.
-    pub fn sign(self) -> &'static str {
+    pub(crate) fn sign(self) -> &'static str {
         match self {
             Self::Attention => "✕",
             Self::Unknown => "?",
@@ -40,7 +40,7 @@ impl Urgency {
 
 /// The answer.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Headline {
+pub(crate) struct Headline {
     pub level: Urgency,
     pub sentence: String,
     /// What the sentence is about, and what else is to be said; worst first.

@@ -12,7 +12,7 @@ use crate::model::{AccountState, Collector, ContainerState, SiteState, VmState};
 /// How a state is to be taken. The numbers give the order of lists: what needs eyes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Health {
+pub(crate) enum Health {
     Bad = 0,
     /// On its way to another state.
     Passing = 2,
@@ -27,7 +27,7 @@ pub enum Health {
 
 impl Health {
     /// A sign and a word, so that colour is never alone.
-    pub fn words(self) -> (&'static str, &'static str) {
+    pub(crate) fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Bad => ("✕", "not well"),
             Self::Unknown => ("?", "not known"),

@@ -13,7 +13,7 @@ const RECENT: usize = 20;
 
 /// Incidents and mails at one moment.
 #[derive(Clone, Debug, Default)]
-pub struct Alerting {
+pub(crate) struct Alerting {
     /// Open ones and recently closed ones, in any order.
     pub incidents: Vec<IncidentRow>,
     pub mails: Mails,
@@ -21,7 +21,7 @@ pub struct Alerting {
 
 /// One incident.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct IncidentRow {
+pub(crate) struct IncidentRow {
     pub key: Key,
     pub account: AccountName,
     pub kind: Kind,
@@ -44,7 +44,7 @@ pub struct IncidentRow {
 impl IncidentRow {
     /// An incident as it is shown; `None` for one that has not begun, that nobody was told of before it
     /// ended, or that ended long ago.
-    pub fn of(incident: &Incident, overlays: &Overlays, now: DateTime<Utc>) -> Option<Self> {
+    pub(crate) fn of(incident: &Incident, overlays: &Overlays, now: DateTime<Utc>) -> Option<Self> {
         let shown = match incident.phase {
             Phase::Watching => false,
             Phase::Pending | Phase::Firing | Phase::Recovering => true,
@@ -71,24 +71,24 @@ impl IncidentRow {
     }
 
     /// Told of and not over.
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.phase.is_open()
     }
 
     /// Somebody knows and said so.
-    pub fn is_looked_after(&self) -> bool {
+    pub(crate) fn is_looked_after(&self) -> bool {
         self.acknowledged || self.silenced_until.is_some()
     }
 
     /// Waits for somebody to act.
-    pub fn needs_you(&self) -> bool {
+    pub(crate) fn needs_you(&self) -> bool {
         self.is_open() && !self.is_looked_after() && self.severity != Severity::Info
     }
 }
 
 /// Incidents that are open, and those that closed lately.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Incidents {
+pub(crate) struct Incidents {
     /// The worst first; what somebody looks after at the end.
     pub open: Vec<IncidentRow>,
     /// The latest first.
@@ -108,7 +108,7 @@ impl Incidents {
 
 /// What became of mails.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Mails {
+pub(crate) struct Mails {
     /// Absent: mails are not configured.
     pub outbox: Option<OutboxSummary>,
     /// When a mail server last took a mail.
@@ -119,7 +119,7 @@ pub struct Mails {
 
 /// Mails by what became of them, one a recipient.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct OutboxSummary {
+pub(crate) struct OutboxSummary {
     pub queued: u64,
     pub sending: u64,
     pub sent: u64,
@@ -130,7 +130,7 @@ pub struct OutboxSummary {
 
 impl OutboxSummary {
     /// Those that are not delivered yet.
-    pub fn waiting(&self) -> u64 {
+    pub(crate) fn waiting(&self) -> u64 {
         self.queued + self.sending
     }
 }

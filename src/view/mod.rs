@@ -2,16 +2,16 @@
 //! incidents and the time in, values and words out.
 
 pub(crate) mod billing;
-pub mod headline;
-pub mod health;
-pub mod incidents;
-pub mod resources;
-pub mod status;
+pub(crate) mod headline;
+pub(crate) mod health;
+pub(crate) mod incidents;
+pub(crate) mod resources;
+pub(crate) mod status;
 pub(crate) mod words;
 
-pub use billing::{Billing, Facts, Orders};
-pub use headline::Urgency;
-pub use health::Health;
-pub use incidents::{Alerting, IncidentRow, OutboxSummary};
-pub use resources::{Query, ResourceKind, ResourceRow, StateCount};
-pub use status::{About, AccountStatus, CollectorRow, Status};
+pub(crate) use billing::{Billing, Facts, Orders};
+pub(crate) use headline::Urgency;
+pub(crate) use health::Health;
+pub(crate) use incidents::{Alerting, IncidentRow, OutboxSummary};
+pub(crate) use resources::{Query, ResourceKind, ResourceRow, StateCount};
+pub(crate) use status::{About, AccountStatus, CollectorRow, Status};

@@ -13,7 +13,7 @@ const PAGE_ROWS: usize = 100;
 
 /// Which accounts are shown, and what of their resources.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Query {
+pub(crate) struct Query {
     pub account: Option<String>,
     pub kind: Option<String>,
     pub state: Option<String>,
@@ -26,7 +26,7 @@ pub struct Query {
 /// What a resource is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ResourceKind {
+pub(crate) enum ResourceKind {
     Container,
     Site,
     Vm,
@@ -34,7 +34,7 @@ pub enum ResourceKind {
 
 impl ResourceKind {
     /// The word in JSON, on the page and in its queries.
-    pub const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Container => "container",
             Self::Site => "site",
@@ -51,7 +51,7 @@ impl fmt::Display for ResourceKind {
 
 /// The part of all resources that was asked for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Resources {
+pub(crate) struct Resources {
     /// All, before the filter.
     pub total: usize,
     /// Those that match kind, state and name.
@@ -66,7 +66,7 @@ pub struct Resources {
 
 /// How many of a kind are in a state.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct StateCount {
+pub(crate) struct StateCount {
     pub kind: ResourceKind,
     pub state: String,
     pub health: Health,
@@ -75,7 +75,7 @@ pub struct StateCount {
 
 /// One resource.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct ResourceRow {
+pub(crate) struct ResourceRow {
     pub account: AccountName,
     pub kind: ResourceKind,
     pub id: u64,

@@ -13,7 +13,7 @@ use crate::model::{AccountName, AccountState, Collector, Snapshot};
 
 /// Which daemon tells it.
 #[derive(Clone, Copy, Debug)]
-pub struct About {
+pub(crate) struct About {
     pub version: &'static str,
     pub commit: &'static str,
     pub started_at: DateTime<Utc>,
@@ -21,7 +21,7 @@ pub struct About {
 
 /// The state of everything.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Status {
+pub(crate) struct Status {
     pub generated_at: DateTime<Utc>,
     pub version: String,
     pub commit: String,
@@ -38,7 +38,7 @@ pub struct Status {
 
 /// One account.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct AccountStatus {
+pub(crate) struct AccountStatus {
     pub name: AccountName,
     pub currency: String,
     pub time_zone: String,
@@ -52,7 +52,7 @@ pub struct AccountStatus {
 
 /// How a collector's polls go.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct CollectorRow {
+pub(crate) struct CollectorRow {
     pub collector: Collector,
     pub polls: u64,
     /// Absent before the first poll ended.
@@ -65,7 +65,7 @@ pub struct CollectorRow {
 
 impl Status {
     /// What a daemon knows, as far as `query` asks for it.
-    pub fn new(
+    pub(crate) fn new(
         snapshot: &Snapshot,
         alerting: &Alerting,
         about: &About,
@@ -96,12 +96,12 @@ impl Status {
     ///
     /// # Errors
     /// Where it is no status that this version knows.
-    pub fn read(json: &[u8]) -> Result<Self, serde_json::Error> {
+    pub(crate) fn read(json: &[u8]) -> Result<Self, serde_json::Error> {
         serde_json::from_slice(json)
     }
 
     /// The zone of an account; UTC where it is not shown.
-    pub fn zone_of(&self, account: &AccountName) -> Tz {
+    pub(crate) fn zone_of(&self, account: &AccountName) -> Tz {
         let account = self.accounts.iter().find(|one| one.name == *account);
         account.map_or(Tz::UTC, AccountStatus::zone)
     }
@@ -127,7 +127,7 @@ impl AccountStatus {
     }
 
     /// The account's zone; UTC where this binary does not know it.
-    pub fn zone(&self) -> Tz {
+    pub(crate) fn zone(&self) -> Tz {
         self.time_zone.parse().unwrap_or(Tz::UTC)
     }
 
@@ -153,7 +153,7 @@ impl CollectorRow {
     }
 
     /// The last poll got everything.
-    pub fn is_well(&self) -> bool {
+    pub(crate) fn is_well(&self) -> bool {
         self.success == Some(true) && self.complete == Some(true)
     }
 }

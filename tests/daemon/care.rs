@@ -7,6 +7,7 @@ use crate::common;
 use common::smtp::{Act, SmtpServer, Stage};
 use common::*;
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 
 fn healthy(smtp: &SmtpServer, provider: &Provider, extra: &str) -> Daemon {
     let daemon = Daemon::start_with(provider, smtp.address, extra);
@@ -171,9 +172,14 @@ fn commands_read_the_store_of_an_older_release_and_refuse_to_write_it() {
     let daemon = Daemon::prepare(&provider, smtp.address, "");
     let path = daemon.directory.path().join("hostwatch.db");
     let older = Connection::open(&path).unwrap();
+    // As a daemon that was killed leaves it: all of it still in the journal.
+    older.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).unwrap();
+    older.pragma_update(None, "journal_mode", "wal").unwrap();
     older.execute_batch(include_str!("../fixtures/store/v1.sql")).unwrap();
     drop(older);
-    let before = std::fs::read(&path).unwrap();
+    let journal = path.with_extension("db-wal");
+    let files = || [&path, &journal].map(|file| std::fs::read(file).unwrap());
+    let before = files();
 
     assert!(ok(&daemon, &["incidents"]).contains("main/vm_error/10001"));
     assert!(ok(&daemon, &["outbox"]).contains("queued"));
@@ -192,7 +198,7 @@ fn commands_read_the_store_of_an_older_release_and_refuse_to_write_it() {
         let words = ["schema 1", "schema 3", "restart the daemon"];
         assert!(words.iter().all(|word| error.contains(word)), "{args:?}: {error}");
     }
-    assert_eq!(std::fs::read(&path).unwrap(), before, "nothing was changed");
+    assert!(files() == before, "nothing was changed");
     assert!(!daemon.directory.path().join("hostwatch.db.v1").exists());
 }
 

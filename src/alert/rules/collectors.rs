@@ -9,7 +9,11 @@ use crate::alert::settings::Settings;
 use crate::model::{AccountState, Collector, CollectorStatus, FailureKind, Group};
 
 /// What the end of a poll says about the collector and its credentials.
-pub fn judge_collector(state: &AccountState, collector: Collector, settings: &Settings) -> Vec<Finding> {
+pub(crate) fn judge_collector(
+    state: &AccountState,
+    collector: Collector,
+    settings: &Settings,
+) -> Vec<Finding> {
     let Some(status) = state.collectors.get(&collector) else { return Vec::new() };
     let failure = status.failure.as_ref();
     let kind = failure.map(|failure| failure.kind);

@@ -22,7 +22,7 @@ pub(super) struct Clients {
 }
 
 impl Clients {
-    pub fn new(
+    pub(super) fn new(
         issued: Option<Arc<dyn ClientCertVerifier>>,
         required: bool,
         allowed: Vec<String>,

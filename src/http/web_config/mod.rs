@@ -18,7 +18,7 @@ use hyper::header::{self, HeaderName, HeaderValue};
 use rustls::ServerConfig;
 use tokio_util::sync::CancellationToken;
 
-pub use problem::{Problem, Problems, Seen};
+pub(crate) use problem::{Problem, Problems, Seen};
 pub(super) use reload::ReloadingConfig;
 pub(super) use users::{Admission, Checks};
 
@@ -38,7 +38,7 @@ const HEADERS: &[(&str, HeaderName, &[&str])] = &[
 ];
 
 /// A web configuration, valid in itself.
-pub struct WebConfig {
+pub(crate) struct WebConfig {
     tls: Option<Arc<ServerConfig>>,
     pub(super) users: Users,
     /// Set on every response.
@@ -64,7 +64,7 @@ impl WebConfig {
     ///
     /// # Errors
     /// Everything that is wrong.
-    pub fn read(path: &Path) -> Result<Self, Problems> {
+    pub(crate) fn read(path: &Path) -> Result<Self, Problems> {
         let mut findings = Findings::new(path);
         let text = findings.text(path, "");
         let parsed = text.map(|text| file::parse(&text));
@@ -96,17 +96,17 @@ impl WebConfig {
     }
 
     /// Connections are encrypted.
-    pub fn has_tls(&self) -> bool {
+    pub(crate) fn has_tls(&self) -> bool {
         self.tls.is_some()
     }
 
     /// Requests need a name and a password.
-    pub fn has_users(&self) -> bool {
+    pub(crate) fn has_users(&self) -> bool {
         !self.users.is_empty()
     }
 
     /// What is allowed and yet should be looked at; a line each.
-    pub fn notes(&self) -> &[String] {
+    pub(crate) fn notes(&self) -> &[String] {
         &self.notes
     }
 }

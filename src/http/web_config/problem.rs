@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// One thing that is wrong with a configuration, this or the daemon's own.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Problem {
+pub(crate) struct Problem {
     /// The file or environment variable.
     pub source: String,
     /// The key as it stands there; empty where the whole file is meant.
@@ -25,7 +25,7 @@ impl fmt::Display for Problem {
 
 /// Everything that is wrong, in the order it was found; never empty in an `Err`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Problems(pub Vec<Problem>);
+pub(crate) struct Problems(pub Vec<Problem>);
 
 impl std::error::Error for Problems {}
 
@@ -51,7 +51,7 @@ pub(super) struct Findings {
 
 /// A file as it was just before it was read.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Seen {
+pub(crate) struct Seen {
     path: PathBuf,
     stamp: Option<Stamp>,
 }
@@ -67,7 +67,7 @@ struct Stamp {
 
 impl Seen {
     /// As it is now, or that it is not there.
-    pub fn now(path: &Path) -> Self {
+    pub(crate) fn now(path: &Path) -> Self {
         let stamp = std::fs::metadata(path).ok().map(|file| Stamp {
             place: (file.dev(), file.ino()),
             size: file.size(),
@@ -78,32 +78,32 @@ impl Seen {
     }
 
     /// It is another by now, or gone.
-    pub fn has_changed(&self) -> bool {
+    pub(crate) fn has_changed(&self) -> bool {
         Self::now(&self.path) != *self
     }
 }
 
 impl Findings {
-    pub fn new(main: &Path) -> Self {
+    pub(super) fn new(main: &Path) -> Self {
         Self { main: main.to_owned(), problems: Vec::new(), notes: Vec::new(), files: Vec::new() }
     }
 
-    pub fn error(&mut self, key: &str, message: impl Into<String>) {
+    pub(super) fn error(&mut self, key: &str, message: impl Into<String>) {
         let source = self.main.display().to_string();
         self.problems.push(Problem { source, key: key.to_owned(), message: message.into() });
     }
 
-    pub fn note(&mut self, note: impl AsRef<str>) {
+    pub(super) fn note(&mut self, note: impl AsRef<str>) {
         self.notes.push(one_line(note.as_ref()));
     }
 
     /// A path as the file means it: relative to itself.
-    pub fn beside(&self, path: &str) -> PathBuf {
+    pub(super) fn beside(&self, path: &str) -> PathBuf {
         self.main.parent().unwrap_or(Path::new("")).join(path)
     }
 
     /// The bytes of a file that `key` names; `None` and a problem where it cannot be read.
-    pub fn bytes(&mut self, path: &Path, key: &str) -> Option<Vec<u8>> {
+    pub(super) fn bytes(&mut self, path: &Path, key: &str) -> Option<Vec<u8>> {
         self.files.push(Seen::now(path));
         let bytes = std::fs::read(path);
         let named = if key.is_empty() { String::new() } else { format!("{} ", path.display()) };
@@ -111,14 +111,14 @@ impl Findings {
     }
 
     /// The same for text.
-    pub fn text(&mut self, path: &Path, key: &str) -> Option<String> {
+    pub(super) fn text(&mut self, path: &Path, key: &str) -> Option<String> {
         let bytes = self.bytes(path, key)?;
         let text = String::from_utf8(bytes);
         text.map_err(|_| self.error(key, "is not UTF-8; save it as that")).ok()
     }
 
     /// Notes and files, where nothing is wrong.
-    pub fn finish(self) -> Result<(Vec<String>, Vec<Seen>), Problems> {
+    pub(super) fn finish(self) -> Result<(Vec<String>, Vec<Seen>), Problems> {
         if self.problems.is_empty() { Ok((self.notes, self.files)) } else { Err(Problems(self.problems)) }
     }
 }

@@ -32,13 +32,13 @@ struct Look {
 
 impl ReloadingConfig {
     /// Takes over a configuration that was read from `path`.
-    pub fn new(path: &Path, config: WebConfig) -> Self {
+    pub(crate) fn new(path: &Path, config: WebConfig) -> Self {
         let look = Look { at: Instant::now(), told: None };
         Self { path: path.to_owned(), config: Shared::new(config), look: Mutex::new(look) }
     }
 
     /// The configuration in force, looked after where that is due. While one looks, others take what there is.
-    pub async fn get(&self) -> Arc<WebConfig> {
+    pub(crate) async fn get(&self) -> Arc<WebConfig> {
         if let Ok(mut look) = self.look.try_lock()
             && look.at.elapsed() >= LOOK_EVERY
         {

@@ -53,7 +53,7 @@ pub(in crate::http) struct Checks {
 
 impl Checks {
     /// At most two at once and never more than half of the machine.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             running: Arc::new(Semaphore::new((processors / 2).clamp(1, 2))),
@@ -101,7 +101,7 @@ impl Users {
     }
 
     /// Checks what a request's `Authorization` says. Everybody is allowed where there are no users.
-    pub async fn check(&self, authorization: Option<&[u8]>, checks: &Checks) -> Admission {
+    pub(crate) async fn check(&self, authorization: Option<&[u8]>, checks: &Checks) -> Admission {
         let Some(key) = &self.key else { return Admission::Allowed };
         let Some(credentials) = authorization.and_then(Credentials::read) else { return Admission::Denied };
         let known = std::str::from_utf8(credentials.name()).ok().and_then(|name| self.by_name.get(name));

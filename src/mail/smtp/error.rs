@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// Settings no connection can be made with.
 #[derive(thiserror::Error, Debug, Clone, PartialEq, Eq)]
-pub enum TransportError {
+pub(crate) enum TransportError {
     #[error("email.ca_file {}: {reason}; name a PEM file of CA certificates that hostwatch may read", path.display())]
     CaFile { path: PathBuf, reason: String },
     #[error(
@@ -25,7 +25,7 @@ pub enum TransportError {
 
 /// Why a mail was not sent, as far as is known. `permanent` is a 5xx reply, transient a 4xx.
 #[derive(thiserror::Error, Debug, Clone, PartialEq, Eq)]
-pub enum SendError {
+pub(crate) enum SendError {
     /// Name look-up, TCP, TLS, greeting, EHLO, or a break before MAIL: the server's failure, not the mail's.
     #[error("no working connection to the SMTP server: {reason}")]
     Connection { reason: String },
@@ -53,7 +53,7 @@ pub enum SendError {
 
 impl SendError {
     /// Whether the server said never to try again as it is (5xx).
-    pub fn permanent(&self) -> bool {
+    pub(crate) fn permanent(&self) -> bool {
         match self {
             Self::Login { permanent, .. }
             | Self::Sender { permanent, .. }

@@ -26,7 +26,7 @@ struct Line {
 impl Replies {
     /// Takes what was read. False where a reply is longer than any.
     #[must_use]
-    pub fn take_in(&mut self, octets: &[u8]) -> bool {
+    pub(super) fn take_in(&mut self, octets: &[u8]) -> bool {
         for &octet in octets {
             if octet == b'\n' {
                 let mut line = std::mem::take(&mut self.line);
@@ -40,13 +40,13 @@ impl Replies {
     }
 
     /// The stream is over: what has begun goes on as it is.
-    pub fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         self.give_up();
         self.ready.append(&mut self.line);
     }
 
     /// What is ready to be read; the caller takes from its front.
-    pub fn ready(&mut self) -> &mut Vec<u8> {
+    pub(super) fn ready(&mut self) -> &mut Vec<u8> {
         &mut self.ready
     }
 

@@ -23,10 +23,10 @@ use self::tls::Tls;
 use super::settings::{Security, Server};
 use crate::failpoint;
 
-pub use self::error::{SendError, TransportError};
+pub(crate) use self::error::{SendError, TransportError};
 
 /// Sends mails to one server. Certificates are read when it is made; a reload makes a new one.
-pub struct Transport {
+pub(crate) struct Transport {
     route: Route,
     login: Option<Login>,
     timing: Timing,
@@ -34,7 +34,7 @@ pub struct Transport {
 
 /// How long things may take; other values in tests only.
 #[derive(Clone, Copy, Debug)]
-pub struct Timing {
+pub(crate) struct Timing {
     /// Name look-up, and each of the host's addresses.
     pub connect: Duration,
     /// Each reply, and the TLS handshake.
@@ -60,7 +60,7 @@ impl Default for Timing {
 
 /// A server as it answered a probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Capabilities {
+pub(crate) struct Capabilities {
     /// `TLS 1.2` or `TLS 1.3`; `None` over an open connection.
     pub tls_version: Option<&'static str>,
     /// The mechanism of the login that succeeded; `None` where no user is set.
@@ -69,12 +69,12 @@ pub struct Capabilities {
 
 impl Transport {
     /// Reads the certificates to trust; blocks for some milliseconds. The error says what to change.
-    pub fn new(server: &Server) -> Result<Self, TransportError> {
+    pub(crate) fn new(server: &Server) -> Result<Self, TransportError> {
         Self::with_timing(server, Timing::default())
     }
 
     /// The same with other limits.
-    pub fn with_timing(server: &Server, timing: Timing) -> Result<Self, TransportError> {
+    pub(crate) fn with_timing(server: &Server, timing: Timing) -> Result<Self, TransportError> {
         let protection = match server.security {
             Security::Tls => Protection::FromTheFirstByte(Tls::new(server)?),
             Security::StartTls => Protection::StartTls(Tls::new(server)?),
@@ -101,7 +101,12 @@ impl Transport {
 
     /// Sends one mail to one recipient; returns at its 250, and leaves the good-bye to the runtime, so that
     /// nothing stands between the 250 and its record. `raw` arrives as it is, line ends made CRLF.
-    pub async fn send(&self, envelope_from: &str, recipient: &str, raw: &[u8]) -> Result<(), SendError> {
+    pub(crate) async fn send(
+        &self,
+        envelope_from: &str,
+        recipient: &str,
+        raw: &[u8],
+    ) -> Result<(), SendError> {
         let mut session = Session::open(&self.route, self.login.as_ref(), self.timing).await?;
         failpoint::reach("connected");
         let outcome = session.deliver(envelope_from, recipient, raw).await;
@@ -122,7 +127,7 @@ impl Transport {
     }
 
     /// Connects, logs in, asks whether the server takes mail from this sender, and leaves again.
-    pub async fn probe_sender(&self, envelope_from: &str) -> Result<Capabilities, SendError> {
+    pub(crate) async fn probe_sender(&self, envelope_from: &str) -> Result<Capabilities, SendError> {
         let mut session = Session::open(&self.route, self.login.as_ref(), self.timing).await?;
         let asked = session.try_sender(envelope_from).await;
         let capabilities = session.capabilities();

@@ -27,7 +27,7 @@ pub(super) enum Failure {
 
 impl Failure {
     /// The error of a stage: one for a refusal, one for no reply.
-    pub fn at(
+    pub(super) fn at(
         self,
         refused: impl FnOnce(String, bool) -> SendError,
         broken: impl FnOnce(String) -> SendError,
@@ -39,14 +39,14 @@ impl Failure {
     }
 
     /// What happened, where a refusal means no more than a break.
-    pub fn into_reason(self) -> String {
+    pub(super) fn into_reason(self) -> String {
         match self {
             Self::Refused { reason, .. } | Self::Broken(reason) => reason,
         }
     }
 
     /// The same with each of `secrets` taken out.
-    pub fn without(self, secrets: &[String]) -> Self {
+    pub(super) fn without(self, secrets: &[String]) -> Self {
         let redact = |reason: String| {
             secrets
                 .iter()
@@ -89,16 +89,16 @@ pub(super) struct Limits {
 
 impl Limits {
     /// From now on.
-    pub fn start(timing: Timing) -> Self {
+    pub(super) fn start(timing: Timing) -> Self {
         Self { timing, deadline: Instant::now() + timing.total }
     }
 
-    pub fn timing(&self) -> &Timing {
+    pub(super) fn timing(&self) -> &Timing {
         &self.timing
     }
 
     /// The outcome of `step`, unless `limit` or the whole conversation's time is up first.
-    pub async fn bound<T>(&self, limit: Duration, step: impl Future<Output = T>) -> Result<T, String> {
+    pub(super) async fn bound<T>(&self, limit: Duration, step: impl Future<Output = T>) -> Result<T, String> {
         let step_ends = Instant::now() + limit;
         let all_ends = self.deadline;
         timeout_at(step_ends.min(all_ends), step).await.map_err(|_| {
@@ -111,7 +111,7 @@ impl Limits {
     }
 
     /// The reply to a step of `lettre`'s, in time.
-    pub async fn reply<T>(
+    pub(super) async fn reply<T>(
         &self,
         what: &str,
         limit: Duration,
@@ -125,7 +125,7 @@ impl Limits {
     }
 
     /// Sends a command; `wanted` is 2xx or 3xx, and the other of them is no answer to it.
-    pub async fn ask(
+    pub(super) async fn ask(
         &self,
         chat: &mut AsyncSmtpConnection,
         what: &str,

@@ -39,7 +39,11 @@ pub(super) struct Session {
 
 impl Session {
     /// Connects, greets, encrypts as the route demands, logs in.
-    pub async fn open(route: &Route, login: Option<&Login>, timing: Timing) -> Result<Self, SendError> {
+    pub(super) async fn open(
+        route: &Route,
+        login: Option<&Login>,
+        timing: Timing,
+    ) -> Result<Self, SendError> {
         let limits = Limits::start(timing);
         let server = format!("{}:{}", route.host, route.port);
         let Connected { chat, tls_version } =
@@ -76,7 +80,7 @@ impl Session {
     }
 
     /// One mail to one recipient, up to its 250. What `raw` holds is what arrives, line ends made CRLF.
-    pub async fn deliver(&mut self, from: &str, to: &str, raw: &[u8]) -> Result<(), SendError> {
+    pub(super) async fn deliver(&mut self, from: &str, to: &str, raw: &[u8]) -> Result<(), SendError> {
         let from = address(from).map_err(|reason| sender(reason, true))?;
         let to = address(to).map_err(|reason| recipient(reason, true))?;
         let mut parameters = self.mail_parameters(&from, Some(&to))?;
@@ -117,7 +121,7 @@ impl Session {
     }
 
     /// Whether the server would take mail from this sender; no mail begins.
-    pub async fn try_sender(&mut self, from: &str) -> Result<(), SendError> {
+    pub(super) async fn try_sender(&mut self, from: &str) -> Result<(), SendError> {
         let from = address(from).map_err(|reason| sender(reason, true))?;
         let mail = Mail::new(Some(from.clone()), self.mail_parameters(&from, None)?);
         let Self { chat, limits, server, .. } = self;
@@ -130,7 +134,7 @@ impl Session {
     }
 
     /// What is known of the server by now.
-    pub fn capabilities(&self) -> Capabilities {
+    pub(super) fn capabilities(&self) -> Capabilities {
         Capabilities {
             tls_version: self.tls_version,
             login: self.mechanism.map(|mechanism| mechanism.to_string()),
@@ -138,7 +142,7 @@ impl Session {
     }
 
     /// QUIT, within bounds. Nothing depends on its reply.
-    pub async fn close(mut self) {
+    pub(super) async fn close(mut self) {
         let _ = timeout(self.limits.timing().quit, self.chat.quit()).await;
     }
 

@@ -25,7 +25,7 @@ pub(super) struct Tls {
 
 impl Tls {
     /// Trusts the system's roots and those in `ca_file`. Reads files; blocks for some milliseconds.
-    pub fn new(server: &Server) -> Result<Self, TransportError> {
+    pub(super) fn new(server: &Server) -> Result<Self, TransportError> {
         let name = ServerName::try_from(server.host.clone())
             .map_err(|_| TransportError::Host { host: server.host.clone() })?;
         let setup = |error: rustls::Error| TransportError::Tls { reason: error.to_string() };
@@ -39,7 +39,7 @@ impl Tls {
     }
 
     /// The handshake; the error says what to do about it. `security` is how it was asked for.
-    pub async fn handshake(&self, tcp: TcpStream, security: Security) -> Result<Stream, String> {
+    pub(super) async fn handshake(&self, tcp: TcpStream, security: Security) -> Result<Stream, String> {
         self.connector.connect(self.name.clone(), tcp).await.map_err(|error| in_words(&error, security))
     }
 }

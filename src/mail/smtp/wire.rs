@@ -25,20 +25,20 @@ pub(super) struct Wire<S> {
 
 impl<S> Wire<S> {
     /// A conversation from its greeting to its end.
-    pub fn new(stream: S, peer: SocketAddr) -> Self {
+    pub(super) fn new(stream: S, peer: SocketAddr) -> Self {
         Self { stream, peer, replies: Replies::default(), octetwise: false, over: false }
     }
 
     /// The open part of a conversation, up to STARTTLS. Read octet by octet, so that nothing past the reply to
     /// STARTTLS is taken from the socket: what someone slips in behind it then breaks the handshake instead of
     /// passing for an encrypted reply.
-    pub fn before_tls(stream: S, peer: SocketAddr) -> Self {
+    pub(super) fn before_tls(stream: S, peer: SocketAddr) -> Self {
         Self { octetwise: true, ..Self::new(stream, peer) }
     }
 
     /// The encrypted part after STARTTLS. There the server waits for EHLO without a greeting of its own
     /// (RFC 3207, section 4.2), while the client reads one first.
-    pub fn after_starttls(stream: S, peer: SocketAddr) -> Self {
+    pub(super) fn after_starttls(stream: S, peer: SocketAddr) -> Self {
         let mut wire = Self::new(stream, peer);
         wire.replies.ready().extend_from_slice(b"220 encrypted\r\n");
         wire

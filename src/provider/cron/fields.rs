@@ -6,7 +6,7 @@ use chrono::{Datelike, NaiveDate};
 /// What is wrong with an expression: which field, what is allowed, an example.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct BadSchedule(pub(super) String);
+pub(crate) struct BadSchedule(pub(super) String);
 
 /// What each field takes in.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -55,7 +55,7 @@ const NICKNAMES: [(&str, &str); 7] = [
 ];
 
 impl Fields {
-    pub fn parse(text: &str) -> Result<Self, BadSchedule> {
+    pub(super) fn parse(text: &str) -> Result<Self, BadSchedule> {
         let spelled = match text.strip_prefix('@') {
             None => text,
             Some(_) => {
@@ -98,7 +98,7 @@ impl Fields {
     }
 
     /// The expressions for the `cron` crate: six fields, weekdays by name.
-    pub fn expressions(&self) -> Vec<String> {
+    pub(super) fn expressions(&self) -> Vec<String> {
         let weekdays: Vec<&str> =
             (0..7).filter(|&n| self.weekday.has(n)).map(|n| WEEKDAYS[n as usize]).collect();
         let expression = |day: &str, weekday: &str| {
@@ -113,7 +113,7 @@ impl Fields {
         }
     }
 
-    pub fn matches_day(&self, date: NaiveDate) -> bool {
+    pub(super) fn matches_day(&self, date: NaiveDate) -> bool {
         let day = self.day.has(date.day());
         let weekday = self.weekday.has(date.weekday().num_days_from_sunday());
         self.month.has(date.month()) && if self.either_day() { day || weekday } else { day && weekday }
@@ -121,7 +121,7 @@ impl Fields {
 
     /// Least and greatest distance in days between neighbouring days that match, over a time in which
     /// everything that can happen does: weeks repeat at once, dates after 4 years, both together after 28.
-    pub fn day_gaps(&self) -> (u64, u64) {
+    pub(super) fn day_gaps(&self) -> (u64, u64) {
         let (any_date, any_weekday) =
             (self.day.is_full(&DAY) && self.month.is_full(&MONTH), self.weekday.bits == 0x7f);
         let window = match (any_date, any_weekday) {
@@ -137,7 +137,7 @@ impl Fields {
     }
 
     /// The ticks of one day.
-    pub fn within_a_day(&self) -> Ticks {
+    pub(super) fn within_a_day(&self) -> Ticks {
         let seconds = Ticks { first: 0, last: 0, gaps: None }.within(self.second, 1);
         seconds.within(self.minute, 60).within(self.hour, 3600)
     }
@@ -166,7 +166,7 @@ impl Ticks {
     }
 
     /// Shortest and longest gap when they come again at these distances.
-    pub fn repeated(self, unit: u64, distances: impl Iterator<Item = u64>) -> Option<(u64, u64)> {
+    pub(super) fn repeated(self, unit: u64, distances: impl Iterator<Item = u64>) -> Option<(u64, u64)> {
         let between = distances.map(|distance| distance * unit + self.first - self.last);
         let inside = self.gaps.into_iter().flat_map(|(shortest, longest)| [shortest, longest]);
         let all: Vec<u64> = between.chain(inside).collect();
@@ -183,7 +183,7 @@ impl Field {
         Ok(Self { bits, starred: text.starts_with('*') })
     }
 
-    pub fn has(self, value: u32) -> bool {
+    pub(super) fn has(self, value: u32) -> bool {
         self.bits >> value & 1 == 1
     }
 

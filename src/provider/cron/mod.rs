@@ -18,12 +18,12 @@ use std::time::Duration;
 use chrono::{DateTime, LocalResult, NaiveDateTime, TimeDelta, TimeZone, Timelike, Utc};
 use chrono_tz::Tz;
 
-pub use fields::BadSchedule;
+pub(crate) use fields::BadSchedule;
 use fields::Fields;
 
 /// A parsed expression. `Display` gives it back as it was written.
 #[derive(Clone, Debug)]
-pub struct Schedule {
+pub(crate) struct Schedule {
     source: String,
     fields: Fields,
     /// One, or two of which the earlier tick counts: by day of month, and by weekday.
@@ -32,7 +32,7 @@ pub struct Schedule {
 
 impl Schedule {
     /// The first tick later than `after`, in the wall clock of `zone`. `None` only past the year 2100.
-    pub fn next_after(&self, after: DateTime<Utc>, zone: Tz) -> Option<DateTime<Utc>> {
+    pub(crate) fn next_after(&self, after: DateTime<Utc>, zone: Tz) -> Option<DateTime<Utc>> {
         let mut wall = after.with_timezone(&zone).naive_local();
         // Where `after` stands in an hour that is told twice: when the same wall time is told again.
         let again = match zone.from_local_datetime(&wall) {
@@ -62,12 +62,12 @@ impl Schedule {
 
     /// The longest time between two ticks (an hour more where the clock goes back, twice as long where a
     /// tick falls into an hour that is skipped).
-    pub fn longest_gap(&self) -> Duration {
+    pub(crate) fn longest_gap(&self) -> Duration {
         self.gaps().1
     }
 
     /// The shortest time between two ticks (an hour less where the clock goes forward).
-    pub fn shortest_gap(&self) -> Duration {
+    pub(crate) fn shortest_gap(&self) -> Duration {
         self.gaps().0
     }
 
@@ -130,7 +130,7 @@ fn jump(wall: NaiveDateTime, zone: Tz) -> Option<DateTime<Utc>> {
 
 /// A fixed place within the tick for an account, from its name alone, so that many accounts don't fire in
 /// the same second: at least 0, less than `gap` and less than 5 min; whole milliseconds.
-pub fn offset(account: &str, gap: Duration) -> Duration {
+pub(crate) fn offset(account: &str, gap: Duration) -> Duration {
     let range = gap.min(Duration::from_secs(300)).as_millis();
     // FNV-1a, then a mix: names differ in their last characters, the multiplication below wants the first bits.
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;

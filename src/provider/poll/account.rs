@@ -17,7 +17,7 @@ use crate::provider::{ApiError, Client, Listed, Problem};
 
 /// What a collector has to say: listings as they come, and how the poll ended.
 #[derive(Debug)]
-pub struct Update {
+pub(crate) struct Update {
     pub account: AccountName,
     pub collector: Collector,
     /// When the listings were read.
@@ -32,7 +32,7 @@ pub struct Update {
 
 /// What one account's collectors need.
 #[derive(Clone)]
-pub struct Plan {
+pub(crate) struct Plan {
     pub profile: Arc<Profile>,
     pub client: Client,
     /// Of the collectors that are on; sites follow their containers.

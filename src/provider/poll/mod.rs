@@ -7,6 +7,6 @@ mod report;
 mod scheduler;
 mod sweep;
 
-pub use account::{Plan, Update};
-pub use report::read_report;
-pub use scheduler::run;
+pub(crate) use account::{Plan, Update};
+pub(crate) use report::read_report;
+pub(crate) use scheduler::run;

@@ -58,7 +58,7 @@ pub(super) async fn ask(plan: &Plan, client: &Client, deadline: Duration, horizo
 ///
 /// # Errors
 /// As a poll fails: no answer, or a report that carries an error.
-pub async fn read_report(plan: &Plan, deadline: Duration) -> Result<Report, Failure> {
+pub(crate) async fn read_report(plan: &Plan, deadline: Duration) -> Result<Report, Failure> {
     let client = plan.client.begin_poll(Group::Billing).map_err(|error| error.failure())?;
     let mut horizon_days = plan.horizon_days;
     ask(plan, &client, deadline, &mut horizon_days).await.report.map(|read| read.report)

@@ -16,7 +16,7 @@ use crate::provider::cron::{Schedule, offset};
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 
 /// Runs the collectors of one account until stopped. Returns when all have stopped.
-pub async fn run(plan: Plan, updates: mpsc::Sender<Update>, stop: CancellationToken) {
+pub(crate) async fn run(plan: Plan, updates: mpsc::Sender<Update>, stop: CancellationToken) {
     let sites = Sites::default();
     let mut tasks = JoinSet::new();
     for (&collector, schedule) in &plan.schedules {

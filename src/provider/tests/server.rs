@@ -11,28 +11,28 @@ use tokio::task::JoinHandle;
 
 /// A request as it came.
 #[derive(Clone, Debug)]
-pub struct Request {
-    pub method: String,
+pub(super) struct Request {
+    pub(super) method: String,
     /// With the query.
-    pub target: String,
+    pub(super) target: String,
     /// By names in small letters.
-    pub headers: BTreeMap<String, Vec<String>>,
+    pub(super) headers: BTreeMap<String, Vec<String>>,
 }
 
 impl Request {
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.first().map(String::as_str)
     }
 
     /// A number in the query.
-    pub fn query(&self, name: &str) -> Option<u64> {
+    pub(super) fn query(&self, name: &str) -> Option<u64> {
         let url = Url::parse("http://x").unwrap().join(&self.target).unwrap();
         url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.parse().unwrap())
     }
 }
 
 /// What the server does with a request.
-pub enum Reply {
+pub(super) enum Reply {
     /// An ordinary answer.
     Answer { status: u16, headers: Vec<(&'static str, String)>, body: Vec<u8> },
     /// These bytes, and then nothing more for as long as the client waits.
@@ -42,15 +42,15 @@ pub enum Reply {
 }
 
 impl Reply {
-    pub fn json(body: impl Into<Vec<u8>>) -> Self {
+    pub(super) fn json(body: impl Into<Vec<u8>>) -> Self {
         Self::Answer { status: 200, headers: Vec::new(), body: body.into() }
     }
 
-    pub fn status(status: u16) -> Self {
+    pub(super) fn status(status: u16) -> Self {
         Self::Answer { status, headers: Vec::new(), body: b"no".to_vec() }
     }
 
-    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+    pub(super) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
         if let Self::Answer { headers, .. } = &mut self {
             headers.push((name, value.into()));
         }
@@ -72,15 +72,15 @@ impl Reply {
 }
 
 /// Answers until it is dropped.
-pub struct Server {
-    pub url: Url,
+pub(super) struct Server {
+    pub(super) url: Url,
     requests: Arc<Mutex<Vec<Request>>>,
     task: JoinHandle<()>,
 }
 
 impl Server {
     /// `answer` gets each request and how many came before it.
-    pub async fn start(answer: impl Fn(&Request, usize) -> Reply + Send + Sync + 'static) -> Self {
+    pub(super) async fn start(answer: impl Fn(&Request, usize) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -94,11 +94,11 @@ impl Server {
         Self { url, requests, task }
     }
 
-    pub fn requests(&self) -> Vec<Request> {
+    pub(super) fn requests(&self) -> Vec<Request> {
         self.requests.lock().unwrap().clone()
     }
 
-    pub fn targets(&self) -> Vec<String> {
+    pub(super) fn targets(&self) -> Vec<String> {
         self.requests().into_iter().map(|request| request.target).collect()
     }
 }

@@ -102,7 +102,7 @@ pub(crate) struct Balance {
 
 impl MomentRow<'_> {
     /// Its time and both its amounts are required: without one of them it proves nothing.
-    pub fn balance(&self, reader: &mut Reader<'_>) -> Result<Balance, Rejected> {
+    pub(crate) fn balance(&self, reader: &mut Reader<'_>) -> Result<Balance, Rejected> {
         let at = reader.moment_of("moment.moment", &self.moment)?;
         let amount = reader.require_decimal("moment.amount", self.amount)?;
         let balance = reader.require_decimal("moment.balance", self.balance)?;
@@ -130,7 +130,7 @@ pub(crate) struct OrderRow {
 
 impl OrderRow {
     /// The id in an order's text, if it can be found without decoding the rest.
-    pub fn id_in(text: &str) -> Option<OrderId> {
+    pub(crate) fn id_in(text: &str) -> Option<OrderId> {
         match serde_json::from_str::<Field<IdOnly>>(text).ok()? {
             Field::Value(IdOnly { id: Field::Value(id) }) => Some(OrderId::new(id)),
             Field::Value(_) | Field::Missing | Field::Null | Field::Mistyped(_) => None,
@@ -207,7 +207,11 @@ pub(crate) fn error_text(raw: &RawValue) -> Option<Box<str>> {
 
 impl Reader<'_> {
     /// A decimal that should be there.
-    pub fn decimal(&mut self, name: &'static str, raw: Option<&RawValue>) -> Option<rust_decimal::Decimal> {
+    pub(crate) fn decimal(
+        &mut self,
+        name: &'static str,
+        raw: Option<&RawValue>,
+    ) -> Option<rust_decimal::Decimal> {
         let Some(raw) = raw else { return self.odd(name, "missing or null") };
         match decimal(raw) {
             Some(value) => Some(value),

@@ -14,7 +14,7 @@ const KEPT: usize = 8;
 
 /// Every value of the `field` label of [`crate::provider::Observer::field_problem`]. `….state` also counts
 /// states that nobody here knows.
-pub const FIELDS: &[&str] = &[
+pub(crate) const FIELDS: &[&str] = &[
     "vm.vm_id",
     "vm.name",
     "vm.type",
@@ -64,7 +64,7 @@ pub const FIELDS: &[&str] = &[
 
 /// Something in an answer that is not as the interface says.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Problem {
+pub(crate) struct Problem {
     /// Where, as a JSON path: `$.results[3].memsize`.
     pub path: String,
     pub what: String,
@@ -117,14 +117,14 @@ pub(crate) struct Diagnostics {
 }
 
 impl Diagnostics {
-    pub fn problem(&mut self, path: impl FnOnce() -> String, what: impl FnOnce() -> String) {
+    pub(crate) fn problem(&mut self, path: impl FnOnce() -> String, what: impl FnOnce() -> String) {
         if self.problems.len() < KEPT {
             self.problems.push(Problem { path: path(), what: what() });
         }
     }
 
     /// A problem that costs a record.
-    pub fn refusal(&mut self, path: impl FnOnce() -> String, what: &'static str) {
+    pub(crate) fn refusal(&mut self, path: impl FnOnce() -> String, what: &'static str) {
         if self.refusals < KEPT {
             let what = format!("{what}, so the record is left out");
             self.problems.insert(self.refusals, Problem { path: path(), what });
@@ -134,7 +134,7 @@ impl Diagnostics {
     }
 
     /// Takes in what a later page noted.
-    pub fn add(&mut self, mut later: Self) {
+    pub(crate) fn add(&mut self, mut later: Self) {
         let others = later.problems.split_off(later.refusals);
         self.problems.splice(self.refusals..self.refusals, later.problems);
         self.problems.extend(others);
@@ -156,7 +156,7 @@ pub(crate) struct Reader<'a> {
 
 impl Reader<'_> {
     /// A field that the record can't do without. `name` is `kind.field`.
-    pub fn require<T>(&mut self, name: &'static str, field: Field<T>) -> Result<T, Rejected> {
+    pub(crate) fn require<T>(&mut self, name: &'static str, field: Field<T>) -> Result<T, Rejected> {
         match field {
             Field::Value(value) => Ok(value),
             Field::Missing => self.refuse(name, "missing"),
@@ -166,13 +166,13 @@ impl Reader<'_> {
     }
 
     /// A state: required, and short enough to be one.
-    pub fn state(&mut self, name: &'static str, field: Field<Box<str>>) -> Result<Box<str>, Rejected> {
+    pub(crate) fn state(&mut self, name: &'static str, field: Field<Box<str>>) -> Result<Box<str>, Rejected> {
         let state = self.require(name, field)?;
         if is_state(&state) { Ok(state) } else { self.refuse(name, "empty or far too long for a state") }
     }
 
     /// A field that should be there.
-    pub fn take<T>(&mut self, name: &'static str, field: Field<T>) -> Option<T> {
+    pub(crate) fn take<T>(&mut self, name: &'static str, field: Field<T>) -> Option<T> {
         match field {
             Field::Value(value) => Some(value),
             Field::Missing => self.odd(name, "missing"),
@@ -182,7 +182,7 @@ impl Reader<'_> {
     }
 
     /// A field that the interface lets be null; left out is as good.
-    pub fn maybe<T>(&mut self, name: &'static str, field: Field<T>) -> Option<T> {
+    pub(crate) fn maybe<T>(&mut self, name: &'static str, field: Field<T>) -> Option<T> {
         match field {
             Field::Value(value) => Some(value),
             Field::Missing | Field::Null => None,
@@ -192,13 +192,13 @@ impl Reader<'_> {
 
     /// A datetime that should be there. Without the account's zone a naive one is absent, which is
     /// nobody's mistake.
-    pub fn moment(&mut self, name: &'static str, field: Field<Stamp>) -> Option<DateTime<Utc>> {
+    pub(crate) fn moment(&mut self, name: &'static str, field: Field<Stamp>) -> Option<DateTime<Utc>> {
         let stamp = self.take(name, field)?;
         self.resolve(name, &stamp)
     }
 
     /// A datetime that may be null.
-    pub fn maybe_moment(&mut self, name: &'static str, field: Field<Stamp>) -> Option<DateTime<Utc>> {
+    pub(crate) fn maybe_moment(&mut self, name: &'static str, field: Field<Stamp>) -> Option<DateTime<Utc>> {
         let stamp = self.maybe(name, field)?;
         self.resolve(name, &stamp)
     }
@@ -208,12 +208,12 @@ impl Reader<'_> {
     }
 
     /// A state that nobody here knows.
-    pub fn unknown(&mut self, name: &'static str) {
+    pub(crate) fn unknown(&mut self, name: &'static str) {
         self.count(name);
     }
 
     /// Notes a field as odd and leaves it absent.
-    pub fn odd<T>(&mut self, name: &'static str, what: &'static str) -> Option<T> {
+    pub(crate) fn odd<T>(&mut self, name: &'static str, what: &'static str) -> Option<T> {
         self.count(name);
         let list = self.list;
         self.notes.problem(|| path(list, name), || what.to_owned());
@@ -221,7 +221,7 @@ impl Reader<'_> {
     }
 
     /// Notes why a row is rejected.
-    pub fn refuse<T>(&mut self, name: &'static str, what: &'static str) -> Result<T, Rejected> {
+    pub(crate) fn refuse<T>(&mut self, name: &'static str, what: &'static str) -> Result<T, Rejected> {
         let list = self.list;
         self.notes.refusal(|| path(list, name), what);
         Err(Rejected)

@@ -198,7 +198,7 @@ impl Wire<'_> for Stamp {
 }
 
 impl Stamp {
-    pub fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         let other = || Self::Other(text.into());
         match (text.len(), text.as_bytes().last()) {
             (19, _) => plain(text).map_or_else(other, Self::Naive),
@@ -208,7 +208,7 @@ impl Stamp {
     }
 
     /// The moment. `Err` where the text is no datetime, `Ok(None)` where only the zone is missing.
-    pub fn moment(&self, zone: Option<Tz>) -> Result<Option<DateTime<Utc>>, ()> {
+    pub(crate) fn moment(&self, zone: Option<Tz>) -> Result<Option<DateTime<Utc>>, ()> {
         match self {
             Self::Utc(naive) => Ok(Some(naive.and_utc())),
             Self::Naive(naive) => {

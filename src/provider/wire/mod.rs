@@ -11,7 +11,7 @@ mod vm;
 
 pub(super) use billing::{ChargeRow, MomentRow, OrderRow, edd, error_text};
 pub(super) use diagnostics::{Context, Diagnostics, Reader, Record, RowOf};
-pub use diagnostics::{FIELDS, Problem};
+pub(crate) use diagnostics::{FIELDS, Problem};
 pub(super) use field::{Field, Stamp, decimal};
 pub(super) use hosting::{ContainerRow, CronJobRow, DatabaseRow, SiteRow};
 pub(super) use lenient::{mended, tolerant};

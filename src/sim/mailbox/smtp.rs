@@ -16,7 +16,7 @@ const MOST_MAIL: usize = 32 << 20;
 /// How long a client may be silent (RFC 5321, section 4.5.3.2, asks for five minutes).
 const PATIENCE: Duration = Duration::from_secs(300);
 
-pub async fn serve(mailbox: Arc<Mailbox>, listener: TcpListener, stop: CancellationToken) {
+pub(super) async fn serve(mailbox: Arc<Mailbox>, listener: TcpListener, stop: CancellationToken) {
     let sessions = TaskTracker::new();
     loop {
         tokio::select! {

@@ -21,7 +21,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// The subject of a raw mail, decoded, on one line.
-pub fn subject(raw: &[u8]) -> String {
+pub(super) fn subject(raw: &[u8]) -> String {
     let parsed = MessageParser::default().parse_headers(raw);
     let subject = parsed.as_ref().and_then(Message::subject).unwrap_or("(no subject)");
     subject.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
@@ -39,7 +39,7 @@ fn page(title: &str, body: &str) -> String {
 }
 
 /// All mails, newest last.
-pub fn index(mails: &[Caught]) -> String {
+pub(super) fn index(mails: &[Caught]) -> String {
     let mut body =
         format!("<h1>{} mail(s) caught</h1><p>Nothing here was delivered.</p><table>", mails.len());
     body.push_str("<tr><th>No.</th><th>Subject</th><th>To</th></tr>");
@@ -57,7 +57,7 @@ pub fn index(mails: &[Caught]) -> String {
 }
 
 /// One mail: headers, text, HTML in a frame of its own.
-pub fn mail(mail: &Caught) -> String {
+pub(super) fn mail(mail: &Caught) -> String {
     let n = mail.number;
     let mut body = format!(
         "<p><a href=\"/\">all mails</a> · <a href=\"/mail/{n}/raw\">raw</a></p><h1>{}</h1><table>",
@@ -102,7 +102,7 @@ fn html_of<'m>(message: &'m Message<'_>) -> Option<&'m str> {
 }
 
 /// A mail's HTML, its inline images pointing here.
-pub fn html(mail: &Caught) -> Option<String> {
+pub(super) fn html(mail: &Caught) -> Option<String> {
     let message = MessageParser::default().parse(&mail.raw[..])?;
     let mut html = html_of(&message)?.to_owned();
     for (k, part) in message.parts.iter().enumerate() {
@@ -115,7 +115,7 @@ pub fn html(mail: &Caught) -> Option<String> {
 }
 
 /// Image number `k` of a mail, with its type. Only pictures: anything else could run.
-pub fn part(mail: &Caught, k: usize) -> Option<(&'static str, Vec<u8>)> {
+pub(super) fn part(mail: &Caught, k: usize) -> Option<(&'static str, Vec<u8>)> {
     let message = MessageParser::default().parse(&mail.raw[..])?;
     let part = message.parts.get(k)?;
     let kind = part.content_type()?;

@@ -22,7 +22,7 @@ const OURS: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-src 'se
 const THEIRS: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-pub async fn serve(mailbox: Arc<Mailbox>, listener: TcpListener, stop: CancellationToken) {
+pub(super) async fn serve(mailbox: Arc<Mailbox>, listener: TcpListener, stop: CancellationToken) {
     let connections = TaskTracker::new();
     loop {
         let stream = tokio::select! {

@@ -9,7 +9,7 @@ use chrono::{Months, NaiveDate, NaiveTime};
 
 /// Expected charges and balance as of the start of a day. What is past or no date is "no such data" (404, section
 /// 4.8); more than two years off is past the limit of section 8, and 400.
-pub fn expected_balance(world: &mut World, rq: &Request<'_>, date: &str) -> Option<Outcome> {
+pub(super) fn expected_balance(world: &mut World, rq: &Request<'_>, date: &str) -> Option<Outcome> {
     (rq.method == "GET").then(|| {
         let refused = |why: &str| Refusal::new(404, "date", why);
         let written = date.len() == 10;
@@ -28,7 +28,7 @@ pub fn expected_balance(world: &mut World, rq: &Request<'_>, date: &str) -> Opti
 }
 
 /// The list of charges and one of them.
-pub fn charges(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outcome> {
+pub(super) fn charges(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outcome> {
     let wire = rq.wire(world);
     let rows = world.ledger.charges.rows();
     match (rq.method, rest) {

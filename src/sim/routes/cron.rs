@@ -5,7 +5,7 @@ use crate::sim::answer::{Answer, Outcome, Refusal};
 use crate::sim::validate::Fields;
 use crate::sim::world::World;
 
-pub fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outcome> {
+pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outcome> {
     match (rq.method, rest) {
         ("POST", []) => Some(create(world, rq)),
         ("GET", [part]) => Some(id(part, "cron job").and_then(|id| shown(world, rq, id))),
@@ -20,7 +20,7 @@ pub fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outco
 }
 
 /// Jobs of a site.
-pub fn of_site(world: &mut World, rq: &Request<'_>, part: &str) -> Option<Outcome> {
+pub(super) fn of_site(world: &mut World, rq: &Request<'_>, part: &str) -> Option<Outcome> {
     (rq.method == "GET").then(|| {
         let id = id(part, "site")?;
         let site = world.sites.get(id).ok_or_else(|| Refusal::not_found("site"))?;

@@ -5,7 +5,7 @@ use crate::sim::answer::{Answer, Outcome, Refusal};
 use crate::sim::validate::Fields;
 use crate::sim::world::World;
 
-pub fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outcome> {
+pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outcome> {
     match (rq.method, rest) {
         ("POST", ["databases"]) => Some(create(world, rq)),
         ("DELETE", ["databases", part]) => Some(id(part, "database").and_then(|id| delete(world, rq, id))),

@@ -5,7 +5,7 @@ use crate::sim::answer::{Answer, Outcome, Refusal};
 use crate::sim::validate::Fields;
 use crate::sim::world::World;
 
-pub fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outcome> {
+pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outcome> {
     match (rq.method, rest) {
         ("GET", []) => Some(list(world, rq)),
         ("POST", []) => Some(create(world, rq)),

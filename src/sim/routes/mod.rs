@@ -17,7 +17,7 @@ use super::wire::Wire;
 use super::world::World;
 
 /// One request, read.
-pub struct Request<'a> {
+pub(super) struct Request<'a> {
     pub method: &'a str,
     /// the path as sent
     pub path: &'a str,
@@ -34,17 +34,17 @@ pub struct Request<'a> {
 
 impl Request<'_> {
     /// The last value of a query parameter.
-    pub fn param(&self, name: &str) -> Option<&str> {
+    pub(super) fn param(&self, name: &str) -> Option<&str> {
         self.query.iter().rev().find(|(k, _)| k == name).map(|(_, v)| v.as_str())
     }
 
     /// Absolute URL of a record, for a Location header.
-    pub fn location(&self, of: &str, id: u64) -> String {
+    pub(super) fn location(&self, of: &str, id: u64) -> String {
         format!("http://{}/api/cvds/v1/{of}/{id}/", self.host)
     }
 
     /// Renders records.
-    pub fn wire<'w>(&'w self, world: &'w World) -> Wire<'w> {
+    pub(super) fn wire<'w>(&'w self, world: &'w World) -> Wire<'w> {
         Wire { world, args: self.args }
     }
 }
@@ -55,7 +55,7 @@ fn id(part: &str, what: &str) -> Result<u64, Refusal> {
 }
 
 /// Answers a request.
-pub fn route(world: &mut World, rq: &Request<'_>) -> Outcome {
+pub(super) fn route(world: &mut World, rq: &Request<'_>) -> Outcome {
     // Every documented path ends in a slash; without it there is nothing there.
     if !rq.path.ends_with('/') {
         return Err(Refusal::not_found("path"));

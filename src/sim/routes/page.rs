@@ -6,7 +6,7 @@ use crate::sim::answer::{Answer, Outcome, Refusal};
 use serde::Serialize;
 
 /// Offset and limit of a hosting list (section 8: 1 to 100, from 0); the default is not shown.
-pub fn offset_limit(rq: &Request<'_>, most: i64) -> Result<(usize, usize), Refusal> {
+pub(super) fn offset_limit(rq: &Request<'_>, most: i64) -> Result<(usize, usize), Refusal> {
     let mut refusal = Refusal { status: 400, ..Refusal::default() };
     let mut read = |name: &str, default: i64, low: i64, high: i64| {
         let Some(text) = rq.param(name) else { return default };
@@ -38,7 +38,7 @@ fn cut<T>(rows: &[T], offset: usize, limit: usize, shift: i64) -> &[T] {
 }
 
 /// `{"count", "entities"}` (section 4.1 to 4.4).
-pub fn entities<'r, T, O: Serialize>(
+pub(super) fn entities<'r, T, O: Serialize>(
     rq: &Request<'_>,
     rows: &'r [T],
     show: impl Fn(&'r T) -> Option<O>,
@@ -54,7 +54,11 @@ pub fn entities<'r, T, O: Serialize>(
 }
 
 /// `{"count", "next", "previous", "results"}` with page numbers (sections 4.5 to 4.7).
-pub fn numbered<'r, T, O: Serialize>(rq: &Request<'_>, rows: &'r [T], show: impl Fn(&'r T) -> O) -> Outcome {
+pub(super) fn numbered<'r, T, O: Serialize>(
+    rq: &Request<'_>,
+    rows: &'r [T],
+    show: impl Fn(&'r T) -> O,
+) -> Outcome {
     #[derive(Serialize)]
     struct Page<O> {
         count: usize,
@@ -94,7 +98,7 @@ pub fn numbered<'r, T, O: Serialize>(rq: &Request<'_>, rows: &'r [T], show: impl
 }
 
 /// `{"meta", "objects"}` (section 4.8); `at` gives row n in the list's order.
-pub fn with_meta<'r, T: 'r, O: Serialize>(
+pub(super) fn with_meta<'r, T: 'r, O: Serialize>(
     rq: &Request<'_>,
     count: usize,
     at: impl Fn(usize) -> Option<&'r T>,
@@ -130,7 +134,7 @@ pub fn with_meta<'r, T: 'r, O: Serialize>(
 
 /// Ids in the order and out of the filter a request asks for. The syntax of both is not shown: `filter` is text
 /// contained in the name, `order` names fields, "-" before one turns it around.
-pub fn arranged(
+pub(super) fn arranged(
     rq: &Request<'_>,
     ids: &[u64],
     field: impl Fn(u64, &str) -> Option<String>,

@@ -49,7 +49,7 @@ const IMAGES: [&str; 34] = [
     "exec_mongodb",
 ];
 
-pub fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outcome> {
+pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outcome> {
     match (rq.method, rest) {
         ("POST", []) => Some(create(world, rq)),
         ("POST", ["install"]) => Some(install(world, rq)),
@@ -79,7 +79,7 @@ pub fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outco
 }
 
 /// Sites of a container.
-pub fn of_container(world: &mut World, rq: &Request<'_>, part: &str) -> Option<Outcome> {
+pub(super) fn of_container(world: &mut World, rq: &Request<'_>, part: &str) -> Option<Outcome> {
     (rq.method == "GET").then(|| {
         let id = id(part, "container")?;
         let container = world.containers.get(id).ok_or_else(|| Refusal::not_found("container"))?;

@@ -7,7 +7,7 @@ use crate::sim::validate::{Fields, truth};
 use crate::sim::world::{NewVm, World};
 use serde_json::json;
 
-pub fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outcome> {
+pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outcome> {
     match (rq.method, rest) {
         ("GET", []) => {
             let wire = rq.wire(world);

@@ -4,12 +4,12 @@
 mod change;
 mod commands;
 mod create;
-pub mod ledger;
-pub mod period;
-pub mod records;
-pub mod report;
-pub mod table;
-pub mod tariffs;
+pub(super) mod ledger;
+pub(super) mod period;
+pub(super) mod records;
+pub(super) mod report;
+pub(super) mod table;
+pub(super) mod tariffs;
 mod unpaid;
 
 use super::control::Command;
@@ -18,7 +18,7 @@ use super::limits::Limits;
 use super::time::{local_to_utc, to_local};
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
-pub use create::{NewContainer, NewSite, NewVm};
+pub(super) use create::{NewContainer, NewSite, NewVm};
 use ledger::Ledger;
 use records::{Container, CronJob, Database, Ip, Key, Site, State, Vm};
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ use tariffs::Tariffs;
 
 /// Whose state a transition changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target {
+pub(super) enum Target {
     Vm(u64),
     Site(u64),
 }

@@ -61,7 +61,7 @@ fn month_count(at: NaiveDateTime) -> (i64, i64, i64) {
 /// What the charge number `index` of an order costs that bills `amount` per `billing` and charges every
 /// `charge`, from `from` to `to`. Rounding is cumulative: the charges of a whole billing period add up to its
 /// amount exactly, however many there are.
-pub fn charge_amount(
+pub(crate) fn charge_amount(
     amount: Decimal,
     billing: Period,
     charge: Period,

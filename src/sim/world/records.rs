@@ -5,7 +5,7 @@ use chrono::NaiveDateTime;
 use std::borrow::Cow;
 
 /// A state by name: the documented ones, or whatever a control command asked for.
-pub type State = Cow<'static, str>;
+pub(crate) type State = Cow<'static, str>;
 
 /// A VM (section 2.5).
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// CPUs, memory in MB and monthly price (in whole units) of a VM tariff.
-pub const VM_TARIFFS: [(&str, i64, i64, i64); 5] = [
+pub(crate) const VM_TARIFFS: [(&str, i64, i64, i64); 5] = [
     ("micro", 1, 512, 190),
     ("small", 1, 1024, 350),
     ("medium", 2, 2048, 690),
@@ -20,7 +20,7 @@ pub const VM_TARIFFS: [(&str, i64, i64, i64); 5] = [
 const OTHER_VM: (i64, i64, i64) = (1, 1024, 300);
 
 /// CPUs and memory of a VM tariff.
-pub fn vm_size(kind: &str) -> (i64, i64) {
+pub(crate) fn vm_size(kind: &str) -> (i64, i64) {
     let known = VM_TARIFFS.iter().find(|t| t.0 == kind);
     known.map_or((OTHER_VM.0, OTHER_VM.1), |t| (t.1, t.2))
 }

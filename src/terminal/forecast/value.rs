@@ -14,7 +14,7 @@ use crate::view::{Facts, Orders};
 
 /// The forecasts of accounts, the most urgent first.
 #[derive(Clone, Debug, Serialize)]
-pub struct Forecasts {
+pub(crate) struct Forecasts {
     pub generated_at: DateTime<Utc>,
     pub answer: Answer,
     pub accounts: Vec<AccountForecast>,
@@ -22,7 +22,7 @@ pub struct Forecasts {
 
 /// The forecast of one account.
 #[derive(Clone, Debug, Serialize)]
-pub struct AccountForecast {
+pub(crate) struct AccountForecast {
     pub account: String,
     pub currency: String,
     #[serde(rename = "time_zone", serialize_with = "super::zone_name")]
@@ -35,7 +35,7 @@ pub struct AccountForecast {
 
 /// What a report that was just read says. Amounts are exact decimals as text.
 #[derive(Clone, Debug, Serialize)]
-pub struct Outlook {
+pub(crate) struct Outlook {
     #[serde(flatten)]
     pub facts: Facts,
     /// How long a payment takes to arrive.
@@ -62,7 +62,7 @@ pub struct Outlook {
 
 /// What keeps the account up for so many days; 0 where it is paid for already.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Span {
+pub(crate) struct Span {
     pub days: u32,
     /// Then, if nobody pays.
     pub balance: Option<Money>,
@@ -71,14 +71,14 @@ pub struct Span {
 
 /// The next charge, with all that falls on the same moment.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct NextCharge {
+pub(crate) struct NextCharge {
     pub at: DateTime<Utc>,
     pub amount: Money,
 }
 
 impl Forecasts {
     /// Puts accounts in the order of urgency.
-    pub fn new(mut accounts: Vec<AccountForecast>, now: DateTime<Utc>) -> Self {
+    pub(crate) fn new(mut accounts: Vec<AccountForecast>, now: DateTime<Utc>) -> Self {
         accounts.sort_by_cached_key(|account| {
             let at = account.billing.as_ref().ok().and_then(|billing| match billing.facts.disconnect {
                 Disconnect::At { at, .. } => Some(at),
@@ -100,7 +100,7 @@ impl Forecasts {
 
 impl AccountForecast {
     /// Of a report that was just read, or why none could be.
-    pub fn new(
+    pub(crate) fn new(
         profile: &Profile,
         report: Result<Arc<Report>, String>,
         top_rung_days: u32,
