@@ -189,10 +189,13 @@ impl Engine {
     }
 
     fn tick(&self, step: &mut Step<'_>, snapshot: &Snapshot) {
-        // Of accounts that were removed or renamed; one that is back begins anew.
-        let unwatched = self.incidents.values().filter(|one| !self.watchers.contains_key(&one.key.account));
-        for incident in unwatched.filter(|incident| !incident.is_forgotten()) {
-            step.retire(&incident.key, Cause::AccountGone);
+        for incident in self.incidents.values() {
+            let watched = self.watchers.contains_key(&incident.key.account);
+            if watched && incident.before_unwatched.is_some() {
+                step.resume(&incident.key);
+            } else if !watched && !incident.is_forgotten() {
+                step.unwatch(&incident.key);
+            }
         }
         for (account, watcher) in &self.watchers {
             let Some(state) = snapshot.accounts.get(account) else { continue };

@@ -91,6 +91,9 @@ pub(crate) struct Incident {
     pub flapping: bool,
     /// Of `disconnect` alone.
     pub ladder: Option<Ladder>,
+    /// Since when its account is not watched, and how it stood then: it goes on where the account is back in time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_unwatched: Option<(DateTime<Utc>, Box<Incident>)>,
 }
 
 impl Incident {
@@ -121,6 +124,7 @@ impl Incident {
             changes: Vec::new(),
             flapping: false,
             ladder: None,
+            before_unwatched: None,
         }
     }
 

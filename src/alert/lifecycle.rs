@@ -24,14 +24,34 @@ const REMINDERS: u32 = 3;
 impl Step<'_> {
     /// Ends, without a mail, what is no longer watched; `why` is its reason.
     pub(super) fn retire(&mut self, key: &Key, why: Cause) {
+        let Some(incident) = self.get(key).cloned() else { return };
+        let ended = self.ended(incident);
+        self.note(ended, why);
+    }
+
+    /// The same, of an account that is not watched any more.
+    pub(super) fn unwatch(&mut self, key: &Key) {
+        let Some(before) = self.get(key).cloned() else { return };
+        let mut ended = self.ended(before.clone());
+        ended.before_unwatched = Some((self.now, Box::new(before)));
+        self.note(ended, Cause::AccountGone);
+    }
+
+    /// Of an account that is watched again: within a day its incidents go on, later they begin anew.
+    pub(super) fn resume(&mut self, key: &Key) {
         let Some(mut incident) = self.get(key).cloned() else { return };
+        let Some((since, before)) = incident.before_unwatched.take() else { return };
+        self.put(if self.now - since <= Duration::days(1) { *before } else { incident });
+    }
+
+    fn ended(&self, mut incident: Incident) -> Incident {
         if !matches!(incident.phase, Phase::Watching | Phase::Resolved) {
             incident.enter(Phase::Resolved, self.now);
         }
         incident.flapping = false;
         incident.folded_into = None;
         incident.ladder = None;
-        self.note(incident, why);
+        incident
     }
 
     /// Takes in one finding.

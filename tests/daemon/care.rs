@@ -234,15 +234,18 @@ fn what_the_configuration_no_longer_watches_is_open_nowhere() {
         is_over(&daemon, "main/vm_error/10001") && is_over(&daemon, "main/disconnect/account")
     });
     assert!(!daemon.page().contains("account=\"main\""));
-    // By a start; and what is back begins anew.
+    // By a start; and what is back within a day goes on, and is not told twice.
     assert_eq!(daemon.stop(), 0);
     daemon.configure("[accounts.other]", "[accounts.main]");
-    assert_eq!(opened(), 1);
     daemon.run();
-    until("main begins anew", || opened() == 2);
-    wait_for(&smtp, "main/disconnect/account rung:7");
+    until("main goes on", || shown(&daemon, "main/vm_error/10001").starts_with("firing"));
     until("other is over", || is_over(&daemon, "other/vm_error/10001"));
     let told =
         |event: &str| received(&smtp).iter().flat_map(|mail| &mail.pairs).any(|pair| pair.ends_with(event));
     assert!(!told("resolved") && !told("removed") && !told("was-down"));
+    provider.set_vm(10001, "active");
+    wait_for(&smtp, "main/vm_error/10001 resolved");
+    assert_eq!(opened(), 1);
+    let rungs = received(&smtp).into_iter().flat_map(|mail| mail.pairs);
+    assert_eq!(rungs.filter(|pair| pair == "main/disconnect/account rung:7").count(), 1);
 }
