@@ -62,7 +62,7 @@
       if (found < 4.5) wrong.push(`${told(element)} has a contrast of ${found.toFixed(2)}`);
     }
   }
-  if (texts < 30) wrong.push(`only ${texts} texts were found`);
+  if (texts < 20) wrong.push(`only ${texts} texts were found`);
 
   // What a screen reader goes by.
   if (!document.documentElement.lang) wrong.push('the language is not said');

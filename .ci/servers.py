@@ -112,14 +112,14 @@ class Servers:
         path.write_text(text)
         return path
 
-    def prometheus(self, targets, rules, alertmanager=None, name="prometheus"):
+    def prometheus(self, targets, rules, alertmanager=None, name="prometheus", jobs=()):
         """Scrapes and evaluates every second. Gives its address."""
         alerting = {"alertmanagers": [{"static_configs": [{"targets": [alertmanager]}]}]} if alertmanager else {}
         # JSON is YAML.
         return self.prometheus_with(json.dumps({
             "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
             "rule_files": [str(path) for path in rules],
-            "scrape_configs": [{"job_name": "hostwatch", "static_configs": [{"targets": targets}]}],
+            "scrape_configs": [{"job_name": "hostwatch", "static_configs": [{"targets": targets}]}, *jobs],
             "alerting": alerting}), name)
 
     def prometheus_with(self, text, name="prometheus"):
@@ -140,7 +140,7 @@ class Servers:
         wait("the simulator answers", 20, lambda: fetch(f"{base}/_sim/state"))
         return base
 
-    def daemon(self, binary, provider, name="hostwatch", account="main", smtp=None, more="", schedule="", port=None):
+    def daemon(self, binary, provider, name="hostwatch", account="main", smtp=None, more="", schedule="", port=None, ready=True):
         """`hostwatch run` with everything polled every 2 s. Gives host and port."""
         port = port or free_port()
         email = f'[email]\nsmtp_url = "smtp://127.0.0.1:{smtp}"\nfrom = "h@example.com"\nto = ["you@example.com"]\n' if smtp else ""
@@ -169,7 +169,8 @@ path = "{self.path / name}.db"
 {email}{more}""")
         environment = {key: value for key, value in os.environ.items() if not key.startswith("HOSTWATCH_")}
         self.start(name, binary, "run", f"--config.file={config}", f"--web.listen-address=127.0.0.1:{port}", env=environment)
-        wait(f"{name} is ready", 60, lambda: fetch(f"http://127.0.0.1:{port}/-/ready"))
+        answers = "ready" if ready else "healthy"
+        wait(f"{name} is {answers}", 60, lambda: fetch(f"http://127.0.0.1:{port}/-/{answers}"))
         return f"127.0.0.1:{port}"
 
 

@@ -122,10 +122,10 @@ class Daemon:
     def __init__(self, child, port):
         self.pid, self.port = child.pid, port
 
-    def get(self, path="/metrics", packed=False):
+    def get(self, path="/metrics", packed=False, coding="gzip"):
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}")
         if packed:
-            request.add_header("Accept-Encoding", "gzip")
+            request.add_header("Accept-Encoding", coding)
         with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.read()
 
@@ -222,14 +222,14 @@ def at_size(args, work, vms, containers, sites, name):
     return result
 
 
-def scrapes(args, url, seconds):
+def scrapes(args, url, seconds, coding):
     """Requests a second with 40 connections kept alive, and what failed."""
     if shutil.which("wrk"):
-        command = ["wrk", "-t1", "-c40", f"-d{seconds}s", "--timeout", "30s", "-H", "Accept-Encoding: gzip", url]
+        command = ["wrk", "-t1", "-c40", f"-d{seconds}s", "--timeout", "30s", "-H", f"Accept-Encoding: {coding}", url]
         said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         errors = re.findall(r"(Socket errors.*|Non-2xx.*)", said)
         return float(re.search(r"Requests/sec:\s+([\d.]+)", said)[1]), "; ".join(errors)
-    command = ["ab", "-q", "-k", "-c40", "-t", str(seconds), "-n", "10000000", "-H", "Accept-Encoding: gzip", url]
+    command = ["ab", "-q", "-k", "-c40", "-t", str(seconds), "-n", "10000000", "-H", f"Accept-Encoding: {coding}", url]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     failed = int(re.search(r"Failed requests:\s+(\d+)", said)[1])
     odd = re.search(r"Non-2xx responses:\s+(\d+)", said)
@@ -247,28 +247,28 @@ http {{
     listen 127.0.0.1:{port}; root {work}/www;
     location = /metrics {{
       default_type "text/plain; version=0.0.4; charset=utf-8";
-      add_header Content-Encoding gzip; add_header Vary "Accept, Accept-Encoding";
+      add_header Content-Encoding {coding}; add_header Vary "Accept, Accept-Encoding";
     }}
   }}
 }}
 """
 
 
-def against_nginx(args, work, vms, containers, sites):
+def against_nginx(args, work, vms, containers, sites, coding):
     port = free_port()
-    (work / "www").mkdir()
+    (work / "www").mkdir(exist_ok=True)
     os.chmod(work, 0o755)
-    (work / "nginx.conf").write_text(NGINX.format(work=work, port=port))
+    (work / "nginx.conf").write_text(NGINX.format(work=work, port=port, coding=coding))
     with provider(args, work, vms, containers, sites, "nginx") as behind, \
             daemon(args, work, behind, "served") as running:
         running.ready()
-        (work / "www" / "metrics").write_bytes(running.get(packed=True))
+        (work / "www" / "metrics").write_bytes(running.get(packed=True, coding=coding))
         with process(["nginx", "-p", work, "-c", work / "nginx.conf"], work / "nginx.log"):
             until("nginx", lambda: listening(port))
             ours, theirs, problems = [], [], []
             for _ in range(args.rounds):
                 for speeds, at in ((theirs, port), (ours, running.port)):
-                    speed, errors = scrapes(args, f"http://127.0.0.1:{at}/metrics", args.seconds)
+                    speed, errors = scrapes(args, f"http://127.0.0.1:{at}/metrics", args.seconds, coding)
                     speeds.append(speed)
                     if at == running.port and errors:
                         problems.append(errors)
@@ -354,10 +354,11 @@ def main():
                     grown = f"{small[key]:.4g} to {found[key]:.4g}, ×{ratio:.1f}"
                     row(f"10 times the size: {what}", grown, "×10.5", ratio <= 10.5)
         if "nginx" in parts:
-            ours, theirs, ratio, problems, rss = against_nginx(args, work, *size)
-            row("requests a second, gzip, 40 connections", f"{ours:.0f}; nginx {theirs:.0f}; ratio {ratio:.2f}", "0.9", ratio >= 0.9)
-            row("errors of 40 scrapers at once", "; ".join(problems) or "none", "none", not problems)
-            row("resident while scraped", f"{rss:.0f} MiB")
+            for coding in ("gzip", "zstd"):
+                ours, theirs, ratio, problems, rss = against_nginx(args, work, *size, coding)
+                row(f"requests a second, {coding}, 40 connections", f"{ours:.0f}; nginx {theirs:.0f}; ratio {ratio:.2f}", "0.9", ratio >= 0.9)
+                row("errors of 40 scrapers at once", "; ".join(problems) or "none", "none", not problems)
+                row("resident while scraped", f"{rss:.0f} MiB")
         if "idle" in parts:
             start, known, rss, cpu_used = idle(args, work)
             row("start to the first served page", f"{start * 1000:.0f} ms; with all of 100 resources {known * 1000:.0f} ms",

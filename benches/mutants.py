@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Mutation testing of what must not be wrong; docs/reliability-mutants.md has the results.
+"""Mutation testing of what must not be wrong; docs/dev/mutants.md has the results.
 
     benches/mutants.py [AREA]... [--again] [--jobs N] [--list]
 
@@ -39,7 +39,7 @@ AREAS = {
     "engine": {
         # The random histories of alert_histories would catch some more, at three times the price.
         "modules": ["model", "alert"],
-        "tests": ["alert_support", "alert_engine", "alert_overlays"],
+        "tests": ["alert_support", "alert_engine", "alert_muted"],
         "filter": ["alert"],
         "mutated": ["src/alert/*.rs", "src/alert/rules/*.rs"],
     },

@@ -13,8 +13,6 @@
 mod account;
 #[path = "../src/alert/mod.rs"]
 mod alert;
-#[path = "../src/chart.rs"]
-mod chart;
 #[path = "../src/clock.rs"]
 mod clock;
 #[path = "../src/failpoint.rs"]
@@ -32,11 +30,12 @@ mod view;
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
+use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::alert::{Incident, Key, Kind, Phase, Settings as Rules, Severity, rules};
-use crate::metrics::{Encoder, Own, Settings};
+use crate::alert::{AlertSettings, Incident, Key, Kind, Phase, Severity, rules};
+use crate::metrics::{Encoder, MetricsSettings, Own};
 use crate::model::{changes, forecast, *};
 use crate::provider::bench as decode;
 use account::{all, book, charge, container, money, profile, read_at, site, t, vm};
@@ -105,16 +104,27 @@ fn encoding(c: &mut Criterion<Cpu>) {
     let mut group = c.benchmark_group("encode");
     group.sample_size(10).measurement_time(Duration::from_secs(8));
     let mut book = full();
-    let mut encoder = Encoder::new(Settings::default());
+    let mut encoder = Encoder::new(MetricsSettings::default());
     encoder.refresh(book.state(), &Collector::ALL, read_at());
     let page = encoder.page();
     group.throughput(Throughput::Bytes(page.identity("").left()));
     group.bench_function("the whole page", |b| {
         b.iter(|| {
-            let mut encoder = Encoder::new(Settings::default());
+            let mut encoder = Encoder::new(MetricsSettings::default());
             encoder.refresh(book.state(), &Collector::ALL, read_at());
             encoder.page()
         });
+    });
+    let text: Vec<u8> = page.identity("").flatten().collect();
+    group.bench_function("gzip alone, of its text at once", |b| {
+        b.iter(|| {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            encoder.write_all(&text).unwrap();
+            encoder.finish().unwrap()
+        });
+    });
+    group.bench_function("zstd alone, of its text at once", |b| {
+        b.iter(|| zstd::bulk::compress(&text, 1).unwrap());
     });
     group.throughput(Throughput::Elements(1));
     let mut changed = |group: &mut criterion::BenchmarkGroup<'_, _>, name, reads: [Read; 2], which| {
@@ -210,6 +220,7 @@ mod plain {
         updated: NaiveDateTime,
         force_https: bool,
         certificate_id: u64,
+        main_alias: Box<str>,
         engine: Box<str>,
         engine_version: Box<str>,
         num_workers: u64,
@@ -222,6 +233,7 @@ mod plain {
                 id: self.id.into(),
                 state: SiteState::from(&*self.state),
                 container,
+                main_alias: (self.main_alias != self.name).then_some(self.main_alias),
                 name: Some(self.name),
                 engine: Some(self.engine),
                 engine_version: Some(self.engine_version),
@@ -377,7 +389,7 @@ fn open(kind: Kind, ids: impl Iterator<Item = u64>) -> BTreeMap<Key, Incident> {
 }
 
 fn judging(c: &mut Criterion<Cpu>) {
-    let settings = Rules::defaults();
+    let settings = AlertSettings::defaults();
     let mut book = full();
     let mut group = c.benchmark_group("rules");
     group.sample_size(20);

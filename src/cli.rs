@@ -1,6 +1,7 @@
 //! The command line: commands, flags, their defaults and help. Definitions only; `commands` acts on them.
 
-use std::fmt;
+mod examples;
+
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::LazyLock;
@@ -8,12 +9,11 @@ use std::sync::LazyLock;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use url::Url;
 
+use crate::http::{DEFAULT_LISTEN_ADDRESS, ListenAddress};
 use crate::telemetry;
 
 /// Where the configuration is unless a flag or variable says otherwise.
 pub(crate) const CONFIG_FILE: &str = "/etc/hostwatch/hostwatch.toml";
-/// On loopback: who opens it wider does so knowingly.
-pub(crate) const LISTEN_ADDRESS: &str = "127.0.0.1:10245";
 
 /// Version, with commit and date where the build was given `HOSTWATCH_COMMIT` and `HOSTWATCH_BUILD_DATE`.
 pub(crate) static VERSION: LazyLock<String> = LazyLock::new(|| {
@@ -46,8 +46,10 @@ pub(crate) enum Command {
     /// Simulate the provider alone, for tests and dry runs
     Simulate(Box<Simulate>),
     /// Show the state of everything, as the running daemon knows it; exit 0 fine, 1 something needs you, 3 not known
+    #[command(after_help = examples::STATUS)]
     Status(Status),
     /// Show what the provider's reports say of the balance to come; exit 0 fine, 1 a cut-off is near, 3 not known
+    #[command(after_help = examples::FORECAST)]
     Forecast(Forecast),
     /// Show the mails to come if nobody pays, as the real rules would send them; sends nothing. Exit 0, 1 nobody would be told of a cut-off, 3 not known
     Rehearse(Rehearse),
@@ -59,15 +61,26 @@ pub(crate) enum Command {
     Metrics,
     /// Send one sample alert through the configured SMTP server
     TestEmail(Config),
-    /// List open and recent incidents
-    Incidents(Config),
+    /// Ask whether the daemon runs and all of its loops work; exit 0, or 1 and why not
+    #[command(after_help = examples::HEALTHCHECK)]
+    Healthcheck(Config),
+    /// Have the running daemon ask the provider now, as after a payment, and show what came; exit 0, or 1 where not all was read
+    #[command(after_help = examples::POLL)]
+    Poll(Poll),
+    /// List open incidents, the worst first, and those that ended lately
+    #[command(after_help = examples::INCIDENTS)]
+    Incidents(Listing),
     /// Acknowledge an open incident: no more reminders of it, its end is still mailed
+    #[command(after_help = examples::ACK)]
     Ack(Ack),
     /// Silence what matches a pattern for a while: no mail; what is still wrong at the end is mailed then
+    #[command(after_help = examples::SILENCE)]
     Silence(Silence),
     /// List mails that are queued, sent or given up; try them again, or drop them
+    #[command(after_help = examples::OUTBOX)]
     Outbox(Outbox),
-    /// Say why an incident was or was not mailed
+    /// Say why an incident was or was not mailed, who was mailed when, and what comes next
+    #[command(after_help = examples::WHY)]
     Why(Why),
 }
 
@@ -160,19 +173,30 @@ pub(crate) struct CheckConfig {
     pub web_config_file: Option<PathBuf>,
 }
 
+/// `poll`
+#[derive(Debug, Args)]
+pub(crate) struct Poll {
+    /// Only this account
+    pub account: Option<String>,
+    #[command(flatten)]
+    pub list: Listing,
+}
+
 /// `why`
 #[derive(Debug, Args)]
 pub(crate) struct Why {
-    /// Key of the incident, ACCOUNT/KIND/RESOURCE, as mails, `incidents` and the status page show it
+    /// Key of the incident, ACCOUNT/KIND/RESOURCE, as mails, `incidents` and the status page show it; or the name or id
+    /// of what it is about, where that is one incident's alone
     pub key: String,
     #[command(flatten)]
-    pub config: Config,
+    pub list: Listing,
 }
 
 /// `ack`
 #[derive(Debug, Args)]
 pub(crate) struct Ack {
-    /// Key of the incident, ACCOUNT/KIND/RESOURCE, as mails, `incidents` and the status page show it
+    /// Key of the incident, ACCOUNT/KIND/RESOURCE, as mails, `incidents` and the status page show it; or the name or id
+    /// of what it is about, where that is one incident's alone
     pub key: String,
     /// Who looks after it, or why it may stay
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
@@ -189,7 +213,7 @@ pub(crate) struct Ack {
 pub(crate) struct Silence {
     /// Pattern (`*`, `?`) of incident keys, ACCOUNT/KIND/RESOURCE, or without a slash of names and ids.
     /// Disconnect mails are silenced only by a pattern that names them: ACCOUNT/disconnect/*
-    #[arg(required_unless_present_any = ["list", "remove"])]
+    #[arg(required_unless_present_any = ["list", "remove"], value_parser = pattern)]
     pub pattern: Option<String>,
     /// For how long, such as 30m, 2h or 3d
     #[arg(long = "for", value_name = "DURATION", required_unless_present_any = ["list", "remove"])]
@@ -204,7 +228,19 @@ pub(crate) struct Silence {
     #[arg(long, value_name = "ID", conflicts_with_all = ["pattern", "duration"])]
     pub remove: Option<i64>,
     #[command(flatten)]
-    pub config: Config,
+    pub list_as: Listing,
+}
+
+/// What is blank would cover nothing.
+fn pattern(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(
+            "it is empty; write a key such as main/vm_error/4711, a name, or a pattern such as web-*"
+                .to_owned(),
+        );
+    }
+    Ok(text.to_owned())
 }
 
 /// `outbox`
@@ -213,13 +249,13 @@ pub(crate) struct Outbox {
     #[command(subcommand)]
     pub action: Option<OutboxAction>,
     #[command(flatten)]
-    pub config: Config,
+    pub list: Listing,
 }
 
 /// What to do with mails; listing is the default.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum OutboxAction {
-    /// List mails, the newest first
+    /// List mails: what was given up, what waits, then the latest
     List,
     /// Try mails that wait or were given up again, now
     Retry {
@@ -263,11 +299,23 @@ pub(crate) struct Config {
     pub file: PathBuf,
 }
 
+/// How a command lists, and of which daemon.
+#[derive(Debug, Args)]
+pub(crate) struct Listing {
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+    #[command(flatten)]
+    pub screen: Screen,
+    #[command(flatten)]
+    pub config: Config,
+}
+
 /// How text is shown.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Screen {
     /// Colours: auto is on a terminal, and not where NO_COLOR is set
-    #[arg(long = "color", value_name = "WHEN", default_value = "auto")]
+    #[arg(long = "color", value_name = "WHEN", default_value = "auto", global = true)]
     pub colour: Colour,
 }
 
@@ -283,7 +331,7 @@ pub(crate) enum Colour {
 #[derive(Debug, Args)]
 pub(crate) struct Web {
     /// Address to listen on, HOST:PORT, [IPV6]:PORT, or :PORT for every address; may be repeated
-    #[arg(long = "web.listen-address", value_name = "ADDRESS", default_value = LISTEN_ADDRESS)]
+    #[arg(long = "web.listen-address", value_name = "ADDRESS", default_value = DEFAULT_LISTEN_ADDRESS)]
     pub listen_addresses: Vec<ListenAddress>,
     /// Listen on the sockets that systemd passes, instead of addresses
     #[arg(long = "web.systemd-socket", conflicts_with = "listen_addresses")]
@@ -311,47 +359,6 @@ pub(crate) struct Log {
     /// Format of the log
     #[arg(long = "log.format", value_name = "FORMAT", default_value = "logfmt")]
     pub format: telemetry::Format,
-}
-
-/// `HOST:PORT`; the host is a name or an address, and empty for every address of the machine.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct ListenAddress {
-    /// Without brackets.
-    pub host: String,
-    /// 0 for any free port.
-    pub port: u16,
-}
-
-/// No listen address.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("expected HOST:PORT, [IPV6]:PORT or :PORT, such as {LISTEN_ADDRESS}")]
-pub(crate) struct BadListenAddress;
-
-impl FromStr for ListenAddress {
-    type Err = BadListenAddress;
-
-    fn from_str(text: &str) -> Result<Self, BadListenAddress> {
-        let (host, port) = text.rsplit_once(':').ok_or(BadListenAddress)?;
-        let digits = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
-        let port = port.parse().ok().filter(|_| digits).ok_or(BadListenAddress)?;
-        let host = match host.strip_prefix('[') {
-            Some(inner) => {
-                let inner = inner.strip_suffix(']').ok_or(BadListenAddress)?;
-                inner.parse::<std::net::Ipv6Addr>().map_err(|_| BadListenAddress)?;
-                inner
-            }
-            None if host.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c)) => host,
-            None => return Err(BadListenAddress),
-        };
-        Ok(Self { host: host.to_owned(), port })
-    }
-}
-
-impl fmt::Display for ListenAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { host, port } = self;
-        if host.contains(':') { write!(f, "[{host}]:{port}") } else { write!(f, "{host}:{port}") }
-    }
 }
 
 fn telemetry_path(text: &str) -> Result<String, &'static str> {

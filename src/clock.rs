@@ -1,9 +1,104 @@
-//! The only place that reads the wall clock. Everything else is told the time.
+//! What time it is. The only place that reads the wall clock; everything else is told the time.
+//!
+//! [`now`] is the wall clock as it stands, for commands. A daemon asks its [`Clock`], which heeds the provider's.
 
-use chrono::{DateTime, Utc};
+#[path = "clock/belief.rs"] // as a bench compiles this file by its path
+mod belief;
 
-/// The time now, in UTC.
+use std::sync::Arc;
+use std::time::Instant;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use belief::Belief;
+
+/// The time by the wall clock, in UTC.
 #[allow(clippy::disallowed_methods)]
 pub(crate) fn now() -> DateTime<Utc> {
     Utc::now()
+}
+
+/// The clock of a daemon. Clones are one clock.
+#[derive(Clone, Debug)]
+pub(crate) struct Clock(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    wall: fn() -> DateTime<Utc>,
+    start: Instant,
+    belief: Mutex<Belief>,
+    /// Counts how often everybody was asked to look again.
+    looks: watch::Sender<u64>,
+}
+
+impl Clock {
+    /// A clock by this wall clock.
+    pub(crate) fn by(wall: fn() -> DateTime<Utc>) -> Self {
+        let belief = Mutex::new(Belief::new(wall(), TimeDelta::zero()));
+        Self(Arc::new(Inner { wall, start: Instant::now(), belief, looks: watch::Sender::new(0) }))
+    }
+
+    /// The time.
+    pub(crate) fn now(&self) -> DateTime<Utc> {
+        let (wall, steady) = self.both();
+        self.0.belief.lock().now(wall, steady)
+    }
+
+    /// What this machine's own clock shows.
+    pub(crate) fn wall(&self) -> DateTime<Utc> {
+        (self.0.wall)()
+    }
+
+    /// An answer of this host was dated so.
+    pub(crate) fn heard(&self, host: &str, date: DateTime<Utc>) {
+        let (wall, steady) = self.both();
+        self.0.belief.lock().heard(host, date, wall, steady);
+    }
+
+    /// No date from before this is believed at once.
+    pub(crate) fn has_lived_until(&self, moment: DateTime<Utc>) {
+        self.0.belief.lock().has_lived_until(moment);
+    }
+
+    /// Is it the time beyond doubt?
+    pub(crate) fn is_sure(&self) -> bool {
+        self.0.belief.lock().is_sure(self.steady())
+    }
+
+    /// How this machine's clock differs from the provider's, in words; true where the provider's decides.
+    pub(crate) fn difference(&self) -> Option<(String, bool)> {
+        self.0.belief.lock().difference_in_words()
+    }
+
+    /// What was known may be out of date: whoever sees states is to look now.
+    pub(crate) fn look_again(&self) {
+        self.0.looks.send_modify(|count| *count += 1);
+    }
+
+    /// Tells when to look again.
+    pub(crate) fn looks(&self) -> watch::Receiver<u64> {
+        self.0.looks.subscribe()
+    }
+
+    /// The wall clock and the steady one, read together: between two readings a machine may sleep.
+    fn both(&self) -> (DateTime<Utc>, TimeDelta) {
+        loop {
+            let (before, wall, after) = (self.steady(), self.wall(), self.steady());
+            if after - before < TimeDelta::seconds(1) {
+                return (wall, after);
+            }
+        }
+    }
+
+    fn steady(&self) -> TimeDelta {
+        TimeDelta::from_std(self.0.start.elapsed()).unwrap_or(TimeDelta::MAX)
+    }
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self::by(now)
+    }
 }

@@ -10,8 +10,7 @@ pub(crate) use armed::{haste, reach, time_out_haste};
 #[inline(always)]
 pub(crate) fn reach(_point: &str) {}
 
-/// What pauses are divided by: the outbox's, those between tries of a request, and how long refused credentials are
-/// left alone.
+/// What pauses are divided by: the outbox's, those between tries of a request, and how long a group is left alone.
 #[cfg(not(feature = "failpoints"))]
 #[inline(always)]
 pub(crate) fn haste() -> u32 {

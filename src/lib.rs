@@ -6,13 +6,14 @@
 #![cfg_attr(not(test), warn(clippy::too_many_lines))]
 
 mod alert;
-mod chart;
 mod cli;
 mod clock;
 mod commands;
 mod config;
+mod config_error;
 mod daemon;
 mod failpoint;
+mod file_stamp;
 mod http;
 mod mail;
 mod metrics;

@@ -1,5 +1,5 @@
-//! The log: one event a line on stderr, logfmt or JSON, without colours. What is said, and how often, is the
-//! business of those who say it.
+//! The log: one event a line on stderr, logfmt or JSON, without colours. What is logged, and how often, is
+//! decided by those who log it.
 
 use std::fmt;
 use std::io;
@@ -7,10 +7,10 @@ use std::io;
 use tracing::level_filters::LevelFilter;
 use tracing::{Event, Subscriber};
 use tracing_subscriber::filter::Targets;
-use tracing_subscriber::fmt::format::Writer;
-use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter};
+use tracing_subscriber::fmt::format::{self, Writer};
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields, MakeWriter};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
-use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::registry::{LookupSpan, Scope};
 use tracing_subscriber::util::SubscriberInitExt;
 
 /// `--log.level`.
@@ -56,14 +56,15 @@ where
             plain.layer().map_event_format(Logfmt).with_ansi(false).with_writer(writer).boxed()
         }
         Format::Json => {
-            let json = tracing_subscriber::fmt::layer().json().flatten_event(true).with_current_span(false);
-            json.with_ansi(false).with_writer(writer).boxed()
+            let json = tracing_subscriber::fmt::layer().json().flatten_event(true);
+            let json = json.with_current_span(false).with_span_list(false);
+            json.map_event_format(Json).with_ansi(false).with_writer(writer).boxed()
         }
     };
     tracing_subscriber::registry().with(layer.with_filter(targets(level)))
 }
 
-/// Libraries are heard when they warn: at lower levels they can show what is sent.
+/// Of libraries only warnings are logged: at lower levels they can show what is sent.
 fn targets(level: Level) -> Targets {
     let ours = match level {
         Level::Debug => LevelFilter::DEBUG,
@@ -97,6 +98,33 @@ where
             (Some(time), Some(level), Some(rest)) => write!(writer, "{time} {level} msg={rest}"),
             _ => writer.write_str(&line),
         }
+    }
+}
+
+/// One object a line: tracing-subscriber's, with the fields of the spans beside the event's own.
+struct Json(format::Format<format::Json>);
+
+impl<S, N> FormatEvent<S, N> for Json
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let inside = |object: &str| object.trim_end().strip_suffix('}').map(str::to_owned).ok_or(fmt::Error);
+        let mut line = String::new();
+        self.0.format_event(context, Writer::new(&mut line), event)?;
+        writer.write_str(&inside(&line)?)?;
+        for span in context.event_scope().into_iter().flat_map(Scope::from_root) {
+            if let Some(fields) = span.extensions().get::<FormattedFields<N>>() {
+                write!(writer, ",{}", inside(fields)?.trim_start_matches('{'))?;
+            }
+        }
+        writer.write_str("}\n")
     }
 }
 
@@ -160,6 +188,31 @@ mod tests {
             assert_eq!(lines.len(), 3, "{lines:#?}");
             assert!(lines.iter().all(|line| !line.contains(['\r', '\u{1b}'])), "{lines:#?}");
             assert!(lines[2].contains("forged"), "fields of the span belong to the event: {}", lines[2]);
+        }
+    }
+
+    #[test]
+    fn spans_name_account_and_collector_on_each_line() {
+        let within = || {
+            let span = tracing::error_span!(target: "hostwatch", "poll", account = "main", collector = "vms");
+            let _entered = span.enter();
+            let inner = tracing::warn_span!(target: "hostwatch", "inner", page = 2);
+            inner.in_scope(|| tracing::warn!(target: "hostwatch", error = "no {}", "polling fails"));
+            tracing::warn!(target: "hostwatch", "again");
+        };
+        let lines = logged(Level::Warn, Format::Logfmt, within);
+        let wants = [
+            "msg=\"polling fails\" error=\"no {}\" account=main collector=vms page=2",
+            "msg=again account=main collector=vms",
+        ];
+        for (line, want) in lines.iter().zip(wants) {
+            assert!(line.ends_with(want), "{lines:#?}");
+        }
+        let lines = logged(Level::Warn, Format::Json, within);
+        for (line, page) in lines.iter().zip([serde_json::json!(2), serde_json::Value::Null]) {
+            let value: serde_json::Value = serde_json::from_str(line).unwrap();
+            assert_eq!((&value["account"], &value["collector"]), (&"main".into(), &"vms".into()), "{line}");
+            assert_eq!((&value["page"], lines.len()), (&page, 2), "{line}");
         }
     }
 

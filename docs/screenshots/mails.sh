@@ -2,7 +2,7 @@
 # Pictures of every sort of mail, as a mail program shows its HTML part: 640 and 390 pixels wide, light and dark.
 #
 #   docs/screenshots/mails.sh [NAME...]        # all, or those whose name has one of the words
-#   docs/screenshots/mails.sh --docs           # those that docs/alerts.md shows, into docs/images
+#   docs/screenshots/mails.sh --docs           # those that docs/mails.md shows, into docs/images
 #
 # The pages are left by the golden tests under target/tmp/mails; the pictures go to target/screenshots/mails.
 # Needs Chromium (CHROMIUM names another binary) and no network.

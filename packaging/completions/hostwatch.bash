@@ -31,6 +31,9 @@ _hostwatch() {
             hostwatch,forecast)
                 cmd="hostwatch__subcmd__forecast"
                 ;;
+            hostwatch,healthcheck)
+                cmd="hostwatch__subcmd__healthcheck"
+                ;;
             hostwatch,help)
                 cmd="hostwatch__subcmd__help"
                 ;;
@@ -42,6 +45,9 @@ _hostwatch() {
                 ;;
             hostwatch,outbox)
                 cmd="hostwatch__subcmd__outbox"
+                ;;
+            hostwatch,poll)
+                cmd="hostwatch__subcmd__poll"
                 ;;
             hostwatch,rehearse)
                 cmd="hostwatch__subcmd__rehearse"
@@ -79,6 +85,9 @@ _hostwatch() {
             hostwatch__subcmd__help,forecast)
                 cmd="hostwatch__subcmd__help__subcmd__forecast"
                 ;;
+            hostwatch__subcmd__help,healthcheck)
+                cmd="hostwatch__subcmd__help__subcmd__healthcheck"
+                ;;
             hostwatch__subcmd__help,help)
                 cmd="hostwatch__subcmd__help__subcmd__help"
                 ;;
@@ -90,6 +99,9 @@ _hostwatch() {
                 ;;
             hostwatch__subcmd__help,outbox)
                 cmd="hostwatch__subcmd__help__subcmd__outbox"
+                ;;
+            hostwatch__subcmd__help,poll)
+                cmd="hostwatch__subcmd__help__subcmd__poll"
                 ;;
             hostwatch__subcmd__help,rehearse)
                 cmd="hostwatch__subcmd__help__subcmd__rehearse"
@@ -152,7 +164,7 @@ _hostwatch() {
 
     case "${cmd}" in
         hostwatch)
-            opts="-h -V --help --version run demo simulate status forecast rehearse doctor check-config metrics test-email incidents ack silence outbox why help"
+            opts="-h -V --help --version run demo simulate status forecast rehearse doctor check-config metrics test-email healthcheck poll incidents ack silence outbox why help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -291,8 +303,26 @@ _hostwatch() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        hostwatch__subcmd__healthcheck)
+            opts="-h --config.file --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config.file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         hostwatch__subcmd__help)
-            opts="run demo simulate status forecast rehearse doctor check-config metrics test-email incidents ack silence outbox why help"
+            opts="run demo simulate status forecast rehearse doctor check-config metrics test-email healthcheck poll incidents ack silence outbox why help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -362,6 +392,20 @@ _hostwatch() {
             return 0
             ;;
         hostwatch__subcmd__help__subcmd__forecast)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hostwatch__subcmd__help__subcmd__healthcheck)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -473,6 +517,20 @@ _hostwatch() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        hostwatch__subcmd__help__subcmd__poll)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         hostwatch__subcmd__help__subcmd__rehearse)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -572,12 +630,16 @@ _hostwatch() {
             return 0
             ;;
         hostwatch__subcmd__incidents)
-            opts="-h --config.file --help"
+            opts="-h --json --color --config.file --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 --config.file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -604,12 +666,16 @@ _hostwatch() {
             return 0
             ;;
         hostwatch__subcmd__outbox)
-            opts="-h --config.file --help list retry drop help"
+            opts="-h --json --color --config.file --help list retry drop help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 --config.file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -622,12 +688,16 @@ _hostwatch() {
             return 0
             ;;
         hostwatch__subcmd__outbox__subcmd__drop)
-            opts="-h --config.file --help"
+            opts="-h --json --color --config.file --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 --config.file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -710,12 +780,16 @@ _hostwatch() {
             return 0
             ;;
         hostwatch__subcmd__outbox__subcmd__list)
-            opts="-h --config.file --help"
+            opts="-h --json --color --config.file --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 --config.file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -728,12 +802,38 @@ _hostwatch() {
             return 0
             ;;
         hostwatch__subcmd__outbox__subcmd__retry)
-            opts="-h --config.file --help"
+            opts="-h --json --color --config.file --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --config.file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hostwatch__subcmd__poll)
+            opts="-h --json --color --config.file --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 --config.file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -814,7 +914,7 @@ _hostwatch() {
             return 0
             ;;
         hostwatch__subcmd__silence)
-            opts="-h --for --comment --list --remove --config.file --help"
+            opts="-h --for --comment --list --remove --json --color --config.file --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -830,6 +930,10 @@ _hostwatch() {
                     ;;
                 --remove)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
                     ;;
                 --config.file)
@@ -986,12 +1090,16 @@ _hostwatch() {
             return 0
             ;;
         hostwatch__subcmd__why)
-            opts="-h --config.file --help"
+            opts="-h --json --color --config.file --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 --config.file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -36,11 +36,13 @@ complete -c hostwatch -n "__fish_hostwatch_needs_command" -f -a "doctor" -d 'Try
 complete -c hostwatch -n "__fish_hostwatch_needs_command" -f -a "check-config" -d 'Check the configuration; exit 0, or 1 with every error, its file, key and remedy'
 complete -c hostwatch -n "__fish_hostwatch_needs_command" -f -a "metrics" -d 'Print the reference of every metric: name, type, help, labels'
 complete -c hostwatch -n "__fish_hostwatch_needs_command" -f -a "test-email" -d 'Send one sample alert through the configured SMTP server'
-complete -c hostwatch -n "__fish_hostwatch_needs_command" -f -a "incidents" -d 'List open and recent incidents'
+complete -c hostwatch -n "__fish_hostwatch_needs_command" -f -a "healthcheck" -d 'Ask whether the daemon runs and all of its loops work; exit 0, or 1 and why not'
+complete -c hostwatch -n "__fish_hostwatch_needs_command" -f -a "poll" -d 'Have the running daemon ask the provider now, as after a payment, and show what came; exit 0, or 1 where not all was read'
+complete -c hostwatch -n "__fish_hostwatch_needs_command" -f -a "incidents" -d 'List open incidents, the worst first, and those that ended lately'
 complete -c hostwatch -n "__fish_hostwatch_needs_command" -f -a "ack" -d 'Acknowledge an open incident: no more reminders of it, its end is still mailed'
 complete -c hostwatch -n "__fish_hostwatch_needs_command" -f -a "silence" -d 'Silence what matches a pattern for a while: no mail; what is still wrong at the end is mailed then'
 complete -c hostwatch -n "__fish_hostwatch_needs_command" -f -a "outbox" -d 'List mails that are queued, sent or given up; try them again, or drop them'
-complete -c hostwatch -n "__fish_hostwatch_needs_command" -f -a "why" -d 'Say why an incident was or was not mailed'
+complete -c hostwatch -n "__fish_hostwatch_needs_command" -f -a "why" -d 'Say why an incident was or was not mailed, who was mailed when, and what comes next'
 complete -c hostwatch -n "__fish_hostwatch_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand run" -l config.file -d 'Configuration file' -r -F
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand run" -l web.listen-address -d 'Address to listen on, HOST:PORT, [IPV6]:PORT, or :PORT for every address; may be repeated' -r
@@ -134,7 +136,19 @@ complete -c hostwatch -n "__fish_hostwatch_using_subcommand check-config" -s h -
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand metrics" -s h -l help -d 'Print help'
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand test-email" -l config.file -d 'Configuration file' -r -F
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand test-email" -s h -l help -d 'Print help'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand healthcheck" -l config.file -d 'Configuration file' -r -F
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand healthcheck" -s h -l help -d 'Print help'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand poll" -l color -d 'Colours: auto is on a terminal, and not where NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand poll" -l config.file -d 'Configuration file' -r -F
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand poll" -l json -d 'Print JSON'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand poll" -s h -l help -d 'Print help'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand incidents" -l color -d 'Colours: auto is on a terminal, and not where NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand incidents" -l config.file -d 'Configuration file' -r -F
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand incidents" -l json -d 'Print JSON'
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand incidents" -s h -l help -d 'Print help'
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand ack" -l comment -d 'Who looks after it, or why it may stay' -r
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand ack" -l config.file -d 'Configuration file' -r -F
@@ -143,43 +157,69 @@ complete -c hostwatch -n "__fish_hostwatch_using_subcommand ack" -s h -l help -d
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand silence" -l for -d 'For how long, such as 30m, 2h or 3d' -r
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand silence" -l comment -d 'Why, and who' -r
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand silence" -l remove -d 'End the silence of this number' -r
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand silence" -l color -d 'Colours: auto is on a terminal, and not where NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand silence" -l config.file -d 'Configuration file' -r -F
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand silence" -l list -d 'List the silences that are on'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand silence" -l json -d 'Print JSON'
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand silence" -s h -l help -d 'Print help'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand outbox; and not __fish_seen_subcommand_from list retry drop help" -l color -d 'Colours: auto is on a terminal, and not where NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand outbox; and not __fish_seen_subcommand_from list retry drop help" -l config.file -d 'Configuration file' -r -F
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand outbox; and not __fish_seen_subcommand_from list retry drop help" -l json -d 'Print JSON'
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand outbox; and not __fish_seen_subcommand_from list retry drop help" -s h -l help -d 'Print help'
-complete -c hostwatch -n "__fish_hostwatch_using_subcommand outbox; and not __fish_seen_subcommand_from list retry drop help" -f -a "list" -d 'List mails, the newest first'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand outbox; and not __fish_seen_subcommand_from list retry drop help" -f -a "list" -d 'List mails: what was given up, what waits, then the latest'
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand outbox; and not __fish_seen_subcommand_from list retry drop help" -f -a "retry" -d 'Try mails that wait or were given up again, now'
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand outbox; and not __fish_seen_subcommand_from list retry drop help" -f -a "drop" -d 'Take mails that wait or were given up out of the outbox for good'
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand outbox; and not __fish_seen_subcommand_from list retry drop help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand outbox; and __fish_seen_subcommand_from list" -l color -d 'Colours: auto is on a terminal, and not where NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand outbox; and __fish_seen_subcommand_from list" -l config.file -d 'Configuration file' -r -F
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand outbox; and __fish_seen_subcommand_from list" -l json -d 'Print JSON'
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand outbox; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand outbox; and __fish_seen_subcommand_from retry" -l color -d 'Colours: auto is on a terminal, and not where NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand outbox; and __fish_seen_subcommand_from retry" -l config.file -d 'Configuration file' -r -F
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand outbox; and __fish_seen_subcommand_from retry" -l json -d 'Print JSON'
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand outbox; and __fish_seen_subcommand_from retry" -s h -l help -d 'Print help'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand outbox; and __fish_seen_subcommand_from drop" -l color -d 'Colours: auto is on a terminal, and not where NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand outbox; and __fish_seen_subcommand_from drop" -l config.file -d 'Configuration file' -r -F
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand outbox; and __fish_seen_subcommand_from drop" -l json -d 'Print JSON'
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand outbox; and __fish_seen_subcommand_from drop" -s h -l help -d 'Print help'
-complete -c hostwatch -n "__fish_hostwatch_using_subcommand outbox; and __fish_seen_subcommand_from help" -f -a "list" -d 'List mails, the newest first'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand outbox; and __fish_seen_subcommand_from help" -f -a "list" -d 'List mails: what was given up, what waits, then the latest'
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand outbox; and __fish_seen_subcommand_from help" -f -a "retry" -d 'Try mails that wait or were given up again, now'
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand outbox; and __fish_seen_subcommand_from help" -f -a "drop" -d 'Take mails that wait or were given up out of the outbox for good'
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand outbox; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand why" -l color -d 'Colours: auto is on a terminal, and not where NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand why" -l config.file -d 'Configuration file' -r -F
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand why" -l json -d 'Print JSON'
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand why" -s h -l help -d 'Print help'
-complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email incidents ack silence outbox why help" -f -a "run" -d 'Run the daemon: poll, serve metrics and the status page, send mail'
-complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email incidents ack silence outbox why help" -f -a "demo" -d 'See the whole product work against a built-in provider and mail catcher; nothing to configure'
-complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email incidents ack silence outbox why help" -f -a "simulate" -d 'Simulate the provider alone, for tests and dry runs'
-complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email incidents ack silence outbox why help" -f -a "status" -d 'Show the state of everything, as the running daemon knows it; exit 0 fine, 1 something needs you, 3 not known'
-complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email incidents ack silence outbox why help" -f -a "forecast" -d 'Show what the provider\'s reports say of the balance to come; exit 0 fine, 1 a cut-off is near, 3 not known'
-complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email incidents ack silence outbox why help" -f -a "rehearse" -d 'Show the mails to come if nobody pays, as the real rules would send them; sends nothing. Exit 0, 1 nobody would be told of a cut-off, 3 not known'
-complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email incidents ack silence outbox why help" -f -a "doctor" -d 'Try everything the daemon needs, live: provider, mail server, store; exit 0, or 1 if anything needed fails. Sends nothing'
-complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email incidents ack silence outbox why help" -f -a "check-config" -d 'Check the configuration; exit 0, or 1 with every error, its file, key and remedy'
-complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email incidents ack silence outbox why help" -f -a "metrics" -d 'Print the reference of every metric: name, type, help, labels'
-complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email incidents ack silence outbox why help" -f -a "test-email" -d 'Send one sample alert through the configured SMTP server'
-complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email incidents ack silence outbox why help" -f -a "incidents" -d 'List open and recent incidents'
-complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email incidents ack silence outbox why help" -f -a "ack" -d 'Acknowledge an open incident: no more reminders of it, its end is still mailed'
-complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email incidents ack silence outbox why help" -f -a "silence" -d 'Silence what matches a pattern for a while: no mail; what is still wrong at the end is mailed then'
-complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email incidents ack silence outbox why help" -f -a "outbox" -d 'List mails that are queued, sent or given up; try them again, or drop them'
-complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email incidents ack silence outbox why help" -f -a "why" -d 'Say why an incident was or was not mailed'
-complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email incidents ack silence outbox why help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and __fish_seen_subcommand_from outbox" -f -a "list" -d 'List mails, the newest first'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email healthcheck poll incidents ack silence outbox why help" -f -a "run" -d 'Run the daemon: poll, serve metrics and the status page, send mail'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email healthcheck poll incidents ack silence outbox why help" -f -a "demo" -d 'See the whole product work against a built-in provider and mail catcher; nothing to configure'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email healthcheck poll incidents ack silence outbox why help" -f -a "simulate" -d 'Simulate the provider alone, for tests and dry runs'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email healthcheck poll incidents ack silence outbox why help" -f -a "status" -d 'Show the state of everything, as the running daemon knows it; exit 0 fine, 1 something needs you, 3 not known'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email healthcheck poll incidents ack silence outbox why help" -f -a "forecast" -d 'Show what the provider\'s reports say of the balance to come; exit 0 fine, 1 a cut-off is near, 3 not known'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email healthcheck poll incidents ack silence outbox why help" -f -a "rehearse" -d 'Show the mails to come if nobody pays, as the real rules would send them; sends nothing. Exit 0, 1 nobody would be told of a cut-off, 3 not known'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email healthcheck poll incidents ack silence outbox why help" -f -a "doctor" -d 'Try everything the daemon needs, live: provider, mail server, store; exit 0, or 1 if anything needed fails. Sends nothing'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email healthcheck poll incidents ack silence outbox why help" -f -a "check-config" -d 'Check the configuration; exit 0, or 1 with every error, its file, key and remedy'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email healthcheck poll incidents ack silence outbox why help" -f -a "metrics" -d 'Print the reference of every metric: name, type, help, labels'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email healthcheck poll incidents ack silence outbox why help" -f -a "test-email" -d 'Send one sample alert through the configured SMTP server'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email healthcheck poll incidents ack silence outbox why help" -f -a "healthcheck" -d 'Ask whether the daemon runs and all of its loops work; exit 0, or 1 and why not'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email healthcheck poll incidents ack silence outbox why help" -f -a "poll" -d 'Have the running daemon ask the provider now, as after a payment, and show what came; exit 0, or 1 where not all was read'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email healthcheck poll incidents ack silence outbox why help" -f -a "incidents" -d 'List open incidents, the worst first, and those that ended lately'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email healthcheck poll incidents ack silence outbox why help" -f -a "ack" -d 'Acknowledge an open incident: no more reminders of it, its end is still mailed'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email healthcheck poll incidents ack silence outbox why help" -f -a "silence" -d 'Silence what matches a pattern for a while: no mail; what is still wrong at the end is mailed then'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email healthcheck poll incidents ack silence outbox why help" -f -a "outbox" -d 'List mails that are queued, sent or given up; try them again, or drop them'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email healthcheck poll incidents ack silence outbox why help" -f -a "why" -d 'Say why an incident was or was not mailed, who was mailed when, and what comes next'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and not __fish_seen_subcommand_from run demo simulate status forecast rehearse doctor check-config metrics test-email healthcheck poll incidents ack silence outbox why help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and __fish_seen_subcommand_from outbox" -f -a "list" -d 'List mails: what was given up, what waits, then the latest'
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and __fish_seen_subcommand_from outbox" -f -a "retry" -d 'Try mails that wait or were given up again, now'
 complete -c hostwatch -n "__fish_hostwatch_using_subcommand help; and __fish_seen_subcommand_from outbox" -f -a "drop" -d 'Take mails that wait or were given up out of the outbox for good'

@@ -7,32 +7,38 @@ use chrono::{DateTime, Utc};
 
 use super::incident::Incident;
 use super::key::{Key, Target};
-use super::kind::{Event, Kind};
-use super::notice::{Item, Unsent};
+use super::kind::{Event, Kind, Severity};
+use super::notice::Item;
 use super::reason::{Cause, Reason, Silenced, Typed, Withheld};
-use super::silence::Overlays;
+use super::remembered::Remembered;
+use super::silence::Muted;
 use crate::model::AccountState;
 
-/// What follows for people from what happened to an incident.
+/// Whether an incident's change is mailed.
 pub(super) enum Decision {
     /// A mail of this event, unless somebody silenced the incident.
     Tell(Event),
     /// No mail.
     Withhold(Withheld),
-    /// No mail of its own: that of this incident tells of it too.
+    /// No mail of its own: the mail of this incident covers it.
     FoldInto(Key),
 }
 
+/// From when to when.
+type Span = (DateTime<Utc>, DateTime<Utc>);
+
 /// What a step has touched so far.
-pub(super) struct Step<'a> {
-    incidents: &'a BTreeMap<Key, Incident>,
-    unsent: &'a Unsent,
-    pub(super) overlays: &'a Overlays,
+pub(super) struct StepDraft<'a> {
+    remembered: &'a Remembered,
+    pub(super) muted: &'a Muted,
     /// The first-start mail is out.
     pub(super) started: bool,
     pub(super) now: DateTime<Utc>,
-    /// Set while what is observed may have changed while nobody watched.
-    pub(super) unwatched: Option<(DateTime<Utc>, DateTime<Utc>)>,
+    /// From when to when nobody watched before this start, and how often what is observed was looked at since.
+    pub(super) unwatched: Option<Span>,
+    pub(super) looks: u32,
+    /// The same time, where what is decided next changed in it.
+    pub(super) unseen: Option<Span>,
     parts: Parts,
 }
 
@@ -41,25 +47,41 @@ pub(super) struct Step<'a> {
 pub(super) struct Parts {
     pub(super) changed: BTreeMap<Key, Incident>,
     pub(super) items: Vec<Item>,
-    pub(super) withdraw: Vec<String>,
     pub(super) decisions: Vec<(Key, Reason)>,
 }
 
-impl<'a> Step<'a> {
+impl<'a> StepDraft<'a> {
     pub(super) fn new(
-        incidents: &'a BTreeMap<Key, Incident>,
-        unsent: &'a Unsent,
-        overlays: &'a Overlays,
+        remembered: &'a Remembered,
+        muted: &'a Muted,
         started: bool,
         now: DateTime<Utc>,
     ) -> Self {
-        Self { incidents, unsent, overlays, started, now, unwatched: None, parts: Parts::default() }
+        Self {
+            remembered,
+            muted,
+            started,
+            now,
+            unwatched: None,
+            looks: 0,
+            unseen: None,
+            parts: Parts::default(),
+        }
     }
 
-    /// Puts right what was noted before the clock was set back.
+    fn incidents(&self) -> &'a BTreeMap<Key, Incident> {
+        self.remembered.incidents()
+    }
+
+    /// An incident before its first opening, or that was over so long ago that no more is known of it than its number.
+    pub(super) fn begin(&self, key: Key, severity: Severity) -> Incident {
+        self.remembered.begin(key, severity, self.now)
+    }
+
+    /// Puts right what was noted before the clock was set back, or by one that did not know the time.
     pub(super) fn heed_clock(&mut self) {
         let now = self.now;
-        for incident in self.incidents.values().filter(|incident| incident.is_ahead(now)) {
+        for incident in self.incidents().values().filter(|one| one.is_ahead(now) || one.is_of_no_time(now)) {
             let mut incident = incident.clone();
             incident.pull_back(now);
             self.put(incident);
@@ -68,20 +90,21 @@ impl<'a> Step<'a> {
 
     /// Why no mail of this incident goes out now, where somebody silenced it.
     pub(super) fn silenced(&self, incident: &Incident) -> Option<Silenced> {
-        self.overlays.silenced(incident, self.now)
+        self.muted.silenced(incident, self.now)
     }
 
     /// The incident as this step has it.
     pub(super) fn get(&self, key: &Key) -> Option<&Incident> {
-        self.parts.changed.get(key).or_else(|| self.incidents.get(key))
+        self.parts.changed.get(key).or_else(|| self.incidents().get(key))
     }
 
-    pub(super) fn put(&mut self, incident: Incident) {
+    pub(super) fn put(&mut self, mut incident: Incident) {
+        incident.enter_in_calendar();
         self.parts.changed.insert(incident.key.clone(), incident);
     }
 
     pub(super) fn keys(&self) -> BTreeSet<Key> {
-        self.incidents.keys().chain(self.parts.changed.keys()).cloned().collect()
+        self.incidents().keys().chain(self.parts.changed.keys()).cloned().collect()
     }
 
     /// Incidents of one kind of an account as this step has them.
@@ -90,13 +113,13 @@ impl<'a> Step<'a> {
         let start = first.clone();
         let is_it = move |key: &Key| key.kind == kind && key.account == first.account;
         let is_too = is_it.clone();
-        let old = self.incidents.range(start.clone()..).take_while(move |(key, _)| is_it(key));
+        let old = self.incidents().range(start.clone()..).take_while(move |(key, _)| is_it(key));
         let old = old.filter(|(key, _)| !self.parts.changed.contains_key(key));
         let new = self.parts.changed.range(start..).take_while(move |(key, _)| is_too(key));
         old.chain(new).map(|(_, incident)| incident)
     }
 
-    /// This step already tells of the account's disconnect.
+    /// This step already mails about the account's disconnect.
     pub(super) fn tells_disconnect(&self, state: &AccountState) -> bool {
         let key = Key::account_wide(&state.profile.name, Kind::Disconnect);
         self.parts.items.iter().any(|item| item.key == key)
@@ -106,11 +129,16 @@ impl<'a> Step<'a> {
     /// is silenced is mailed at the silence's end, if it is still wrong.
     pub(super) fn decide(&mut self, mut incident: Incident, reason: impl Into<Typed>, decision: Decision) {
         let reason: Typed = reason.into();
+        let unseen = self.unseen.take();
         match decision {
+            // The end of what was mailed is always told.
+            Decision::Tell(event @ (Event::Resolved | Event::Removed)) => {
+                self.tell(incident, reason, event, unseen);
+            }
             Decision::Tell(event) => match self.silenced(&incident) {
-                None => self.tell(incident, reason, event),
+                None => self.tell(incident, reason, event, unseen),
                 Some(silenced) => {
-                    // Also where the mail that told of it is over: now nobody knows of it.
+                    // Also where the incident whose mail covered it is over: nobody else tells of it now.
                     incident.announced &= event != Event::Opened;
                     self.note(incident, reason.withheld(Withheld::Silenced(silenced)));
                 }
@@ -124,7 +152,7 @@ impl<'a> Step<'a> {
         }
     }
 
-    fn tell(&mut self, mut incident: Incident, reason: Typed, event: Event) {
+    fn tell(&mut self, mut incident: Incident, reason: Typed, event: Event, unseen: Option<Span>) {
         incident.reason = reason.into();
         if matches!(event, Event::Opened | Event::Flapping) {
             incident.announced = true;
@@ -133,15 +161,51 @@ impl<'a> Step<'a> {
             incident.flapping = true;
             incident.reason = Cause::Flapping { changes: incident.changes.len() }.into();
         }
+        incident.told_unwatched = false;
         incident.last_mailed = Some(self.now);
+        let critical = incident.severity == Severity::Critical;
+        incident.critical_mailed = incident.critical_mailed.or(Some(self.now)).filter(|_| critical);
+        incident.enter_in_calendar();
         let mut item = Item::new(&incident, event, self.now);
-        item.unwatched = self.unwatched;
+        item.unwatched = unseen;
         self.parts.items.push(item);
         self.record(incident);
     }
 
-    /// Keeps an incident and a reason that no mail is due to.
+    /// Tells of an incident as it stood `before`, and keeps it as it is now.
+    pub(super) fn tell_as(&mut self, before: &Incident, mut incident: Incident, why: Cause, event: Event) {
+        incident.reason = why.into();
+        incident.enter_in_calendar();
+        let mut item = Item::new(before, event, self.now);
+        item.calendar = incident.calendar;
+        item.reason = incident.reason.clone();
+        self.parts.items.push(item);
+        self.record(incident);
+    }
+
+    /// Tells what else follows from an incident, which itself stays as it is.
+    pub(super) fn tell_beside(&mut self, incident: Incident, why: Cause, event: Event, covers: Vec<String>) {
+        let mut item = Item::new(&incident, event, self.now);
+        item.reason = why.into();
+        item.covers = covers;
+        self.parts.decisions.push((incident.key.clone(), item.reason.clone()));
+        self.parts.items.push(item);
+        self.put(incident);
+    }
+
+    /// Notes a decision that changes nothing of an incident.
+    pub(super) fn note_beside(&mut self, key: &Key, why: Cause) {
+        self.parts.decisions.push((key.clone(), why.into()));
+    }
+
+    /// From when to when nobody watched, where what was seen `streak` times in a row was seen at every look since.
+    pub(super) fn unseen_since(&self, streak: u32) -> Option<Span> {
+        self.unwatched.filter(|_| streak == self.looks)
+    }
+
+    /// Keeps an incident and a reason; no mail is due.
     pub(super) fn note(&mut self, mut incident: Incident, reason: impl Into<Reason>) {
+        self.unseen = None;
         incident.reason = reason.into();
         self.record(incident);
     }
@@ -161,48 +225,14 @@ impl<'a> Step<'a> {
         self.put(incident);
     }
 
-    /// Unsent rungs of this incident, withdrawn for a newer one.
-    pub(super) fn withdraw_older(&mut self, incident: &mut Incident) {
-        let rung = |(key, event): &(Key, Event)| {
-            *key == incident.key && matches!(event, Event::Rung(_) | Event::Extended(_))
-        };
-        let older = self.unsent.iter().filter(|(_, told)| !told.is_empty() && told.iter().all(rung));
-        let older: Vec<String> = older.map(|(id, _)| id.clone()).collect();
-        incident.threads.retain(|_, id| !older.contains(id));
-        self.parts.withdraw.extend(older);
-    }
-
     /// Ends the step. That an incident was seen once more as it is known is no change worth a commit.
     pub(super) fn into_parts(mut self) -> Parts {
-        self.withdraw_ended();
-        let incidents = self.incidents;
+        let incidents = self.incidents();
         let same = |old: &Incident, new: &Incident| {
             let last_observed = new.last_observed;
             *new == Incident { last_observed, ..old.clone() }
         };
         self.parts.changed.retain(|key, incident| !incidents.get(key).is_some_and(|old| same(old, incident)));
         self.parts
-    }
-
-    /// An incident that ends before its first mail went out is told once, as having been: the unsent
-    /// mail is withdrawn if everything it tells of has ended now.
-    fn withdraw_ended(&mut self) {
-        let ended = |item: &Item| matches!(item.event, Event::Resolved | Event::Removed);
-        let closing: BTreeSet<Key> =
-            self.parts.items.iter().filter(|item| ended(item)).map(|item| item.key.clone()).collect();
-        let opening = |(_, event): &(Key, Event)| {
-            matches!(event, Event::Opened | Event::Rung(_) | Event::Extended(_) | Event::Reminder(_))
-        };
-        let whole = self.unsent.iter().filter(|(_, told)| {
-            !told.is_empty() && told.iter().all(opening) && told.iter().all(|(key, _)| closing.contains(key))
-        });
-        let ids: BTreeSet<String> = whole.map(|(id, _)| id.clone()).collect();
-        for item in self.parts.items.iter_mut().filter(|item| ended(item)) {
-            if item.threads.values().any(|id| ids.contains(id)) {
-                item.event = Event::WasDown;
-                item.threads.clear();
-            }
-        }
-        self.parts.withdraw.extend(ids);
     }
 }

@@ -15,10 +15,12 @@ pub(crate) const SPAN: Duration = Duration::days(7);
 
 impl Engine {
     /// The digests of accounts for which one is due, with the date it has there: one mail a recipient
-    /// and date. `facts` fills in what the engine does not know: polls and mails.
+    /// and date. `ended`: what the store has of the week. `facts` fills in what the engine does not know: polls and
+    /// mails.
     pub(crate) fn digests(
         &self,
         due: &BTreeMap<AccountName, NaiveDate>,
+        ended: &[Incident],
         facts: impl Fn(NaiveDate, &BTreeSet<AccountName>) -> Digest,
         now: DateTime<Utc>,
     ) -> Vec<Notice> {
@@ -38,6 +40,7 @@ impl Engine {
             }
             let mut items: Vec<Item> = self
                 .watched()
+                .chain(ended.iter().filter(|one| !self.incidents().contains_key(&one.key)))
                 .filter(|incident| accounts.contains(&incident.key.account) && is_of_the_week(incident, now))
                 .map(|incident| self.digest_item(incident, date, now))
                 .collect();
@@ -52,7 +55,7 @@ impl Engine {
     fn digest_item(&self, incident: &Incident, date: NaiveDate, now: DateTime<Utc>) -> Item {
         let mut item = Item::new(incident, Event::Digest(date), now);
         item.ended = incident.resolved_at.filter(|_| !incident.phase.is_open());
-        item.overlay = self.overlays().words(incident, now);
+        item.muted = self.muted().words(incident, now);
         // A digest answers no mail.
         item.threads.clear();
         item
@@ -67,14 +70,14 @@ fn is_of_the_week(incident: &Incident, now: DateTime<Utc>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::alert::{Ack, Key, Kind, Overlays, Settings, Severity, Watcher};
+    use crate::alert::{Ack, AlertSettings, Key, Kind, Muted, Remembered, Severity, Watcher};
 
     fn now() -> DateTime<Utc> {
         DateTime::from_timestamp(1_800_000_000, 0).unwrap()
     }
 
     fn watcher(to: &[&str]) -> Watcher {
-        Watcher { settings: Settings::defaults(), to: to.iter().map(|&to| to.to_owned()).collect() }
+        Watcher { settings: AlertSettings::defaults(), to: to.iter().map(|&to| to.to_owned()).collect() }
     }
 
     fn account(name: &str) -> AccountName {
@@ -87,7 +90,8 @@ mod tests {
 
     fn engine(watchers: &[(&str, &[&str])], incidents: Vec<Incident>) -> Engine {
         let watchers = watchers.iter().map(|(name, to)| (account(name), watcher(to))).collect();
-        Engine::new(watchers, incidents, true, None, now())
+        let remembered = Remembered::of(incidents.into_iter().map(Ok::<_, ()>), now()).unwrap();
+        Engine::new(watchers, remembered, true, None, now())
     }
 
     fn facts(date: NaiveDate, _: &BTreeSet<AccountName>) -> Digest {
@@ -128,19 +132,19 @@ mod tests {
             elsewhere,
             incident(9, Phase::Pending, Severity::Critical),
         ];
-        let mut engine = engine(&[("main", &["ann"])], all);
+        let mut engine = engine(&[("main", &["ann"])], all.clone());
         let key = Key::new(&account("main"), Kind::VmError, 4);
         let ack = Ack { episode: 1, at: now(), comment: String::new() };
-        engine.set_overlays(Overlays { acks: [(key, ack)].into(), ..Overlays::default() });
+        engine.set_muted(Muted { acks: [(key, ack)].into(), ..Muted::default() });
         let due = [(account("main"), date("2027-01-15"))].into();
-        let notices = engine.digests(&due, facts, now());
+        let notices = engine.digests(&due, &all, facts, now());
         assert_eq!(notices.len(), 1);
         let items = &notices[0].items;
         let listed: Vec<(u64, bool)> =
             items.iter().map(|item| (item.key.id().unwrap(), item.ended.is_some())).collect();
         assert_eq!(listed, [(4, false), (2, false), (3, false), (1, true), (5, true)]);
         assert_eq!(items[3].ended, Some(now() - Duration::hours(1)));
-        let words: Vec<Option<&str>> = items.iter().map(|item| item.overlay.as_deref()).collect();
+        let words: Vec<Option<&str>> = items.iter().map(|item| item.muted.as_deref()).collect();
         assert_eq!(words, [Some("acknowledged"), None, None, None, None]);
         for item in items {
             assert_eq!(item.event, Event::Digest(date("2027-01-15")));
@@ -155,7 +159,7 @@ mod tests {
         let (today, tomorrow) = (date("2027-01-15"), date("2027-01-16"));
         let due = [("a", today), ("b", today), ("c", tomorrow), ("d", today)];
         let due = due.into_iter().map(|(name, date)| (account(name), date)).collect();
-        let notices = engine(&watchers, Vec::new()).digests(&due, facts, now());
+        let notices = engine(&watchers, Vec::new()).digests(&due, &[], facts, now());
         let told: Vec<(Vec<String>, Vec<String>, Form)> = notices
             .into_iter()
             .map(|one| (one.to, one.accounts.iter().map(ToString::to_string).collect(), one.form))

@@ -1,41 +1,44 @@
 //! The disconnect incident: reports and time move the ladder; only reports that prove it close it.
 
-use chrono::Duration;
+use chrono::{DateTime, Duration, NaiveDate, Utc};
+use chrono_tz::Tz;
 
-use super::decide::{Decision, Step};
+use super::decide::{Decision, StepDraft};
 use super::incident::{Incident, Phase};
 use super::key::Key;
 use super::kind::{Event, Kind, Severity};
-use super::ladder::{Ladder, Move, rung_severity};
+use super::ladder::{Ladder, Sight};
+use super::ladder_moves::{Judge, Move, rung_severity};
+use super::overdue::Again;
 use super::reason::{AsOf, Cause, Typed, Withheld};
 use super::rules;
-use super::settings::Settings;
-use crate::model::forecast::{self, Disconnect};
-use crate::model::{AccountState, Collector};
+use super::settings::AlertSettings;
+use crate::model::forecast::{self, Disconnect, Doubt};
+use crate::model::{AccountState, Collector, Money};
 
-impl Step<'_> {
+impl StepDraft<'_> {
     /// A good report was read.
-    pub(super) fn report(&mut self, state: &AccountState, settings: &Settings) {
+    pub(super) fn report(&mut self, state: &AccountState, settings: &AlertSettings) {
         let billing = &state.billing;
         let (Some(report), Some(read_at)) = (&billing.report, billing.read_at) else { return };
         let key = Key::account_wide(&state.profile.name, Kind::Disconnect);
         let mut incident = self.get(&key).cloned().unwrap_or_else(|| self.new_disconnect(key, state));
         let mut ladder = incident.ladder.take().unwrap_or_default();
         let seen = forecast::disconnect(report);
-        match seen {
-            Disconnect::At { at, computed } => {
-                ladder = Ladder { edd: Some(at), computed, read_at: Some(read_at), ..ladder };
-                ladder.used_up = forecast::is_used_up(report).unwrap_or(ladder.used_up);
-            }
-            Disconnect::Now => {
-                ladder = Ladder { used_up: true, read_at: Some(read_at), ..ladder };
-            }
-            Disconnect::NotExpected | Disconnect::Unknown => {}
-        }
-        let known = ladder.edd;
+        let sight = Sight {
+            disconnect: seen,
+            balance: forecast::balance_now(report),
+            used_up: forecast::is_used_up(report),
+            bare: report.moments.is_empty() && report.moments_rejected == 0,
+        };
+        ladder.adopt(settings, self.now);
+        ladder.weigh(&sight, incident.phase.is_open(), settings, read_at);
+        let doubts_bare = ladder.doubts_bare(read_at);
+        let known = ladder.last_named();
         incident.ladder = Some(ladder);
         incident.last_observed = self.now;
-        match forecast::all_clear(report, known) {
+        let clear = forecast::all_clear(report, known);
+        match clear.and(if doubts_bare { Err(Doubt::NoCharges) } else { Ok(()) }) {
             Ok(()) => self.all_clear(incident, settings),
             Err(doubt) => {
                 let no_date = matches!(seen, Disconnect::NotExpected | Disconnect::Unknown);
@@ -58,7 +61,7 @@ impl Step<'_> {
     }
 
     /// Time moves the ladder too, from the last known date.
-    pub(super) fn ladder_tick(&mut self, state: &AccountState, settings: &Settings) {
+    pub(super) fn ladder_tick(&mut self, state: &AccountState, settings: &AlertSettings) {
         let key = Key::account_wide(&state.profile.name, Kind::Disconnect);
         if !settings.enabled(Kind::Disconnect) {
             return;
@@ -78,20 +81,20 @@ impl Step<'_> {
     }
 
     fn new_disconnect(&self, key: Key, state: &AccountState) -> Incident {
-        let mut incident = Incident::new(key, Severity::Warning, self.now);
+        let mut incident = self.begin(key, Severity::Warning);
         incident.subject = format!("Account {}", state.profile.name);
-        incident.problem = "will be disconnected for non-payment".to_owned();
+        incident.problem = "will be cut off for non-payment".to_owned();
         incident
     }
 
-    fn all_clear(&mut self, mut incident: Incident, settings: &Settings) {
+    fn all_clear(&mut self, mut incident: Incident, settings: &AlertSettings) {
         let (needed, polls) = (settings.to_recover(), settings.recover_polls);
         if incident.phase.is_open() {
             incident.phase = Phase::Recovering;
             incident.streak += 1;
             if incident.streak >= needed {
                 incident.ladder = None;
-                incident.detail = "no disconnect is expected".to_owned();
+                incident.detail = "no cut-off is expected".to_owned();
                 self.close(incident, false);
                 return;
             }
@@ -109,10 +112,19 @@ impl Step<'_> {
         }
     }
 
-    fn climb(&mut self, mut incident: Incident, state: &AccountState, settings: &Settings) {
-        let Some(ladder) = incident.ladder.clone() else { return };
-        let moved = ladder.decide(&settings.disconnect_days, self.now);
-        if moved == Move::Stay {
+    /// Mails what the date, the balance or the time since the cut-off make due.
+    fn climb(&mut self, mut incident: Incident, state: &AccountState, settings: &AlertSettings) {
+        let Some(ladder) = &mut incident.ladder else { return };
+        ladder.adopt(settings, self.now);
+        let judge = Judge {
+            settings,
+            zone: state.profile.zone(),
+            is_open: incident.phase.is_open(),
+            acknowledged: self.muted.is_acknowledged(&incident, self.now),
+            now: self.now,
+        };
+        let moves = incident.ladder.as_ref().map(|ladder| ladder.decide(&judge)).unwrap_or_default();
+        if moves.is_empty() {
             let reason = incident.reason.clone();
             self.keep(incident, reason);
             return;
@@ -123,83 +135,70 @@ impl Step<'_> {
             self.note(incident, Withheld::Silenced(silenced));
             return;
         }
-        let date = ladder.edd.map(|edd| edd.with_timezone(&state.profile.zone()).date_naive());
-        match (moved, date) {
-            (Move::Rung(rung), _) => self.cross(incident, ladder, rung, state, settings),
-            (Move::Later { rearmed }, Some(to)) => {
-                // Armed again: its rungs may be told once more, as events of a new episode.
-                incident.episode += 1;
-                incident.severity = ladder.severity(settings.lead_days, self.now);
-                let ladder = Ladder { rung: rearmed, ..ladder };
-                self.tell_ladder(incident, ladder, Cause::MovedBack { to }, Event::Extended(to), state);
-            }
-            (Move::Earlier, Some(to)) => {
-                incident.severity = ladder.severity(settings.lead_days, self.now);
-                self.tell_ladder(incident, ladder, Cause::MovedNearer { to }, Event::Extended(to), state);
-            }
-            (Move::Stay | Move::Later { .. } | Move::Earlier, _) => {}
+        for moved in moves {
+            incident = self.tell_move(incident, moved, &judge, state);
         }
     }
 
-    /// A rung is crossed: a mail.
-    fn cross(
+    /// A mail about the cut-off.
+    fn tell_move(
         &mut self,
         mut incident: Incident,
-        mut ladder: Ladder,
-        rung: u32,
+        moved: Move,
+        judge: &Judge<'_>,
         state: &AccountState,
-        settings: &Settings,
-    ) {
+    ) -> Incident {
+        let Some(mut ladder) = incident.ladder.take() else { return incident };
+        let lead_days = judge.settings.lead_days;
         if !incident.phase.is_open() {
             incident.begin_episode(self.now);
             incident.enter(Phase::Firing, self.now);
+            incident.pre_existing = !self.started;
         }
-        let last_days = settings.lead_days + 1;
-        if rung <= last_days && ladder.rung.is_none_or(|told| told > last_days) {
+        let last = |rung: u32| rung <= lead_days + 1;
+        if matches!(moved, Move::Rung(rung) if last(rung)) && ladder.rung.is_none_or(|told| !last(told))
+            || matches!(moved, Move::LastSafeDay(_))
+        {
             // From the last day on which a payment still arrives, a thread of its own.
             incident.threads.clear();
         }
-        let nearer = ladder.told.zip(ladder.edd).map(|(told, edd)| told - edd);
-        let cause = match (rung, nearer) {
-            (0, _) if ladder.used_up => Cause::UsedUp,
-            (0, _) => Cause::DatePassed,
-            (days, Some(by)) if by > Duration::days(3) => Cause::Jumped { by_days: by.num_days(), days },
-            (days, _) => Cause::Rung { days },
+        let as_of = ladder.as_of(state, self.now).map(|at| AsOf { at, zone: judge.zone });
+        let reason = Typed::from(cause(moved, &ladder, judge)).resting_on(as_of);
+        let event = event(moved, &ladder, judge);
+        if ladder.took(moved, judge) {
+            incident.arming += 1;
+        }
+        incident.severity = match moved {
+            Move::Rung(rung) | Move::LastSafeDay(rung) => rung_severity(rung, lead_days),
+            Move::CutOff | Move::Again(_) | Move::UsedUp => Severity::Critical,
+            Move::Paid | Move::Later | Move::Earlier => ladder.severity(lead_days, self.now),
         };
-        ladder.rung = Some(rung);
-        let fixed = settings.rules.get(&Kind::Disconnect).and_then(|rule| rule.severity);
-        incident.severity = fixed.unwrap_or_else(|| rung_severity(rung, settings.lead_days));
         incident.announced = true;
-        incident.pre_existing = !self.started;
-        self.tell_ladder(incident, ladder, cause, Event::Rung(rung), state);
-    }
-
-    /// A mail about the date.
-    fn tell_ladder(
-        &mut self,
-        mut incident: Incident,
-        mut ladder: Ladder,
-        cause: Cause,
-        event: Event,
-        state: &AccountState,
-    ) {
-        let reason = Typed::from(cause).resting_on(as_of(state, &ladder));
-        ladder.told = ladder.edd;
         incident.detail = detail(Some(&ladder), state);
         incident.ladder = Some(ladder);
-        self.withdraw_older(&mut incident);
-        self.decide(incident, reason, Decision::Tell(event));
+        let escalates = self.escalates_at_once(&incident, judge.settings);
+        incident.escalated |= escalates.is_some();
+        let key = incident.key.clone();
+        self.decide(incident.clone(), reason, Decision::Tell(event));
+        if let Some(why) = escalates {
+            self.note_beside(&key, why);
+        }
+        self.get(&key).cloned().unwrap_or(incident)
     }
 
     /// The balance is further below what the last report foresaw than three days cost, and by a fifth.
-    fn balance_drop(&mut self, state: &AccountState, settings: &Settings) {
+    fn balance_drop(&mut self, state: &AccountState, settings: &AlertSettings) {
         let billing = &state.billing;
         let (Some(report), Some(previous), Some(at)) = (&billing.report, &billing.previous, billing.read_at)
         else {
             return;
         };
-        // Without the first charge the balance looks lower than it is.
-        if report.moments_rejected > 0 {
+        // Without the first charge the balance looks lower than it is; without any, nothing was foreseen.
+        let key = Key::account_wide(&state.profile.name, Kind::Disconnect);
+        let open = self.get(&key).filter(|incident| incident.phase.is_open());
+        let doubts_bare =
+            open.and_then(|one| one.ladder.as_ref()).is_some_and(|ladder| ladder.doubts_bare(at));
+        if report.moments_rejected > 0 || doubts_bare {
             return;
         }
         // A charge that falls due within a day may come early; that is no drop.
@@ -214,18 +213,18 @@ impl Step<'_> {
             return;
         }
         let key = Key::account_wide(&state.profile.name, Kind::BalanceDrop);
-        let mut incident = self
-            .get(&key)
-            .cloned()
-            .unwrap_or_else(|| Incident::new(key, settings.severity(Kind::BalanceDrop), self.now));
+        let mut incident =
+            self.get(&key).cloned().unwrap_or_else(|| self.begin(key, settings.severity(Kind::BalanceDrop)));
         incident.begin_episode(self.now);
         incident.enter(Phase::Resolved, self.now);
         incident.announced = true;
-        incident.subject = format!("Balance of account {}", state.profile.name);
-        incident.problem = "dropped".to_owned();
+        incident.subject = "Balance".to_owned();
+        incident.problem = drop_words(missing, &state.profile.currency);
         let unit = &state.profile.currency;
-        incident.detail =
-            format!("{now} {unit} where the last report foresaw {foreseen} {unit}").replace("  ", " ");
+        incident.detail = format!("forecast {foreseen} {unit}, actual {now} {unit}")
+            .replace(" ,", ",")
+            .trim_end()
+            .to_owned();
         if self.tells_disconnect(state) {
             self.note(incident, Withheld::SameReport);
         } else {
@@ -234,34 +233,70 @@ impl Step<'_> {
     }
 }
 
-/// When the report was read that the ladder rests on, where no newer one could be.
-fn as_of(state: &AccountState, ladder: &Ladder) -> Option<AsOf> {
-    let failed = state.collectors.get(&Collector::ExpectedBalance).is_none_or(|status| !status.success);
-    let stale = state.billing.read_at != ladder.read_at || failed;
-    ladder.read_at.filter(|_| stale).map(|at| AsOf { at, zone: state.profile.zone() })
+/// `dropped 900 RUB more than expected`.
+fn drop_words(missing: Money, currency: &str) -> String {
+    let unit = if currency.is_empty() { String::new() } else { format!(" {}", rules::clean(currency, 12)) };
+    format!("dropped {}{unit} more than expected", missing.ceil_units())
+}
+
+/// What a mail says of this.
+fn event(moved: Move, ladder: &Ladder, judge: &Judge<'_>) -> Event {
+    let to = day(ladder.edd.unwrap_or(judge.now), judge.zone);
+    match moved {
+        Move::Rung(rung) | Move::LastSafeDay(rung) => Event::Rung(rung),
+        Move::CutOff => Event::Rung(0),
+        Move::Again(Again::Overdue(date)) => Event::Overdue(date),
+        Move::Again(Again::Deletion(left)) => Event::Deletion(left),
+        Move::UsedUp => Event::BalanceUsedUp,
+        Move::Paid => Event::Paid(to),
+        Move::Later | Move::Earlier => Event::Extended(to),
+    }
+}
+
+fn cause(moved: Move, ladder: &Ladder, judge: &Judge<'_>) -> Cause {
+    let to = day(ladder.edd.unwrap_or(judge.now), judge.zone).into();
+    let span = |days: u32| i64::from(days).into();
+    let fell = ladder.fell_from.zip(ladder.edd).map(|(from, edd)| (from - edd).num_days());
+    match (moved, fell) {
+        (Move::Rung(days), Some(by_days)) => Cause::Jumped { by_days: by_days.into(), days: span(days) },
+        (Move::Rung(days), None) => Cause::Rung { days: span(days) },
+        (Move::LastSafeDay(days), _) => Cause::PaymentsTakeLonger { days: span(days) },
+        (Move::CutOff, _) if ladder.gone || ladder.edd.is_none() => Cause::UsedUp,
+        (Move::CutOff, _) => Cause::DatePassed,
+        (Move::Again(Again::Overdue(_)), _) => Cause::StillOverdue,
+        (Move::Again(Again::Deletion(days)), _) => Cause::DeletionIn { days: span(days) },
+        (Move::UsedUp, _) => Cause::UsedUp,
+        (Move::Paid, _) => Cause::Paid { to },
+        (Move::Later, _) => Cause::MovedBack { to },
+        (Move::Earlier, _) => Cause::MovedNearer { to },
+    }
+}
+
+fn day(at: DateTime<Utc>, zone: Tz) -> NaiveDate {
+    at.with_timezone(&zone).date_naive()
 }
 
 fn detail(ladder: Option<&Ladder>, state: &AccountState) -> String {
-    let Some(ladder) = ladder else { return "no disconnect is expected".to_owned() };
+    let Some(ladder) = ladder else { return "no cut-off is expected".to_owned() };
     let date = ladder.edd.map(|edd| {
         let local = edd.with_timezone(&state.profile.zone());
         let computed = if ladder.computed { " (computed)" } else { "" };
-        format!("{}{computed}", local.format("%Y-%m-%d %H:%M %Z"))
+        format!("{}{computed}", local.format("%a %-d %b %H:%M %Z"))
     });
     let text = match (ladder.used_up, date) {
-        (true, Some(date)) => format!("the balance is used up; disconnect {date}"),
+        (true, Some(date)) => format!("the balance is used up; cut-off {date}"),
         (true, None) => "the balance is used up".to_owned(),
-        (false, Some(date)) => format!("disconnect {date}"),
+        (false, Some(date)) => format!("cut-off {date}"),
         (false, None) => "no date is known".to_owned(),
     };
     // Which of the two is right nobody here can say; that they differ somebody should know.
-    let by_charges = state.billing.report.as_ref().and_then(|report| {
-        forecast::edd_disagreement(report).filter(|&by| by > Duration::days(1))?;
-        forecast::first_unpaid(report)
-    });
+    let by_charges = state.billing.report.as_deref().and_then(forecast::date_by_charges);
     let doubt = by_charges.map_or_else(String::new, |at| {
         let local = at.with_timezone(&state.profile.zone());
-        format!("; by its own charges {}", local.format("%Y-%m-%d %H:%M %Z"))
+        format!("; by its own charges {}", local.format("%a %-d %b %H:%M %Z"))
     });
-    rules::clean(&format!("{text}{doubt}"), 200)
+    let deleted = ladder.deleted_at.map_or_else(String::new, |at| {
+        format!("; data are deleted on {}", day(at, state.profile.zone()).format("%a %-d %b"))
+    });
+    rules::clean(&format!("{text}{deleted}{doubt}"), 200)
 }

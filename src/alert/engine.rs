@@ -1,21 +1,26 @@
 //! The incident engine: observations and time in, changed incidents and notices out. Pure: `step`
 //! changes nothing; what it returns is taken in by `commit` once the store holds it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
-use super::decide::Step;
-use super::incident::Incident;
+use super::decide::StepDraft;
+use super::escalation;
+use super::incident::{Incident, Phase};
 use super::key::Key;
-use super::kind::Kind;
-use super::notice::{self, Notice, Unsent};
-use super::reason::{Cause, Reason};
+use super::kind::{Event, Kind};
+use super::notice::{self, Item, Notice};
+use super::reason::Reason;
+use super::remembered::Remembered;
 use super::rules::{self, Finding};
 use super::settings::Watcher;
-use super::silence::Overlays;
-use crate::model::freshness::attempted;
-use crate::model::{AccountName, AccountState, Collector, CollectorStatus, FailureKind, Observed, Snapshot};
+use super::silence::Muted;
+use super::turns::{Turned, Turns};
+use super::watched;
+use crate::model::freshness::{all_looked, attempted, has_looked};
+use crate::model::{AccountName, AccountState, Collector, Observed, Snapshot};
 
 /// What the engine is told.
 #[derive(Clone, Debug)]
@@ -25,15 +30,16 @@ pub(crate) enum Input {
     Poll { account: AccountName, observed: Vec<Observed>, ended: Option<Collector> },
     /// A minute went by.
     Tick,
+    /// Every mail about the present episode of these was given up, and by now somebody can be reached.
+    NotDelivered(Vec<Key>),
 }
 
 /// What a step decided.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outcome {
     pub incidents: Vec<Incident>,
+    turned: Turned,
     pub notices: Vec<Notice>,
-    /// Message-IDs of unsent mails that a newer one replaces.
-    pub withdraw: Vec<String>,
     /// Why something was decided, by incident.
     pub decisions: Vec<(Key, Reason)>,
     /// The first-start mail was decided by this step.
@@ -44,7 +50,12 @@ pub(crate) struct Outcome {
 impl Outcome {
     /// Nothing to keep and nothing to tell.
     pub(crate) fn is_empty(&self) -> bool {
-        self.incidents.is_empty() && self.notices.is_empty() && self.withdraw.is_empty() && !self.started
+        self.incidents.is_empty() && self.notices.is_empty() && !self.started
+    }
+
+    /// Something changed that is for no write to the store.
+    pub(crate) fn has_turned(&self) -> bool {
+        !self.turned.in_memory.is_empty()
     }
 }
 
@@ -52,14 +63,15 @@ impl Outcome {
 #[derive(Debug)]
 pub(crate) struct Engine {
     pub(super) watchers: BTreeMap<AccountName, Watcher>,
-    incidents: BTreeMap<Key, Incident>,
-    overlays: Overlays,
+    remembered: Remembered,
+    muted: Muted,
     /// The first-start mail is out, or was never due.
     started: bool,
-    /// From when to when nobody watched, before this start.
+    /// From when to when nobody watched, before this start, where there was such a time.
     unwatched: Option<(DateTime<Utc>, DateTime<Utc>)>,
     /// How often each listing was seen since the start.
     seen: BTreeMap<(AccountName, String), u32>,
+    turns: Turns,
 }
 
 impl Engine {
@@ -67,24 +79,41 @@ impl Engine {
     /// looked, `None` for a store that has never been used.
     pub(crate) fn new(
         watchers: BTreeMap<AccountName, Watcher>,
-        incidents: Vec<Incident>,
+        remembered: Remembered,
         started: bool,
         watched_until: Option<DateTime<Utc>>,
         now: DateTime<Utc>,
     ) -> Self {
-        let incidents = incidents.into_iter().map(|incident| (incident.key.clone(), incident)).collect();
-        let unwatched = watched_until.filter(|&until| until < now).map(|until| (until, now));
-        Self { watchers, incidents, overlays: Overlays::default(), started, unwatched, seen: BTreeMap::new() }
+        let unwatched = watched_until.map(|until| (until, now));
+        Self {
+            watchers,
+            remembered,
+            muted: Muted::default(),
+            started,
+            unwatched,
+            seen: BTreeMap::new(),
+            turns: Turns::default(),
+        }
     }
 
-    /// Every incident ever, by key.
+    /// Incidents by key: what goes on, and of what is over the latest.
     pub(crate) fn incidents(&self) -> &BTreeMap<Key, Incident> {
-        &self.incidents
+        self.remembered.incidents()
     }
 
     /// Incidents of the accounts that are watched now.
     pub(crate) fn watched(&self) -> impl Iterator<Item = &Incident> {
-        self.incidents.values().filter(|incident| self.watchers.contains_key(&incident.key.account))
+        self.incidents().values().filter(|incident| self.watchers.contains_key(&incident.key.account))
+    }
+
+    /// Does anything look at this incident, whose beginning was decided on within the hour?
+    pub(crate) fn is_watched(&self, key: &Key) -> bool {
+        self.incidents().get(key).is_some_and(|incident| incident.phase != Phase::Unwatched)
+    }
+
+    /// The daemon watches since this moment: at the start nobody knew what time it was.
+    pub(crate) fn watches_since(&mut self, now: DateTime<Utc>) {
+        self.unwatched = self.unwatched.map(|(from, _)| (from, now));
     }
 
     /// Replaces what accounts are judged by; incidents stay.
@@ -95,19 +124,21 @@ impl Engine {
     /// Everybody who may hear of an incident.
     pub(crate) fn everybody(&self) -> BTreeSet<&str> {
         let named = self.watchers.values().flat_map(|watcher| {
-            watcher.to.iter().chain(watcher.settings.rules.values().flat_map(|rule| &rule.to))
+            let settings = &watcher.settings;
+            let of_rules = settings.rules.values().flat_map(|rule| &rule.to);
+            watcher.to.iter().chain(of_rules).chain(&settings.escalate_to)
         });
         named.map(String::as_str).collect()
     }
 
     /// Replaces what people decided about incidents.
-    pub(crate) fn set_overlays(&mut self, overlays: Overlays) {
-        self.overlays = overlays;
+    pub(crate) fn set_muted(&mut self, muted: Muted) {
+        self.muted = muted;
     }
 
     /// What people decided about incidents.
-    pub(crate) fn overlays(&self) -> &Overlays {
-        &self.overlays
+    pub(crate) fn muted(&self) -> &Muted {
+        &self.muted
     }
 
     /// The first-start mail is out, or was never due.
@@ -116,15 +147,9 @@ impl Engine {
     }
 
     /// Decides. The snapshot already holds what `input` speaks of.
-    pub(crate) fn step(
-        &self,
-        input: &Input,
-        snapshot: &Snapshot,
-        unsent: &Unsent,
-        now: DateTime<Utc>,
-    ) -> Outcome {
-        let mut step = Step::new(&self.incidents, unsent, &self.overlays, self.started, now);
-        step.heed_clock();
+    pub(crate) fn step(&self, input: &Input, snapshot: &Snapshot, now: DateTime<Utc>) -> Outcome {
+        let mut draft = StepDraft::new(&self.remembered, &self.muted, self.started, now);
+        draft.heed_clock();
         let mut seen = Vec::new();
         match input {
             Input::Poll { account, observed, ended } => {
@@ -133,29 +158,39 @@ impl Engine {
                 {
                     for one in observed {
                         let listing = listing_name(one);
-                        step.unwatched = self.unwatched_for(account, &listing, watcher);
+                        draft.unwatched = self.unwatched.filter(|(from, to)| from < to);
+                        draft.looks = self.looks(account, &listing) + 1;
                         seen.push((account.clone(), listing));
-                        self.observe(&mut step, state, one, watcher);
+                        self.observe(&mut draft, state, one, watcher);
                     }
-                    step.unwatched = None;
+                    draft.unwatched = None;
                     if let Some(collector) = ended {
-                        let findings = rules::judge_collector(state, *collector, &watcher.settings);
-                        self.take(&mut step, state, findings, watcher);
+                        let findings = rules::judge_collector(state, *collector, &watcher.settings, now);
+                        self.take(&mut draft, state, findings, watcher);
                     }
                 }
             }
-            Input::Tick => self.tick(&mut step, snapshot),
+            Input::Tick => self.tick(&mut draft, snapshot),
+            Input::NotDelivered(keys) => {
+                for key in keys {
+                    draft.untell(key);
+                }
+                self.tick(&mut draft, snapshot);
+            }
         }
-        self.finish(step, snapshot, seen, now)
+        self.finish(draft, snapshot, seen, now)
     }
 
     /// Takes in what `step` decided, now that it is kept. `threads` are the Message-IDs of opening
     /// mails: incident, recipient, id.
     pub(crate) fn commit(&mut self, outcome: Outcome, threads: Vec<(Key, String, String)>) {
-        for incident in outcome.incidents {
-            self.incidents.insert(incident.key.clone(), incident);
+        self.turns.commit(&outcome.incidents, &outcome.turned);
+        let now = outcome.turned.at;
+        for incident in outcome.incidents.into_iter().chain(outcome.turned.in_memory) {
+            self.remembered.put(incident);
         }
         self.add_threads(threads);
+        self.remembered.forget(now, |key| self.turns.has_unwritten(key));
         self.started |= outcome.started;
         for listing in outcome.seen {
             *self.seen.entry(listing).or_default() += 1;
@@ -165,102 +200,141 @@ impl Engine {
     /// Takes in the Message-IDs of opening mails: incident, recipient, id.
     pub(crate) fn add_threads(&mut self, threads: Vec<(Key, String, String)>) {
         for (key, to, id) in threads {
-            if let Some(incident) = self.incidents.get_mut(&key) {
+            if let Some(incident) = self.remembered.get_mut(&key) {
                 incident.threads.insert(to, id);
             }
         }
     }
 
-    fn observe(&self, step: &mut Step<'_>, state: &AccountState, observed: &Observed, watcher: &Watcher) {
+    fn observe(
+        &self,
+        draft: &mut StepDraft<'_>,
+        state: &AccountState,
+        observed: &Observed,
+        watcher: &Watcher,
+    ) {
         if matches!(observed, Observed::Report) {
             // The ladder first: what follows from being overdue folds into its mail.
-            step.report(state, &watcher.settings);
+            draft.unseen = draft.unseen_since(1);
+            draft.report(state, &watcher.settings);
+            draft.unseen = None;
         }
-        let findings = rules::judge(state, observed, &self.incidents, &watcher.settings);
-        self.take(step, state, findings, watcher);
+        let findings = rules::judge(state, observed, self.incidents(), &watcher.settings);
+        self.take(draft, state, findings, watcher);
     }
 
-    fn take(&self, step: &mut Step<'_>, state: &AccountState, findings: Vec<Finding>, watcher: &Watcher) {
+    fn take(
+        &self,
+        draft: &mut StepDraft<'_>,
+        state: &AccountState,
+        findings: Vec<Finding>,
+        watcher: &Watcher,
+    ) {
         for finding in findings {
             if watcher.settings.enabled(finding.key.kind) {
-                step.finding(finding, state, &watcher.settings);
+                draft.finding(finding, state, &watcher.settings);
             }
         }
     }
 
-    fn tick(&self, step: &mut Step<'_>, snapshot: &Snapshot) {
-        for incident in self.incidents.values() {
-            let watched = self.watchers.contains_key(&incident.key.account);
-            if watched && incident.before_unwatched.is_some() {
-                step.resume(&incident.key);
-            } else if !watched && !incident.is_forgotten() {
-                step.unwatch(&incident.key);
-            }
-        }
+    fn tick(&self, draft: &mut StepDraft<'_>, snapshot: &Snapshot) {
+        self.retire(draft, snapshot);
         for (account, watcher) in &self.watchers {
             let Some(state) = snapshot.accounts.get(account) else { continue };
-            // What is known from before this start may be long past: first look, then speak.
-            let billing = state.collectors.get(&Collector::ExpectedBalance);
-            if billing.is_some_and(|status| status.polls > 0) {
-                step.ladder_tick(state, &watcher.settings);
+            // What is known from before a start or a sleep may be out of date: look first, then speak.
+            if has_looked(state, Collector::ExpectedBalance) {
+                draft.ladder_tick(state, &watcher.settings);
             }
-            if !attempted(state) {
+            if !all_looked(state) {
                 continue;
             }
-            let fails = |status: &CollectorStatus| {
-                let kind = status.failure.as_ref().map(|failure| failure.kind);
-                matches!(kind, Some(FailureKind::Other | FailureKind::NotFound))
-            };
-            for (&collector, _) in state.collectors.iter().filter(|(_, status)| fails(status)) {
+            let fails = |collector: &Collector| rules::is_failing(state, *collector, draft.now);
+            let failing: Vec<Collector> = state.collectors.keys().copied().filter(fails).collect();
+            for collector in failing {
                 // A collector that runs once a day must not need a day to be noticed.
                 let key = Key::new(account, Kind::CollectorFailing, collector);
-                step.held_long_enough(&key, state, &watcher.settings);
+                draft.held_long_enough(&key, state, &watcher.settings);
             }
         }
-        self.tick_open(step, snapshot);
+        self.tick_open(draft, snapshot);
+        for account in self.watchers.keys() {
+            if let Some(state) = snapshot.accounts.get(account).filter(|state| attempted(state)) {
+                draft.follow_up(state);
+            }
+        }
     }
 
-    /// What time alone brings to incidents that are open.
-    fn tick_open(&self, step: &mut Step<'_>, snapshot: &Snapshot) {
-        for incident in self.incidents.values().filter(|one| one.phase.is_open() || one.flapping) {
+    /// Ends what nothing looks at any more, and goes on with what is back.
+    fn retire(&self, draft: &mut StepDraft<'_>, snapshot: &Snapshot) {
+        for incident in self.incidents().values() {
+            let key = &incident.key;
+            if incident.is_forgotten() && incident.before_unwatched.is_none() {
+                continue;
+            }
+            let state = snapshot.accounts.get(&key.account).map(AsRef::as_ref);
+            match watched::why_not(incident, self.watchers.get(&key.account), state) {
+                // A date that crossed no rung is forgotten only with what reads it.
+                Some(why) if !incident.is_forgotten() => {
+                    if why.may_come_back() || incident.phase != Phase::Watching {
+                        draft.retire(key, why);
+                    }
+                }
+                None if incident.before_unwatched.is_some() => draft.resume(key),
+                Some(_) | None => {}
+            }
+        }
+    }
+
+    /// Changes of open incidents that are due to time alone.
+    fn tick_open(&self, draft: &mut StepDraft<'_>, snapshot: &Snapshot) {
+        for incident in self.incidents().values().filter(|one| one.phase.is_open() || one.flapping) {
             let key = &incident.key;
             let (Some(watcher), Some(state)) =
                 (self.watchers.get(&key.account), snapshot.accounts.get(&key.account))
             else {
                 continue;
             };
-            if !watcher.settings.enabled(key.kind) {
-                step.retire(key, Cause::RuleOff);
+            if draft.get(key).is_some_and(Incident::is_forgotten) {
                 continue;
             }
-            // While its collector fails nobody knows whether it lasts; what there is to tell waits.
-            let status = key.kind.seen_by().and_then(|collector| state.collectors.get(&collector));
-            if attempted(state) && status.is_none_or(|status| status.success) {
-                step.time_passed(key, state, &watcher.settings);
+            // While its collector fails it is not known whether it lasts; mails about it wait.
+            let seen = key.kind.seen_by().is_none_or(|collector| state.is_seen(collector, key.id()));
+            match (all_looked(state), seen) {
+                (true, true) => draft.time_passed(key, state, &watcher.settings),
+                (true, false) => draft.unseen_goes_on(key),
+                (false, _) => {}
             }
         }
     }
 
     fn finish(
         &self,
-        mut step: Step<'_>,
+        mut draft: StepDraft<'_>,
         snapshot: &Snapshot,
         seen: Vec<(AccountName, String)>,
         now: DateTime<Utc>,
     ) -> Outcome {
         let started = !self.started && self.all_attempted(snapshot);
-        let mut first = if started { self.first_start(&mut step, snapshot, now) } else { Vec::new() };
-        let parts = step.into_parts();
-        let mut notices = notice::group(&parts.items, |key| self.recipients(key));
+        let mut first = if started { self.first_start(&mut draft, snapshot, now) } else { Vec::new() };
+        let parts = draft.into_parts();
+        let (unwatched, items): (Vec<Item>, Vec<Item>) =
+            parts.items.into_iter().partition(|item| item.event == Event::Unwatched);
+        let changed = &parts.changed;
+        let addressed = |item: Item| {
+            let incident = changed.get(&item.key).or_else(|| self.incidents().get(&item.key));
+            let to = self.addressees(&item, incident);
+            (item, to)
+        };
+        let news: Vec<(Item, Cow<'_, [String]>)> = items.into_iter().map(addressed).collect();
+        let mut notices = notice::group(&news);
+        // Who was told of these is asked of the outbox: no configuration may name them any more.
+        notices.extend(unwatched.into_iter().map(|item| Notice::alone(item, Vec::new())));
         first.append(&mut notices);
-        Outcome {
-            incidents: parts.changed.into_values().collect(),
-            notices: first,
-            withdraw: parts.withdraw,
-            decisions: parts.decisions,
-            started,
-            seen,
-        }
+        let told: BTreeSet<&Key> = news.iter().map(|(item, _)| &item.key).collect();
+        let (incidents, turned) = self.turns.split(parts.changed.into_values(), self.incidents(), &told, now);
+        let mut decisions = parts.decisions;
+        decisions.retain(|(key, _)| turned.in_memory.iter().all(|incident| incident.key != *key));
+        Outcome { incidents, turned, notices: first, decisions, started, seen }
     }
 
     /// Recipients of an account where no rule names others.
@@ -268,8 +342,15 @@ impl Engine {
         self.watchers.get(account).map_or(&[], |watcher| &watcher.to)
     }
 
-    pub(super) fn recipients(&self, key: &Key) -> &[String] {
+    /// Who is told of an incident.
+    pub(crate) fn recipients(&self, key: &Key) -> &[String] {
         self.watchers.get(&key.account).map_or(&[], |watcher| watcher.recipients(key.kind))
+    }
+
+    /// Who is told of this event.
+    fn addressees(&self, item: &Item, incident: Option<&Incident>) -> Cow<'_, [String]> {
+        let Some(watcher) = self.watchers.get(&item.key.account) else { return Cow::Borrowed(&[]) };
+        escalation::addressees(watcher, incident, watcher.recipients(item.key.kind), &item.event)
     }
 
     /// Was each collector that sees states tried once, in every account?
@@ -278,14 +359,9 @@ impl Engine {
         self.watchers.keys().all(tried)
     }
 
-    fn unwatched_for(
-        &self,
-        account: &AccountName,
-        listing: &str,
-        watcher: &Watcher,
-    ) -> Option<(DateTime<Utc>, DateTime<Utc>)> {
-        let seen = self.seen.get(&(account.clone(), listing.to_owned())).copied().unwrap_or(0);
-        self.unwatched.filter(|_| seen < watcher.settings.recover_polls.max(watcher.settings.confirm_polls))
+    /// How often a listing was seen since the start.
+    fn looks(&self, account: &AccountName, listing: &str) -> u32 {
+        self.seen.get(&(account.clone(), listing.to_owned())).copied().unwrap_or(0)
     }
 }
 

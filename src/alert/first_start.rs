@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
-use super::decide::Step;
+use super::decide::StepDraft;
 use super::engine::Engine;
 use super::key::Key;
 use super::kind::{Event, Kind};
@@ -18,11 +18,11 @@ impl Engine {
     /// The mails of the first start, one a recipient; recipients with the same share it.
     pub(super) fn first_start(
         &self,
-        step: &mut Step<'_>,
+        draft: &mut StepDraft<'_>,
         snapshot: &Snapshot,
         now: DateTime<Utc>,
     ) -> Vec<Notice> {
-        let listed = list(step, now);
+        let listed = list(draft, now);
         // What each is told of, and of which accounts.
         let mut by_recipient: BTreeMap<&str, (BTreeSet<AccountName>, Vec<Item>)> = BTreeMap::new();
         for (account, watcher) in &self.watchers {
@@ -41,7 +41,7 @@ impl Engine {
         let mut notices: Vec<Notice> = Vec::new();
         for (to, (accounts, mut items)) in by_recipient {
             notice::worst_first(&mut items);
-            let form = Form::Started(self.started_facts(step, snapshot, &accounts, to, items.len()));
+            let form = Form::Started(self.started_facts(draft, snapshot, &accounts, to, items.len()));
             let accounts: Vec<AccountName> = accounts.into_iter().collect();
             let same =
                 notices.iter_mut().find(|n| n.form == form && n.items == items && n.accounts == accounts);
@@ -55,7 +55,7 @@ impl Engine {
 
     fn started_facts(
         &self,
-        step: &Step<'_>,
+        draft: &StepDraft<'_>,
         snapshot: &Snapshot,
         accounts: &BTreeSet<AccountName>,
         to: &str,
@@ -66,7 +66,7 @@ impl Engine {
             let Some(state) = snapshot.accounts.get(account) else { continue };
             facts.resources += state.resource_count();
             let disconnect = Key::account_wide(account, Kind::Disconnect);
-            let open = step.get(&disconnect).is_some_and(|incident| incident.phase.is_open());
+            let open = draft.get(&disconnect).is_some_and(|incident| incident.phase.is_open());
             if open && self.recipients(&disconnect).iter().any(|one| one == to) {
                 facts.disconnect = true;
                 facts.needs += 1;
@@ -85,16 +85,16 @@ impl Engine {
 }
 
 /// What is open, and now known to people: each with its decision.
-fn list(step: &mut Step<'_>, now: DateTime<Utc>) -> Vec<Item> {
+fn list(draft: &mut StepDraft<'_>, now: DateTime<Utc>) -> Vec<Item> {
     let mut listed = Vec::new();
-    for key in step.keys() {
-        let Some(incident) = step.get(&key) else { continue };
+    for key in draft.keys() {
+        let Some(incident) = draft.get(&key) else { continue };
         if !incident.phase.is_open() || key.kind == Kind::Disconnect || incident.announced {
             continue;
         }
         let mut incident = incident.clone();
-        if let Some(silenced) = step.silenced(&incident) {
-            step.note(incident, Withheld::SilencedAtStart(silenced));
+        if let Some(silenced) = draft.silenced(&incident) {
+            draft.note(incident, Withheld::SilencedAtStart(silenced));
             continue;
         }
         incident.announced = true;
@@ -102,7 +102,7 @@ fn list(step: &mut Step<'_>, now: DateTime<Utc>) -> Vec<Item> {
         incident.last_mailed = Some(now);
         incident.reason = Cause::KnownAtStart.into();
         listed.push(Item::new(&incident, Event::Started, now));
-        step.note(incident, Cause::KnownAtStart);
+        draft.note(incident, Cause::KnownAtStart);
     }
     listed
 }

@@ -2,13 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::calendar::CalendarEntry;
 use super::key::Key;
 use super::kind::Severity;
 use super::ladder::Ladder;
 use super::reason::Reason;
+
+/// For so long what was taken out of the configuration goes on as it was once it is back.
+pub(super) const COMES_BACK_WITHIN: Duration = Duration::days(1);
+
+/// No clock that shows less is right: a moment from before this release.
+fn release() -> DateTime<Utc> {
+    DateTime::from_timestamp(1_793_491_200, 0).unwrap_or_default()
+}
 
 /// Where an incident stands in its life.
 #[derive(
@@ -36,6 +45,8 @@ pub enum Phase {
     /// Seen right again, not yet often enough.
     Recovering,
     Resolved,
+    /// Nothing looks at it any more.
+    Unwatched,
 }
 
 impl Phase {
@@ -56,6 +67,9 @@ pub(crate) struct Incident {
     pub key: Key,
     /// Counts up at each opening, from 1; 0 before the first.
     pub episode: u32,
+    /// Counts up when rungs are armed again within an episode.
+    #[serde(default)]
+    pub arming: u32,
     pub phase: Phase,
     pub severity: Severity,
     /// The resource in words: `VM db-1`. Constant over the incident: subjects are made of it.
@@ -80,10 +94,16 @@ pub(crate) struct Incident {
     pub announced: bool,
     /// Known at the very first start: no reminders.
     pub pre_existing: bool,
-    /// The incident whose mail tells of this one too.
+    /// The incident whose mail covers this one.
     pub folded_into: Option<Key>,
     pub reminders: u32,
     pub last_mailed: Option<DateTime<Utc>>,
+    /// When this episode was first mailed as critical.
+    #[serde(default)]
+    pub critical_mailed: Option<DateTime<Utc>>,
+    /// This episode was mailed to those that it is escalated to.
+    #[serde(default)]
+    pub escalated: bool,
     /// Message-ID of the mail that opened this episode, by recipient.
     pub threads: BTreeMap<String, String>,
     /// Openings and closings within the last hour.
@@ -91,7 +111,19 @@ pub(crate) struct Incident {
     pub flapping: bool,
     /// Of `disconnect` alone.
     pub ladder: Option<Ladder>,
-    /// Since when its account is not watched, and how it stood then: it goes on where the account is back in time.
+    /// The same as calendars have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calendar: Option<CalendarEntry>,
+    /// The last that people heard is that nothing looks at it any more; since then something does again.
+    #[serde(default)]
+    pub told_unwatched: bool,
+    /// Mails about what else follows from it, and the last of them.
+    #[serde(default)]
+    pub covered: u32,
+    #[serde(default)]
+    pub covered_at: Option<DateTime<Utc>>,
+    /// Since when its account or its collector is not there, and how it stood then: it goes on where these are back in
+    /// time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before_unwatched: Option<(DateTime<Utc>, Box<Incident>)>,
 }
@@ -102,6 +134,7 @@ impl Incident {
         Self {
             key,
             episode: 0,
+            arming: 0,
             phase: Phase::Watching,
             severity,
             subject: String::new(),
@@ -120,10 +153,16 @@ impl Incident {
             folded_into: None,
             reminders: 0,
             last_mailed: None,
+            critical_mailed: None,
+            escalated: false,
             threads: BTreeMap::new(),
             changes: Vec::new(),
             flapping: false,
             ladder: None,
+            calendar: None,
+            told_unwatched: false,
+            covered: 0,
+            covered_at: None,
             before_unwatched: None,
         }
     }
@@ -135,41 +174,67 @@ impl Incident {
 
     /// The words of its subject line: `VM db-1 in error`.
     pub(crate) fn words(&self) -> String {
-        format!("{} {}", self.subject, self.problem)
+        words(&self.subject, &self.problem)
     }
 
     /// Starts the next episode, pending until confirmed.
     pub(crate) fn begin_episode(&mut self, now: DateTime<Utc>) {
         self.phase = Phase::Pending;
         self.episode += 1;
+        self.arming = 0;
         self.since = now;
         self.streak = 0;
         self.announced = false;
         self.pre_existing = false;
         self.folded_into = None;
         self.reminders = 0;
+        self.critical_mailed = None;
+        self.escalated = false;
+        self.told_unwatched = false;
+        self.covered = 0;
+        self.covered_at = None;
         self.resolved_at = None;
         self.threads.clear();
-    }
-
-    /// Nothing of it goes on: it is over, and no date is watched.
-    pub(crate) fn is_forgotten(&self) -> bool {
-        matches!(self.phase, Phase::Watching | Phase::Resolved) && self.ladder.is_none() && !self.flapping
     }
 
     /// Was anything noted of it that lies ahead of `now`? Then the clock was set back meanwhile.
     pub(crate) fn is_ahead(&self, now: DateTime<Utc>) -> bool {
         let times = [&self.since, &self.held_since, &self.last_change];
-        times.into_iter().chain(&self.last_mailed).chain(&self.changes).any(|&at| at > now)
+        times
+            .into_iter()
+            .chain(&self.last_mailed)
+            .chain(&self.critical_mailed)
+            .chain(&self.covered_at)
+            .chain(&self.changes)
+            .any(|&at| at > now)
     }
 
-    /// Lets what lies ahead count from `now`; else what waits on it would wait longer by as much as the
-    /// clock was set back.
+    /// Was anything noted of it by a clock that was wrong for sure, and is no longer?
+    pub(crate) fn is_of_no_time(&self, now: DateTime<Utc>) -> bool {
+        let times = [self.since, self.held_since, self.last_change];
+        now >= release() && times.into_iter().chain(self.last_mailed).any(|at| at < release())
+    }
+
+    /// Lets what lies ahead, and what has no date, count from `now`; else what waits on it would wait longer by as
+    /// much as the clock was set back.
     pub(crate) fn pull_back(&mut self, now: DateTime<Utc>) {
+        let (first, undated) = (release(), now >= release());
+        let right = |at: &mut DateTime<Utc>| {
+            *at = if undated && *at < first { now } else { (*at).min(now) };
+        };
         let times = [&mut self.since, &mut self.held_since, &mut self.last_change];
-        for at in times.into_iter().chain(&mut self.last_mailed).chain(&mut self.changes) {
-            *at = (*at).min(now);
+        let others = self.last_mailed.iter_mut().chain(&mut self.critical_mailed).chain(&mut self.covered_at);
+        times.into_iter().chain(others).chain(&mut self.changes).for_each(right);
+        self.resolved_at = self.resolved_at.map(|at| if undated && at < first { now } else { at });
+        if let Some(ladder) = &mut self.ladder {
+            ladder.change_times(right);
         }
+    }
+
+    /// Takes over the date that the ladder has now: of a disconnect alone.
+    pub(super) fn enter_in_calendar(&mut self) {
+        let date = self.ladder.as_ref().and_then(|ladder| ladder.disconnect().at());
+        self.calendar = CalendarEntry::follow(self.calendar, date);
     }
 
     /// Moves to another phase.
@@ -177,16 +242,19 @@ impl Incident {
         self.phase = phase;
         self.last_change = now;
         self.streak = 0;
-        if phase == Phase::Resolved {
+        if matches!(phase, Phase::Resolved | Phase::Unwatched) {
             self.resolved_at = Some(now);
         }
     }
 }
 
+/// `VM db-1 in error`; where nothing is to be added, the subject alone.
+pub(super) fn words(subject: &str, problem: &str) -> String {
+    if problem.is_empty() { subject.to_owned() } else { format!("{subject} {problem}") }
+}
+
 #[cfg(test)]
 mod tests {
-    use chrono::Duration;
-
     use super::*;
     use crate::alert::Kind;
 
@@ -210,6 +278,7 @@ mod tests {
             ("firing", true),
             ("recovering", true),
             ("resolved", false),
+            ("unwatched", false),
         ];
         let all: Vec<_> = <Phase as strum::VariantArray>::VARIANTS.iter().copied().map(of).collect();
         assert_eq!(all, want);

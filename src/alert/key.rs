@@ -38,8 +38,8 @@ pub enum Sort {
     Site,
 }
 
-/// What of an account an incident is about. Its text never holds a character that a header or a path
-/// would mind. Ordered as its text is: 102 before 8.
+/// What of an account an incident is about. Its text holds only characters that are safe in a header
+/// and a path. Ordered as its text is: 102 before 8.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Target {
     /// All of it.
@@ -61,6 +61,33 @@ impl Sort {
             Self::Vm => "VM",
             Self::Container => "Container",
             Self::Site => "Site",
+        }
+    }
+
+    /// The same inside of a sentence.
+    pub const fn in_sentence(self) -> &'static str {
+        match self {
+            Self::Vm => "VM",
+            Self::Container => "container",
+            Self::Site => "site",
+        }
+    }
+
+    /// Of several.
+    pub const fn plural(self) -> &'static str {
+        match self {
+            Self::Vm => "VMs",
+            Self::Container => "containers",
+            Self::Site => "sites",
+        }
+    }
+
+    /// Who lists it.
+    pub(super) const fn seen_by(self) -> Collector {
+        match self {
+            Self::Vm => Collector::Vms,
+            Self::Container => Collector::Containers,
+            Self::Site => Collector::Sites,
         }
     }
 }

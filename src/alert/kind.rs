@@ -51,7 +51,7 @@ pub enum Kind {
 
 /// What is fixed about a kind.
 struct Facts {
-    /// What is wrong, in the words of a subject line.
+    /// What is wrong, in the words of a subject line; empty where the thing's own words say it.
     problem: &'static str,
     severity: Severity,
     seen_by: Option<Collector>,
@@ -80,15 +80,15 @@ impl Kind {
             Self::BalanceDrop => facts("dropped", Warning, BALANCE),
             Self::VmError => facts("in error", Critical, VMS),
             Self::VmBlocked => facts("blocked", Critical, VMS),
-            Self::VmStopped => Facts { on_by_default: false, ..facts("stopped", Warning, VMS) },
+            Self::VmStopped => facts("stopped", Warning, VMS),
             Self::VmStuck => facts("stuck", Warning, VMS),
             Self::SiteError => facts("in error", Critical, SITES),
             Self::SiteBlocked => facts("stopped", Critical, SITES),
             Self::SiteStuck => facts("stuck", Warning, SITES),
             Self::ContainerDisabled => facts("disabled", Critical, CONTAINERS),
             Self::ResourceGone => Facts { on_by_default: false, ..facts("gone", Info, None) },
-            Self::UnknownState => facts("not known to hostwatch", Info, None),
-            Self::CollectorFailing => facts("failing", Warning, None),
+            Self::UnknownState => facts("", Info, None),
+            Self::CollectorFailing => facts("", Warning, None),
             Self::CredentialsRejected => facts("rejected", Critical, None),
         }
     }
@@ -98,7 +98,7 @@ impl Kind {
         self.into()
     }
 
-    /// What is wrong, in the words of a subject line.
+    /// What is wrong, in the words of a subject line; empty where the thing's own words say it: `Cannot read VMs`.
     pub const fn problem(self) -> &'static str {
         self.facts().problem
     }
@@ -176,20 +176,34 @@ pub enum Event {
     Rung(u32),
     /// The disconnect date moved to this date.
     Extended(NaiveDate),
+    /// A payment moved the disconnect date to this date.
+    Paid(NaiveDate),
+    /// The balance is used up, the disconnect date is ahead.
+    BalanceUsedUp,
+    /// Cut off still; the day of this reminder.
+    Overdue(NaiveDate),
+    /// The data are deleted in so many days.
+    Deletion(u32),
     Reminder(u32),
     Resolved,
     Removed,
     WasDown,
+    /// Nothing looks at it any more; nobody knows whether it is over.
+    Unwatched,
+    /// The so manieth mail about what else follows from it.
+    Covered(u32),
     Flapping,
+    /// Open for long, and nobody acknowledged it: mailed to others, once.
+    Escalated,
     Digest(NaiveDate),
     Overflow,
     Test,
 }
 
 impl Event {
-    /// The end of an incident.
+    /// The end of an incident, as far as anybody watched.
     pub const fn is_end(&self) -> bool {
-        matches!(self, Self::Resolved | Self::Removed | Self::WasDown)
+        matches!(self, Self::Resolved | Self::Removed | Self::WasDown | Self::Unwatched)
     }
 }
 
@@ -212,10 +226,13 @@ impl FromStr for Event {
         let bad = || Unreadable(text.to_owned(), "event");
         let (name, value) = text.split_once(':').unwrap_or((text, ""));
         let mut event = Self::iter().find(|event| name == <&str>::from(event)).ok_or_else(bad)?;
-        if let Self::Rung(number) | Self::Reminder(number) = &mut event {
+        if let Self::Rung(number) | Self::Reminder(number) | Self::Deletion(number) | Self::Covered(number) =
+            &mut event
+        {
             *number = value.parse().map_err(|_| bad())?;
         }
-        if let Self::Extended(date) | Self::Digest(date) = &mut event {
+        if let Self::Extended(date) | Self::Paid(date) | Self::Overdue(date) | Self::Digest(date) = &mut event
+        {
             *date = value.parse().map_err(|_| bad())?;
         }
         Ok(event)
@@ -226,14 +243,21 @@ impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.into())?;
         match self {
-            Self::Rung(number) | Self::Reminder(number) => write!(f, ":{number}"),
-            Self::Extended(date) | Self::Digest(date) => write!(f, ":{date}"),
+            Self::Rung(number) | Self::Reminder(number) | Self::Deletion(number) | Self::Covered(number) => {
+                write!(f, ":{number}")
+            }
+            Self::Extended(date) | Self::Paid(date) | Self::Overdue(date) | Self::Digest(date) => {
+                write!(f, ":{date}")
+            }
             Self::Started
+            | Self::BalanceUsedUp
             | Self::Opened
             | Self::Resolved
             | Self::Removed
             | Self::WasDown
+            | Self::Unwatched
             | Self::Flapping
+            | Self::Escalated
             | Self::Overflow
             | Self::Test => Ok(()),
         }
@@ -276,11 +300,16 @@ mod tests {
             (Event::Opened, "opened"),
             (Event::Rung(0), "rung:0"),
             (Event::Extended(date), "extended:2026-03-01"),
+            (Event::Paid(date), "paid:2026-03-01"),
+            (Event::BalanceUsedUp, "balance-used-up"),
+            (Event::Overdue(date), "overdue:2026-03-01"),
+            (Event::Deletion(7), "deletion:7"),
             (Event::Reminder(2), "reminder:2"),
             (Event::Resolved, "resolved"),
             (Event::Removed, "removed"),
             (Event::WasDown, "was-down"),
             (Event::Flapping, "flapping"),
+            (Event::Escalated, "escalated"),
             (Event::Digest(date), "digest:2026-03-01"),
             (Event::Overflow, "overflow"),
             (Event::Test, "test"),
@@ -315,7 +344,7 @@ mod tests {
             ("balance_drop", Some(ExpectedBalance), "warning", true),
             ("vm_error", Some(Vms), "critical", true),
             ("vm_blocked", Some(Vms), "critical", true),
-            ("vm_stopped", Some(Vms), "warning", false),
+            ("vm_stopped", Some(Vms), "warning", true),
             ("vm_stuck", Some(Vms), "warning", true),
             ("site_error", Some(Sites), "critical", true),
             ("site_blocked", Some(Sites), "critical", true),

@@ -1,52 +1,123 @@
-//! The disconnect ladder: which rung a date stands on, and what is to be told when it moves. Pure.
+//! What is remembered of an account's cut-off between reports: the date, where it stood, what was mailed of it and
+//! when. Reports are weighed here; what is to be mailed is decided in `ladder_moves`. Pure.
+
+use std::collections::BTreeMap;
 
 use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::kind::Severity;
+use super::overdue::{Overdue, days};
+use super::settings::AlertSettings;
+use crate::model::forecast::Disconnect;
+use crate::model::freshness::is_fresh;
+use crate::model::{AccountState, Collector, Money};
 
-/// What the ladder remembers between reports.
+/// What the ladder remembers between reports. Older stores lack most of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct Ladder {
     /// When the account is cut off, as last known; kept through failed polls.
     pub edd: Option<DateTime<Utc>>,
-    /// The report named no date; this is its first moment that leaves nothing.
+    /// The first moment without money left, where the report gave no date.
     pub computed: bool,
     /// The last report found the balance used up.
     pub used_up: bool,
+    /// And it named no date, nor any charge to come: cut off already.
+    pub gone: bool,
     /// When the report was read that `edd` and `used_up` come from.
     pub read_at: Option<DateTime<Utc>>,
-    /// The tightest rung told, in days; 0 is overdue.
+    /// The tightest rung mailed, in days; 0 is overdue.
     pub rung: Option<u32>,
-    /// The date that the last mail gave.
+    /// The date that the last mail gave, and the one that the mail before gave.
     pub told: Option<DateTime<Utc>>,
+    pub told_before: Option<DateTime<Utc>>,
+    /// When the data are deleted, where the account is cut off and that is known.
+    pub deleted_at: Option<DateTime<Utc>>,
+    /// Of the last report with charges.
+    pub balance: Option<Money>,
+    /// The highest balance of the last 24 hours, and when it was seen.
+    pub highest: Option<(DateTime<Utc>, Money)>,
+    /// A later date that has not held for an hour.
+    pub later: Option<LaterDate>,
+    /// Where the date stood before it came nearer at a jump, until that is mailed.
+    pub fell_from: Option<DateTime<Utc>>,
+    /// A payment was seen that no mail told of.
+    pub paid: bool,
+    /// Since when reports have been without a single charge.
+    pub bare_since: Option<DateTime<Utc>>,
+    /// `lead_days` as the last mail had it.
+    pub lead_days: Option<u32>,
+    /// That the balance is used up was mailed.
+    pub used_up_told: bool,
+    pub overdue: Option<Overdue>,
+    pub mailed: Mailed,
 }
 
-/// What is to be told now.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Move {
-    /// Nothing new.
-    Stay,
-    /// This rung, newly crossed and the tightest.
-    Rung(u32),
-    /// The date moved back past a rung that was told; the ladder is armed again down from here.
-    Later { rearmed: Option<u32> },
-    /// The date came nearer by more than three days without crossing a rung.
-    Earlier,
+/// When the mails of the last day went out: an account that alternates between two dates is mailed once.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Mailed {
+    /// By rung, 0 for overdue.
+    pub rungs: BTreeMap<u32, DateTime<Utc>>,
+    pub extended: Option<DateTime<Utc>>,
+    pub used_up: Option<DateTime<Utc>>,
+    /// Dates to which payments moved the cut-off, and when that was mailed.
+    pub paid: Vec<(DateTime<Utc>, DateTime<Utc>)>,
+    /// The same of dates that came nearer.
+    pub earlier: Vec<(DateTime<Utc>, DateTime<Utc>)>,
+    /// The cut-off that was last mailed as past.
+    pub cut_off: Option<DateTime<Utc>>,
+    /// The last mail of a rung: whoever acknowledged before is asked again.
+    pub last_rung: Option<DateTime<Utc>>,
 }
 
-/// A rung counts as left behind once the date is a day beyond it.
-const REARM_MARGIN_DAYS: i64 = 1;
-/// A date that comes nearer by more than this is told even between two rungs.
-const JUMP_DAYS: i64 = 3;
+/// A date that moved away, and that nothing explains.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct LaterDate {
+    since: DateTime<Utc>,
+    /// Of those seen since then.
+    earliest: DateTime<Utc>,
+    last: DateTime<Utc>,
+}
+
+/// What one report says, as far as the ladder is concerned.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sight {
+    pub disconnect: Disconnect,
+    pub balance: Option<Money>,
+    pub used_up: Option<bool>,
+    /// It has no charge at all.
+    pub bare: bool,
+}
+
+/// A date that comes nearer by more than this is mailed even between two rungs.
+const JUMP: Duration = Duration::days(3);
+/// A later date counts once it has held so long, where no payment explains it.
+const HOLD: Duration = Duration::hours(1);
+/// Reports without a charge are good news once they have been the only ones for so long.
+const BARE: Duration = Duration::hours(24);
+/// The same thing is not mailed twice within this, unless the balance rose above its highest of that time.
+pub(super) const ONCE_IN: Duration = Duration::hours(24);
+/// An acknowledgement of an overdue account ends after this.
+const OVERDUE_ACK: Duration = Duration::days(3);
 
 impl Ladder {
-    /// Past its date, or nothing left on the account.
+    /// Past its date, or nothing left on the account and no date known.
     pub(crate) fn is_overdue(&self, now: DateTime<Utc>) -> bool {
-        self.used_up || self.edd.is_some_and(|edd| edd <= now)
+        self.gone || self.edd.map_or(self.used_up, |edd| edd <= now)
     }
 
-    /// The rung that the date stands on at `now`: the tightest of `rungs` (days) that holds it.
+    /// When the account is cut off, as last known.
+    pub(crate) fn disconnect(&self) -> Disconnect {
+        match self.edd.filter(|_| !self.gone) {
+            Some(at) => Disconnect::At { at, computed: self.computed },
+            None if self.gone || self.used_up => Disconnect::Now,
+            None => Disconnect::Unknown,
+        }
+    }
+
+    /// The rung that the date is on at `now`: the tightest of `rungs` (days) that holds it.
     pub(crate) fn current_rung(&self, rungs: &[u32], now: DateTime<Utc>) -> Option<u32> {
         if self.is_overdue(now) {
             return Some(0);
@@ -55,143 +126,166 @@ impl Ladder {
         rungs.iter().copied().filter(|&rung| left <= days(rung)).min()
     }
 
-    /// What is to be told at `now`.
-    pub(crate) fn decide(&self, rungs: &[u32], now: DateTime<Utc>) -> Move {
-        let current = self.current_rung(rungs, now);
-        let Some(told) = self.rung else {
-            return current.map_or(Move::Stay, Move::Rung);
-        };
-        if let Some(current) = current
-            && current < told
-        {
-            return Move::Rung(current);
-        }
-        let Some(edd) = self.edd else { return Move::Stay };
-        let left = edd - now;
-        let margin = Duration::days(REARM_MARGIN_DAYS);
-        if current != Some(0) && left > days(told) + margin {
-            let rearmed = rungs.iter().copied().filter(|&rung| left <= days(rung) + margin).min();
-            return Move::Later { rearmed };
-        }
-        let jumped = self.told.is_some_and(|told| told - edd > Duration::days(JUMP_DAYS));
-        if jumped && current.is_some_and(|rung| rung > 0) { Move::Earlier } else { Move::Stay }
+    /// From the last day on which a payment still arrives.
+    pub(super) fn is_near(&self, lead_days: u32, now: DateTime<Utc>) -> bool {
+        self.is_overdue(now) || self.edd.is_some_and(|edd| edd - now <= days(lead_days + 1))
     }
 
     /// The severity that goes with what is left: critical from the last day on which a payment still
     /// arrives, info at thirty days or more.
     pub(crate) fn severity(&self, lead_days: u32, now: DateTime<Utc>) -> Severity {
-        if self.is_overdue(now) {
+        if self.is_near(lead_days, now) || self.used_up {
             return Severity::Critical;
         }
         match self.edd.map(|edd| edd - now) {
-            Some(left) if left <= days(lead_days + 1) => Severity::Critical,
             Some(left) if left >= days(30) => Severity::Info,
             _ => Severity::Warning,
         }
     }
-}
 
-/// The severity of a rung.
-pub(super) fn rung_severity(rung: u32, lead_days: u32) -> Severity {
-    if rung <= lead_days + 1 {
-        Severity::Critical
-    } else if rung >= 30 {
-        Severity::Info
-    } else {
-        Severity::Warning
-    }
-}
-
-fn days(count: u32) -> Duration {
-    Duration::days(i64::from(count))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const RUNGS: [u32; 5] = [14, 7, 4, 3, 1];
-
-    fn now() -> DateTime<Utc> {
-        DateTime::from_timestamp(1_800_000_000, 0).unwrap()
+    /// When the report was read that the date comes from, where nothing newer confirms it.
+    pub(crate) fn as_of(&self, state: &AccountState, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let collector = Collector::ExpectedBalance;
+        let failed = state.collectors.get(&collector).is_none_or(|status| !status.success);
+        let old = state.billing.read_at != self.read_at;
+        let stale = !is_fresh(&state.profile, collector, self.read_at, now);
+        self.read_at.filter(|_| failed || old || stale)
     }
 
-    fn at(hours: i64) -> Option<DateTime<Utc>> {
-        Some(now() + Duration::hours(hours))
+    /// The last date that a report named, whether it counts yet or not.
+    pub(super) fn last_named(&self) -> Option<DateTime<Utc>> {
+        self.later.map(|later| later.last).or(self.edd)
     }
 
-    #[test]
-    fn the_tightest_newly_crossed_rung_is_told_once() {
-        let table = [
-            // hours left, told rung, what to tell
-            (20 * 24, None, Move::Stay),
-            (14 * 24, None, Move::Rung(14)),
-            (53, None, Move::Rung(3)),
-            (53, Some(3), Move::Stay),
-            (53, Some(4), Move::Rung(3)),
-            (24, Some(3), Move::Rung(1)),
-            (0, Some(1), Move::Rung(0)),
-            (-5, Some(0), Move::Stay),
-            (-5, None, Move::Rung(0)),
-        ];
-        for (hours, rung, want) in table {
-            let ladder = Ladder { edd: at(hours), rung, told: at(hours), ..Ladder::default() };
-            assert_eq!(ladder.decide(&RUNGS, now()), want, "{hours} h left, {rung:?} told");
+    /// Reports without a charge say nothing good yet.
+    pub(super) fn doubts_bare(&self, now: DateTime<Utc>) -> bool {
+        self.bare_since.is_some_and(|since| now - since < BARE)
+    }
+
+    /// Whether what somebody acknowledged then has come nearer since, or stands for too long.
+    pub(super) fn ends_ack(&self, at: DateTime<Utc>, now: DateTime<Utc>) -> bool {
+        self.mailed.last_rung.is_some_and(|rung| rung > at)
+            || (self.is_overdue(now) && now - at >= OVERDUE_ACK)
+    }
+
+    /// Takes over what an older release noted: what it mailed is not mailed again.
+    pub(super) fn adopt(&mut self, settings: &AlertSettings, now: DateTime<Utc>) {
+        if self.rung.is_none() {
+            return;
+        }
+        self.lead_days.get_or_insert(settings.lead_days);
+        if self.rung != Some(0) || self.overdue.is_some() {
+            return;
+        }
+        if self.is_overdue(now) {
+            self.overdue = Some(Overdue::told(self.edd.filter(|_| !self.gone), self.balance, now));
+        } else if self.used_up {
+            // It called a used-up balance overdue, whatever the date.
+            self.used_up_told = true;
+            self.rung = self.current_rung(&settings.disconnect_days, now);
         }
     }
 
-    #[test]
-    fn a_date_that_moves_back_arms_the_ladder_again() {
-        let table = [
-            (10 * 24, Some(3), Move::Later { rearmed: Some(14) }),
-            (40 * 24, Some(0), Move::Later { rearmed: None }),
-            (4 * 24, Some(3), Move::Stay),
-            (4 * 24 + 1, Some(3), Move::Later { rearmed: Some(4) }),
-            (15 * 24, Some(14), Move::Stay),
-            (15 * 24 + 1, Some(14), Move::Later { rearmed: None }),
-        ];
-        for (hours, rung, want) in table {
-            let ladder = Ladder { edd: at(hours), rung, told: at(50), ..Ladder::default() };
-            assert_eq!(ladder.decide(&RUNGS, now()), want, "{hours} h left, {rung:?} told");
+    /// Takes in a report that was read at `now`. `is_open`: people were mailed of the date.
+    pub(super) fn weigh(
+        &mut self,
+        sight: &Sight,
+        is_open: bool,
+        settings: &AlertSettings,
+        now: DateTime<Utc>,
+    ) {
+        self.bare_since = if sight.bare { self.bare_since.or(Some(now)) } else { None };
+        let rose = self.take_balance(sight, now);
+        match sight.disconnect {
+            Disconnect::At { at, computed } => {
+                self.gone = false;
+                self.read_at = Some(now);
+                self.take_date((at, computed), rose, is_open, now);
+                let used_up = sight.used_up.filter(|_| !sight.bare).unwrap_or(self.used_up);
+                self.paid |= self.used_up_told && !used_up && rose;
+                self.used_up_told &= used_up;
+                self.used_up = used_up;
+            }
+            Disconnect::Now => {
+                (self.used_up, self.gone) = (true, true);
+                self.read_at = Some(now);
+            }
+            Disconnect::NotExpected | Disconnect::Unknown => {}
+        }
+        // Far away, a jump is no news, and is not that of the rung to come.
+        if self.current_rung(&settings.disconnect_days, now).is_none() {
+            self.fell_from = None;
         }
     }
 
-    #[test]
-    fn a_jump_inside_the_ladder_is_told() {
-        let ladder =
-            |hours, told| Ladder { edd: at(hours), rung: Some(14), told: at(told), ..Ladder::default() };
-        assert_eq!(ladder(9 * 24, 13 * 24).decide(&RUNGS, now()), Move::Earlier);
-        assert_eq!(ladder(10 * 24, 13 * 24).decide(&RUNGS, now()), Move::Stay);
-        // Overdue is told once, however far back the date goes.
-        let overdue = Ladder { edd: at(-200), rung: Some(0), told: at(-50), ..Ladder::default() };
-        assert_eq!(overdue.decide(&RUNGS, now()), Move::Stay);
-    }
-
-    #[test]
-    fn a_used_up_balance_is_overdue_whatever_the_date() {
-        let ladder = Ladder { edd: at(20 * 24), used_up: true, ..Ladder::default() };
-        assert_eq!(ladder.decide(&RUNGS, now()), Move::Rung(0));
-        let ladder = Ladder { used_up: true, rung: Some(0), ..Ladder::default() };
-        assert_eq!(ladder.decide(&RUNGS, now()), Move::Stay);
-    }
-
-    #[test]
-    fn severities() {
-        let table = [
-            (-1, Severity::Critical),
-            (4 * 24, Severity::Critical),
-            (4 * 24 + 1, Severity::Warning),
-            (30 * 24 - 1, Severity::Warning),
-            (30 * 24, Severity::Info),
-        ];
-        for (hours, want) in table {
-            let ladder = Ladder { edd: at(hours), ..Ladder::default() };
-            assert_eq!(ladder.severity(3, now()), want, "{hours} h left");
-            let used_up = Ladder { used_up: true, ..ladder };
-            assert_eq!(used_up.severity(3, now()), Severity::Critical);
+    /// Whether the balance rose since the last report. Above its highest of a day it is no alternation: what was
+    /// mailed may be mailed again.
+    fn take_balance(&mut self, sight: &Sight, now: DateTime<Utc>) -> bool {
+        let Some(balance) = sight.balance.filter(|_| !self.doubts_bare(now)) else { return false };
+        let rose = self.balance.is_some_and(|before| balance > before);
+        self.balance = Some(balance);
+        match self.highest {
+            Some((at, highest)) if balance <= highest && now - at < ONCE_IN => return rose,
+            Some((_, highest)) if balance > highest => {
+                self.mailed.rungs.clear();
+                self.mailed.extended = None;
+                self.mailed.used_up = None;
+                self.mailed.earlier.clear();
+            }
+            _ => {}
         }
-        assert_eq!(rung_severity(4, 3), Severity::Critical);
-        assert_eq!(rung_severity(7, 3), Severity::Warning);
-        assert_eq!(rung_severity(30, 3), Severity::Info);
+        self.highest = Some((now, balance));
+        rose
     }
+
+    /// A date that moves away counts at once where the balance rose with it, else once it held.
+    fn take_date(&mut self, date: (DateTime<Utc>, bool), rose: bool, is_open: bool, now: DateTime<Utc>) {
+        let (at, computed) = date;
+        let known = self.edd.filter(|&known| is_open && at > known);
+        let Some(known) = known else {
+            // As far as known so far, nearer, or nobody was mailed of it.
+            let fell = self.edd.filter(|&known| known - at > JUMP);
+            self.fell_from = fell.or(self.fell_from).filter(|&from| from - at > JUMP);
+            self.paid &= self.told.is_none_or(|told| at > told);
+            (self.edd, self.computed, self.later) = (Some(at), computed, None);
+            return;
+        };
+        if rose {
+            self.paid |= at > now && !was_within_a_day(&self.mailed.paid, |paid| paid == at, now);
+            (self.edd, self.computed, self.later) = (Some(at), computed, None);
+        } else if !self.doubts_bare(now) {
+            let (since, earliest) =
+                self.later.map_or((now, at), |later| (later.since.min(now), later.earliest.min(at)));
+            if now - since < HOLD {
+                self.later = Some(LaterDate { since, earliest, last: at });
+                return;
+            }
+            self.later = (at > earliest).then_some(LaterDate { since: now, earliest: at, last: at });
+            (self.edd, self.computed) = (Some(earliest), computed);
+        }
+        if let Some(edd) = self.edd.filter(|&edd| edd > known) {
+            self.fell_from = self.fell_from.filter(|&from| from - edd > JUMP);
+        }
+    }
+
+    /// Changes every moment that a clock of ours gave.
+    pub(super) fn change_times(&mut self, change: impl Fn(&mut DateTime<Utc>)) {
+        let Self { highest, later, bare_since, overdue, mailed, .. } = self;
+        let pairs =
+            highest.iter_mut().map(|(at, _)| at).chain(later.iter_mut().map(|later| &mut later.since));
+        let told = mailed.paid.iter_mut().chain(&mut mailed.earlier).map(|(_, at)| at);
+        let mailed =
+            mailed.rungs.values_mut().chain(&mut mailed.extended).chain(&mut mailed.used_up).chain(told);
+        let overdue = overdue.iter_mut().flat_map(|one| [&mut one.told_at, &mut one.mailed_at]);
+        pairs.chain(bare_since).chain(mailed).chain(overdue).for_each(change);
+    }
+}
+
+/// Was one of these dates mailed within a day?
+pub(super) fn was_within_a_day(
+    mailed: &[(DateTime<Utc>, DateTime<Utc>)],
+    is_it: impl Fn(DateTime<Utc>) -> bool,
+    now: DateTime<Utc>,
+) -> bool {
+    mailed.iter().any(|&(date, at)| is_it(date) && now - at < ONCE_IN)
 }

@@ -4,69 +4,54 @@ use std::time;
 
 use chrono::Duration;
 
-use super::decide::{Decision, Step};
+use super::decide::{Decision, StepDraft};
 use super::incident::{Incident, Phase};
 use super::key::Key;
 use super::kind::{Event, Kind};
-use super::reason::{Cause, Typed, Withheld};
+use super::next::{REMINDERS, reminder_at};
+use super::reason::{Cause, Reason, Typed, Withheld};
+use super::remembered::CHANGES_COUNT;
 use super::root_cause;
-use super::rules::{Finding, Verdict};
-use super::settings::Settings;
+use super::rules::{Finding, SITES_STOPPED, Verdict};
+use super::settings::AlertSettings;
 use crate::model::AccountState;
 
-/// Four changes within an hour are told once, and once more when it has been quiet for half an hour.
+/// Four changes within `CHANGES_COUNT` are told once, and once more when it has been quiet for half an hour.
 const FLAPPING_CHANGES: usize = 4;
-const FLAPPING_WINDOW_MINUTES: i64 = 60;
 const FLAPPING_QUIET_MINUTES: i64 = 30;
-/// After these the digest speaks of it.
-const REMINDERS: u32 = 3;
+/// What began to recover is not told of as wrong, unless nothing more was seen of it for so long.
+const UNDECIDED_MINUTES: i64 = 5;
 
-impl Step<'_> {
-    /// Ends, without a mail, what is no longer watched; `why` is its reason.
-    pub(super) fn retire(&mut self, key: &Key, why: Cause) {
-        let Some(incident) = self.get(key).cloned() else { return };
-        let ended = self.ended(incident);
-        self.note(ended, why);
-    }
-
-    /// The same, of an account that is not watched any more.
-    pub(super) fn unwatch(&mut self, key: &Key) {
-        let Some(before) = self.get(key).cloned() else { return };
-        let mut ended = self.ended(before.clone());
-        ended.before_unwatched = Some((self.now, Box::new(before)));
-        self.note(ended, Cause::AccountGone);
-    }
-
-    /// Of an account that is watched again: within a day its incidents go on, later they begin anew.
-    pub(super) fn resume(&mut self, key: &Key) {
-        let Some(mut incident) = self.get(key).cloned() else { return };
-        let Some((since, before)) = incident.before_unwatched.take() else { return };
-        self.put(if self.now - since <= Duration::days(1) { *before } else { incident });
-    }
-
-    fn ended(&self, mut incident: Incident) -> Incident {
-        if !matches!(incident.phase, Phase::Watching | Phase::Resolved) {
-            incident.enter(Phase::Resolved, self.now);
+impl StepDraft<'_> {
+    /// Forgets that mails were made of an incident none of which arrived: it is to be told as it is now.
+    pub(super) fn untell(&mut self, key: &Key) {
+        let Some(mut incident) = self.get(key).filter(|incident| incident.phase.is_open()).cloned() else {
+            return;
+        };
+        incident.announced = false;
+        incident.pre_existing = false;
+        incident.reminders = 0;
+        (incident.critical_mailed, incident.escalated) = (None, false);
+        incident.threads.clear();
+        if let Some(ladder) = &mut incident.ladder {
+            ladder.untell();
         }
-        incident.flapping = false;
-        incident.folded_into = None;
-        incident.ladder = None;
-        incident
+        self.note(incident, Cause::NotDelivered);
     }
 
     /// Takes in one finding.
-    pub(super) fn finding(&mut self, finding: Finding, state: &AccountState, settings: &Settings) {
+    pub(super) fn finding(&mut self, finding: Finding, state: &AccountState, settings: &AlertSettings) {
         let Finding { key, verdict, subject, detail } = finding;
         let old = self.get(&key).cloned();
         match (verdict, old) {
             (Verdict::Bad { hold, held }, old) => {
                 let severity = settings.severity(key.kind);
-                let mut incident = old.unwrap_or_else(|| Incident::new(key, severity, self.now));
+                let mut incident = old.unwrap_or_else(|| self.begin(key, severity));
                 if !incident.phase.is_open() && incident.phase != Phase::Pending {
                     incident.begin_episode(self.now);
                     incident.severity = severity;
                     incident.subject = subject;
-                    incident.problem = incident.key.kind.problem().to_owned();
+                    incident.problem = problem(incident.key.kind, &held).to_owned();
                     incident.held_since = self.now;
                 }
                 if incident.held != held {
@@ -77,9 +62,12 @@ impl Step<'_> {
                 incident.last_observed = self.now;
                 self.bad(incident, hold, state, settings);
             }
-            (verdict @ (Verdict::Good | Verdict::Gone), Some(mut incident)) => {
+            (
+                verdict @ (Verdict::Good | Verdict::Gone { .. } | Verdict::Unwatched(_)),
+                Some(mut incident),
+            ) => {
                 incident.detail = detail;
-                self.good(incident, verdict == Verdict::Gone, settings);
+                self.good(incident, verdict, settings);
             }
             (Verdict::Frozen, Some(mut incident)) => {
                 if incident.phase.is_open() && incident.detail != detail {
@@ -87,37 +75,58 @@ impl Step<'_> {
                     self.note(incident, Cause::NoRecovery { detail });
                 }
             }
-            (Verdict::Good | Verdict::Gone | Verdict::Frozen, None) => {}
+            (Verdict::Good | Verdict::Gone { .. } | Verdict::Unwatched(_) | Verdict::Frozen, None) => {}
         }
     }
 
     /// Confirms an incident that only time keeps pending.
-    pub(super) fn held_long_enough(&mut self, key: &Key, state: &AccountState, settings: &Settings) {
+    pub(super) fn held_long_enough(&mut self, key: &Key, state: &AccountState, settings: &AlertSettings) {
         let Some(incident) = self.get(key).cloned() else { return };
         if incident.phase == Phase::Pending && settings.enabled(key.kind) {
             self.confirm(incident, settings.collector_failing_after, state, settings);
         }
     }
 
-    /// Reminders, the end of flapping, the end of a silence.
-    pub(super) fn time_passed(&mut self, key: &Key, state: &AccountState, settings: &Settings) {
+    /// Reminders, an escalation, the end of flapping, the end of a silence.
+    pub(super) fn time_passed(&mut self, key: &Key, state: &AccountState, settings: &AlertSettings) {
         let Some(mut incident) = self.get(key).cloned() else { return };
         if incident.flapping {
             self.settle(incident);
             return;
         }
-        let untold = incident.phase == Phase::Firing && !incident.announced && self.started;
+        if incident.folded_into.is_some() {
+            // A collector has to be tried again first.
+            if key.kind != Kind::CollectorFailing {
+                self.still_covered(incident, state, settings);
+            }
+            return;
+        }
+        // One good look, and then none that says anything: it may be wrong still.
+        let waits = incident.phase == Phase::Recovering
+            && self.now - incident.last_observed >= Duration::minutes(UNDECIDED_MINUTES);
+        let untold = (incident.phase == Phase::Firing || waits) && !incident.announced && self.started;
         if untold && self.silenced(&incident).is_none() {
-            let decision = match root_cause::of(self, key, state, settings) {
-                Some(root) => Decision::FoldInto(root),
-                None => Decision::Tell(Event::Opened),
-            };
-            self.decide(incident, Cause::SilenceEnded, decision);
+            let undelivered = Reason::from(Cause::NotDelivered) == incident.reason;
+            let cause = if undelivered { Cause::NotDelivered } else { Cause::SilenceEnded };
+            self.tell_unless_covered(incident, cause, state, settings);
+        } else if let Some(why) = self.escalates(&incident, settings) {
+            self.escalate(incident, why);
         } else if self.reminder_is_due(&incident, settings) {
             incident.reminders += 1;
             let count = incident.reminders;
             let cause = Cause::Reminder { count, most: REMINDERS };
             self.decide(incident, cause, Decision::Tell(Event::Reminder(count)));
+        }
+    }
+
+    /// Of what is not seen now: no cause that is over covers it any more.
+    pub(super) fn unseen_goes_on(&mut self, key: &Key) {
+        let Some(incident) = self.get(key).filter(|incident| incident.phase == Phase::Firing).cloned() else {
+            return;
+        };
+        let is_over = |root: &Key| self.get(root).is_none_or(|root| !root.phase.is_open());
+        if let Some(root) = incident.folded_into.clone().filter(is_over) {
+            self.keep(incident, Withheld::CoverOver(root));
         }
     }
 
@@ -138,16 +147,9 @@ impl Step<'_> {
         self.decide(incident, Cause::Stable, decision);
     }
 
-    fn reminder_is_due(&self, incident: &Incident, settings: &Settings) -> bool {
-        let every = settings.remind_every.get(&incident.severity);
-        let Some(every) = every.and_then(|&every| Duration::from_std(every).ok()) else { return false };
-        incident.key.kind != Kind::Disconnect
-            && incident.phase == Phase::Firing
-            && !incident.pre_existing
-            && incident.folded_into.is_none()
-            && incident.reminders < REMINDERS
-            && incident.last_mailed.is_some_and(|last| self.now - last >= every)
-            && !self.overlays.is_acknowledged(incident)
+    fn reminder_is_due(&self, incident: &Incident, settings: &AlertSettings) -> bool {
+        reminder_at(incident, settings).is_some_and(|at| self.now >= at)
+            && !self.muted.is_acknowledged(incident, self.now)
             && self.silenced(incident).is_none()
     }
 
@@ -156,7 +158,7 @@ impl Step<'_> {
         mut incident: Incident,
         hold: time::Duration,
         state: &AccountState,
-        settings: &Settings,
+        settings: &AlertSettings,
     ) {
         match incident.phase {
             Phase::Pending => {
@@ -169,44 +171,74 @@ impl Step<'_> {
                 self.note(incident, Cause::WrongAgain);
             }
             Phase::Firing => self.still_bad(incident, state, settings),
-            Phase::Watching | Phase::Resolved => self.put(incident),
+            Phase::Watching | Phase::Resolved | Phase::Unwatched => self.put(incident),
         }
     }
 
-    fn still_bad(&mut self, mut incident: Incident, state: &AccountState, settings: &Settings) {
-        let folded = incident.folded_into.is_some();
-        let untold = !incident.announced && self.started && !incident.flapping;
-        if !folded && (!untold || self.silenced(&incident).is_some()) {
-            self.put(incident);
-        } else if let Some(root) = root_cause::of(self, &incident.key, state, settings) {
-            // One cause may end while another goes on.
-            incident.streak = 0;
-            self.decide(incident, Cause::CoverEnded, Decision::FoldInto(root));
-        } else if !folded {
-            self.decide(incident, Cause::SilenceEnded, Decision::Tell(Event::Opened));
-        } else {
-            self.cause_ended(incident, settings);
+    fn still_bad(&mut self, incident: Incident, state: &AccountState, settings: &AlertSettings) {
+        if incident.folded_into.is_some() {
+            self.still_covered(incident, state, settings);
+            return;
         }
-    }
-
-    /// The incident whose mail told of this one is over, and this one is still wrong.
-    fn cause_ended(&mut self, mut incident: Incident, settings: &Settings) {
-        incident.streak += 1;
-        if incident.streak < settings.recover_polls {
+        let untold = self.started && !incident.flapping && (!incident.announced || incident.told_unwatched);
+        if !untold || self.silenced(&incident).is_some() {
             self.put(incident);
             return;
         }
+        let cause = if incident.told_unwatched { Cause::WatchedAgain } else { Cause::SilenceEnded };
+        self.tell_unless_covered(incident, cause, state, settings);
+    }
+
+    fn tell_unless_covered(
+        &mut self,
+        incident: Incident,
+        cause: Cause,
+        state: &AccountState,
+        settings: &AlertSettings,
+    ) {
+        match root_cause::of(self, &incident, state, settings) {
+            Some(root) => self.decide(incident, cause, Decision::FoldInto(root)),
+            None => self.tell_beginning(incident, cause, Event::Opened, state, settings),
+        }
+    }
+
+    /// The first mail of an episode. Of a collector it is the mail of all that fail.
+    fn tell_beginning(
+        &mut self,
+        mut incident: Incident,
+        cause: Cause,
+        event: Event,
+        state: &AccountState,
+        settings: &AlertSettings,
+    ) {
+        if incident.key.kind == Kind::CollectorFailing {
+            self.gather_failing(&mut incident, state, settings);
+        }
+        self.decide(incident, cause, Decision::Tell(event));
+    }
+
+    /// Of what another mail covers: one cause may end while another goes on; where none is left it is told at once.
+    fn still_covered(&mut self, mut incident: Incident, state: &AccountState, settings: &AlertSettings) {
+        if incident.phase != Phase::Firing {
+            return;
+        }
+        let goes_on = |root: &Key| self.get(root).is_some_and(|root| root.phase.is_open());
+        if !incident.is_listed(state) && incident.folded_into.as_ref().is_some_and(goes_on) {
+            return;
+        }
+        if let Some(root) = root_cause::of(self, &incident, state, settings) {
+            self.decide(incident, Cause::CoverEnded, Decision::FoldInto(root));
+            return;
+        }
         incident.folded_into = None;
-        incident.streak = 0;
         incident.announced &= self.started;
-        let decision = if !self.started {
-            Decision::Withhold(Withheld::FirstStart)
+        if !self.started {
+            self.decide(incident, Cause::CoverEnded, Decision::Withhold(Withheld::FirstStart));
         } else if incident.flapping {
-            Decision::Withhold(Withheld::Flapping)
+            self.decide(incident, Cause::CoverEnded, Decision::Withhold(Withheld::Flapping));
         } else {
-            Decision::Tell(Event::Opened)
-        };
-        self.decide(incident, Cause::CoverEnded, decision);
+            self.tell_beginning(incident, Cause::CoverEnded, Event::Opened, state, settings);
+        }
     }
 
     fn confirm(
@@ -214,7 +246,7 @@ impl Step<'_> {
         mut incident: Incident,
         hold: time::Duration,
         state: &AccountState,
-        settings: &Settings,
+        settings: &AlertSettings,
     ) {
         let held = (self.now - incident.held_since).to_std().unwrap_or_default();
         let polls = settings.to_confirm();
@@ -224,17 +256,18 @@ impl Step<'_> {
             return;
         }
         if held < hold {
-            self.keep(incident, Cause::Holding { minutes: hold.as_secs() / 60 });
+            self.keep(incident, Cause::Holding { minutes: (hold.as_secs() / 60).into() });
             return;
         }
+        self.unseen = self.unseen_since(incident.streak);
         incident.enter(Phase::Firing, self.now);
         self.count_change(&mut incident);
         let cause = match polls {
-            _ if !hold.is_zero() => Cause::Unchanged { minutes: held.as_secs() / 60 },
+            _ if !hold.is_zero() => Cause::Unchanged { minutes: (held.as_secs() / 60).into() },
             1 => Cause::SeenWrong,
             polls => Cause::SeenWrongInARow { polls },
         };
-        if let Some(root) = root_cause::of(self, &incident.key, state, settings) {
+        if let Some(root) = root_cause::of(self, &incident, state, settings) {
             self.decide(incident, cause, Decision::FoldInto(root));
         } else if !self.started {
             self.note(incident, Withheld::FirstStart);
@@ -242,11 +275,13 @@ impl Step<'_> {
             self.note(incident, Withheld::Flapping);
         } else {
             let event = if self.begins_to_flap(&incident) { Event::Flapping } else { Event::Opened };
-            self.decide(incident, cause, Decision::Tell(event));
+            self.tell_beginning(incident, cause, event, state, settings);
         }
     }
 
-    fn good(&mut self, mut incident: Incident, gone: bool, settings: &Settings) {
+    /// Seen right, gone, or no longer shown.
+    fn good(&mut self, mut incident: Incident, verdict: Verdict, settings: &AlertSettings) {
+        let gone = if let Verdict::Gone { listings } = verdict { Some(listings) } else { None };
         match incident.phase {
             Phase::Pending => {
                 incident.enter(Phase::Resolved, self.now);
@@ -260,23 +295,32 @@ impl Step<'_> {
                     incident.phase = Phase::Recovering;
                     incident.streak = 0;
                 }
-                incident.streak += 1;
+                incident.streak += gone.unwrap_or(1);
                 let (seen, polls) = (incident.streak, settings.recover_polls);
-                if seen >= settings.to_recover() {
-                    self.close(incident, gone);
-                } else {
+                if seen < settings.to_recover() {
                     self.note(incident, Cause::Recovering { seen, polls });
+                } else if let Verdict::Unwatched(why) = verdict {
+                    let key = incident.key.clone();
+                    self.put(incident);
+                    self.retire(&key, why);
+                } else {
+                    self.close(incident, gone.is_some());
                 }
             }
-            Phase::Watching | Phase::Resolved => {}
+            Phase::Watching | Phase::Resolved | Phase::Unwatched => {}
         }
     }
 
     /// Ends an episode.
     pub(super) fn close(&mut self, mut incident: Incident, gone: bool) {
+        self.unseen = self.unseen_since(incident.streak);
+        let good = Cause::OkInARow { polls: incident.streak.into() };
         incident.enter(Phase::Resolved, self.now);
         self.count_change(&mut incident);
-        let cause = if gone { Cause::NoLongerListed } else { Cause::SeenRight };
+        let cause = if gone { Cause::NoLongerListed } else { good };
+        if incident.key.kind == Kind::CollectorFailing {
+            self.name_still_failing(&mut incident);
+        }
         let decision = if let Some(root) = incident.folded_into.take() {
             Decision::Withhold(Withheld::WasFolded(root))
         } else if incident.flapping {
@@ -298,8 +342,17 @@ impl Step<'_> {
     }
 
     fn count_change(&self, incident: &mut Incident) {
-        let since = self.now - Duration::minutes(FLAPPING_WINDOW_MINUTES);
+        let since = self.now - CHANGES_COUNT;
         incident.changes.retain(|&at| at > since);
         incident.changes.push(self.now);
+    }
+}
+
+/// What is wrong, in the words of a subject line.
+fn problem(kind: Kind, held: &str) -> &'static str {
+    if kind == Kind::ContainerDisabled && held == SITES_STOPPED {
+        "stopped for non-payment"
+    } else {
+        kind.problem()
     }
 }

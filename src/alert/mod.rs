@@ -1,33 +1,51 @@
 //! What is wrong and who is to be told. Pure: no I/O, no clock.
 //!
 //! `rules` turns a reading into findings; `lifecycle` and `disconnect` turn findings and time into what
-//! `decide` keeps: incidents, each with its `reason`, and what mails say; `engine` drives them.
+//! `decide` keeps: incidents, each with its `reason`, and what mails say; `engine` drives them. `dispatch` fits what is
+//! to be mailed to what still waits.
 
+mod calendar;
+mod covered;
 mod decide;
 pub(crate) mod digest;
 mod disconnect;
+mod dispatch;
 pub(crate) mod engine;
+mod escalation;
 mod first_start;
+mod history;
 mod incident;
 mod key;
 mod kind;
 mod ladder;
+mod ladder_moves;
 mod lifecycle;
+mod next;
 mod notice;
+mod outage;
+mod overdue;
 pub(crate) mod rate_limit;
 mod reason;
 pub(crate) mod rehearsal;
+mod remembered;
 mod root_cause;
 pub(crate) mod rules;
 mod settings;
 mod silence;
+mod turns;
+mod watched;
 
+pub(crate) use calendar::CalendarEntry;
+pub(crate) use dispatch::{Dispatch, Heard, Mailbox, Remake, Stage, Waiting, dispatch, remainder};
 pub(crate) use engine::{Engine, Input, Outcome};
+pub(crate) use history::{Episode, History, Past};
 pub(crate) use incident::{Incident, Phase};
-pub(crate) use key::{Key, Sort};
+pub(crate) use key::{Key, Sort, Target};
 pub(crate) use kind::{Event, Kind, Severity};
 pub(crate) use ladder::Ladder;
-pub(crate) use notice::{Digest, DigestAccount, Form, Item, Notice, Overflow, Started, Unsent};
+pub(crate) use next::Next;
+pub(crate) use notice::{Digest, DigestAccount, Form, Item, Notice, Overflow, Started};
 pub(crate) use reason::{Cause, Reason};
-pub(crate) use settings::{Rule, Settings, Watcher};
-pub(crate) use silence::{Ack, Overlays, Silence};
+pub(crate) use remembered::{Remembered, SHOWN};
+pub(crate) use settings::{AlertSettings, Rule, Watcher};
+pub(crate) use silence::{Ack, Muted, Silence};

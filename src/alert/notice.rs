@@ -1,10 +1,11 @@
-//! What is to be told, to whom, in one mail: items grouped by recipient. Pure; how it reads is mail's.
+//! What one mail is to say, and to whom: items grouped by recipient. Pure; the wording is up to `mail`.
 
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, NaiveDate, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::calendar::CalendarEntry;
 use super::incident::Incident;
 use super::key::Key;
 use super::kind::{Event, Kind, Severity};
@@ -12,24 +13,20 @@ use super::ladder::Ladder;
 use super::reason::Reason;
 use crate::model::AccountName;
 
-/// What the store knows that the engine cannot: mails that no attempt was made to send, with what
-/// each tells, by Message-ID.
-pub(crate) type Unsent = BTreeMap<String, Vec<(Key, Event)>>;
-
 /// One mail to be written.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Notice {
     pub form: Form,
     /// Worst first; empty only in a first-start mail or a digest with nothing wrong.
     pub items: Vec<Item>,
     /// Mailboxes as configured; each gets an envelope of its own.
     pub to: Vec<String>,
-    /// Accounts that it speaks of, in order.
+    /// Accounts that it is about, in order.
     pub accounts: Vec<AccountName>,
 }
 
 /// What sort of mail it is.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Form {
     /// Something opened, or is wrong again and again.
     Opened,
@@ -39,27 +36,46 @@ pub(crate) enum Form {
     Disconnect,
     /// The first start.
     Started(Started),
+    /// Still so: for those who know, or whom it is escalated to.
     Reminder,
-    /// What the hourly cap held back.
+    /// What follows from an incident and was not yet in a mail about it.
+    Covered,
+    /// Nothing looks at these any more: all that one reload or report ends.
+    Unwatched,
+    /// What the hourly limit held back.
     Overflow(Overflow),
     /// How everything is, once a week.
     Digest(Digest),
 }
 
-/// What the mail about the hourly cap says beside its items: everything that was held back, each with
+impl Notice {
+    /// A notice of one item.
+    pub(super) fn alone(item: Item, to: Vec<String>) -> Self {
+        Self { form: item.form(), accounts: vec![item.key.account.clone()], items: vec![item], to }
+    }
+}
+
+impl Form {
+    /// It speaks of everything at its time, not of what one step brought.
+    pub(super) fn is_overview(&self) -> bool {
+        matches!(self, Self::Started(_) | Self::Overflow(_) | Self::Digest(_) | Self::Covered)
+    }
+}
+
+/// What the mail about the hourly limit says beside its items: everything that was held back, each with
 /// its own event.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Overflow {
     pub max_per_hour: u32,
-    /// When the cap was reached.
+    /// When the limit was reached.
     pub since: DateTime<Utc>,
 }
 
 /// What the digest says beside its items: the open incidents and those that ended since `from`, each
 /// with the event `digest:DATE`.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Digest {
-    /// The day it is of, in the account's zone: the date of its events.
+    /// Its day in the account's zone: the date of its events.
     pub date: NaiveDate,
     /// The week that it covers.
     pub from: DateTime<Utc>,
@@ -74,7 +90,7 @@ pub(crate) struct Digest {
 }
 
 /// How reading one account went within the week.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct DigestAccount {
     pub name: AccountName,
     /// All of them, the failed ones too.
@@ -83,7 +99,7 @@ pub(crate) struct DigestAccount {
 }
 
 /// What the first-start mail says beside its items.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Started {
     pub resources: usize,
     /// How many things need someone, listed or not, the disconnect among them.
@@ -94,11 +110,13 @@ pub(crate) struct Started {
     pub unread: Vec<String>,
 }
 
-/// One incident in a mail. The store keeps it while the hourly cap holds it back.
+/// One incident in a mail. The store keeps it while the hourly limit holds it back.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Item {
     pub key: Key,
     pub episode: u32,
+    #[serde(default)]
+    pub arming: u32,
     pub event: Event,
     pub severity: Severity,
     pub subject: String,
@@ -112,20 +130,26 @@ pub(crate) struct Item {
     /// Message-IDs of the mail that opened it, by recipient.
     pub threads: BTreeMap<String, String>,
     pub ladder: Option<Ladder>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calendar: Option<CalendarEntry>,
     /// When it was over, where it is and the event does not say so: in a digest.
     #[serde(default)]
     pub ended: Option<DateTime<Utc>>,
-    /// What keeps it quiet, in a few words: `acknowledged`, `silenced until 2026-03-02 14:00 UTC`.
+    /// What else follows from it, in words: in a mail about that.
     #[serde(default)]
-    pub overlay: Option<String>,
+    pub covers: Vec<String>,
+    /// Why no mail of it is sent, in a few words: `acknowledged`, `silenced until 2026-03-02 14:00 UTC`.
+    #[serde(default)]
+    pub muted: Option<String>,
 }
 
 impl Item {
-    /// What is told about an incident as it stands.
+    /// The item of an incident in its present state.
     pub(crate) fn new(incident: &Incident, event: Event, at: DateTime<Utc>) -> Self {
         Self {
             key: incident.key.clone(),
             episode: incident.episode,
+            arming: incident.arming,
             event,
             severity: incident.severity,
             subject: incident.subject.clone(),
@@ -137,26 +161,39 @@ impl Item {
             unwatched: None,
             threads: incident.threads.clone(),
             ladder: incident.ladder.clone(),
+            calendar: incident.calendar,
             ended: None,
-            overlay: None,
+            covers: Vec::new(),
+            muted: None,
         }
     }
 
-    /// Unique over the life of a store: incident, episode, event.
+    /// Unique over the life of a store: incident, episode, arming, event.
     pub(crate) fn event_key(&self) -> String {
-        format!("{}#{}#{}", self.key, self.episode, self.event)
+        match self.arming {
+            0 => format!("{}#{}#{}", self.key, self.episode, self.event),
+            arming => format!("{}#{}.{arming}#{}", self.key, self.episode, self.event),
+        }
+    }
+
+    /// The resource's name, as its subject has it behind the noun.
+    pub(crate) fn name(&self) -> &str {
+        self.subject.split_once(' ').map_or(self.subject.as_str(), |(_, name)| name)
     }
 
     /// The words of its subject line.
     pub(crate) fn words(&self) -> String {
-        format!("{} {}", self.subject, self.problem)
+        super::incident::words(&self.subject, &self.problem)
     }
 
     fn form(&self) -> Form {
-        if self.key.kind == Kind::Disconnect {
-            return Form::Disconnect;
-        }
-        if matches!(self.event, Event::Reminder(_)) {
+        if self.event == Event::Unwatched {
+            Form::Unwatched
+        } else if matches!(self.event, Event::Covered(_)) {
+            Form::Covered
+        } else if self.key.kind == Kind::Disconnect {
+            Form::Disconnect
+        } else if matches!(self.event, Event::Reminder(_) | Event::Escalated) {
             Form::Reminder
         } else if self.event.is_end() {
             Form::Closed
@@ -166,14 +203,15 @@ impl Item {
     }
 }
 
-/// Puts what one step has to tell into as few mails as may be: one of each form a recipient, a
+/// Groups what one step has to say into as few mails as possible: one of each form per recipient, a
 /// disconnect mail by itself. Recipients with the same items share a mail.
-pub(super) fn group<'a>(items: &[Item], recipients: impl Fn(&Key) -> &'a [String]) -> Vec<Notice> {
+pub(super) fn group<T: AsRef<[String]>>(news: &[(Item, T)]) -> Vec<Notice> {
     let mut mails: Vec<(Form, Vec<usize>, Vec<String>)> = Vec::new();
-    for form in [Form::Disconnect, Form::Opened, Form::Reminder, Form::Closed] {
+    for form in [Form::Disconnect, Form::Opened, Form::Covered, Form::Reminder, Form::Closed, Form::Unwatched]
+    {
         let mut by_recipient: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for (index, item) in items.iter().enumerate().filter(|(_, item)| item.form() == form) {
-            for to in recipients(&item.key) {
+        for (index, (_, recipients)) in news.iter().enumerate().filter(|(_, (item, _))| item.form() == form) {
+            for to in recipients.as_ref() {
                 by_recipient.entry(to).or_default().push(index);
             }
         }
@@ -193,7 +231,7 @@ pub(super) fn group<'a>(items: &[Item], recipients: impl Fn(&Key) -> &'a [String
         }
     }
     let notices = mails.into_iter().map(|(form, indices, to)| {
-        let mut picked: Vec<Item> = indices.into_iter().map(|index| items[index].clone()).collect();
+        let mut picked: Vec<Item> = indices.into_iter().map(|index| news[index].0.clone()).collect();
         worst_first(&mut picked);
         let mut accounts: Vec<AccountName> = picked.iter().map(|item| item.key.account.clone()).collect();
         accounts.sort();
@@ -242,7 +280,11 @@ mod tests {
             item("b", Kind::Disconnect, 9, Event::Resolved),
         ];
         let of_a_alone = |key: &Key| matches!(key.id(), Some(3 | 8));
-        let notices = group(&items, |key| if of_a_alone(key) { &ann } else { &both });
+        let news = items.map(|item| {
+            let to: &[String] = if of_a_alone(&item.key) { &ann } else { &both };
+            (item, to)
+        });
+        let notices = group(&news);
         let told: Vec<(Form, String, String, String)> = notices
             .into_iter()
             .map(|notice| {

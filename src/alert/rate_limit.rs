@@ -1,4 +1,4 @@
-//! The hourly cap: what is kept back once so many mails went out, and the summary that tells of it.
+//! The hourly limit: what is held back once so many mails went out, and the summary of it.
 //! Disconnect mails, the first-start mail and the digest are never kept back. Pure.
 
 use std::collections::BTreeMap;
@@ -18,8 +18,8 @@ pub(crate) const WINDOW: Duration = Duration::hours(1);
 /// Does the cap apply to mails of this form?
 pub(crate) fn applies(form: &Form) -> bool {
     match form {
-        Form::Opened | Form::Closed | Form::Reminder => true,
-        Form::Disconnect | Form::Started(_) | Form::Overflow(_) | Form::Digest(_) => false,
+        Form::Opened | Form::Closed | Form::Reminder | Form::Unwatched => true,
+        Form::Disconnect | Form::Covered | Form::Started(_) | Form::Overflow(_) | Form::Digest(_) => false,
     }
 }
 
@@ -38,10 +38,12 @@ pub(crate) fn is_due(
 }
 
 /// One summary a recipient of everything held; recipients with the same items share it. An incident
-/// that came and went meanwhile is told once, as having been.
+/// that came and went meanwhile is told once, as having been; the beginning of one that nothing looks at any more
+/// (`is_watched`) not at all.
 pub(crate) fn summaries<'a>(
     held: impl IntoIterator<Item = (&'a [String], &'a [Item])>,
     overflow: &Overflow,
+    is_watched: impl Fn(&Key) -> bool,
 ) -> Vec<Notice> {
     let mut by_recipient: BTreeMap<&str, BTreeMap<(Key, u32), Item>> = BTreeMap::new();
     for (to, items) in held {
@@ -59,7 +61,11 @@ pub(crate) fn summaries<'a>(
     }
     let mut notices: Vec<Notice> = Vec::new();
     for (to, items) in by_recipient {
-        let mut items: Vec<Item> = items.into_values().collect();
+        let mut items: Vec<Item> =
+            items.into_values().filter(|item| item.event.is_end() || is_watched(&item.key)).collect();
+        if items.is_empty() {
+            continue;
+        }
         worst_first(&mut items);
         if let Some(same) = notices.iter_mut().find(|notice| notice.items == items) {
             same.to.push(to.to_owned());
@@ -167,7 +173,8 @@ mod tests {
             (&both, vec![item(1, Event::Resolved), item(2, Event::Reminder(1))]),
         ];
         let held = rounds.iter().map(|(to, items)| (to.as_slice(), items.as_slice()));
-        let notices = summaries(held, &Overflow { max_per_hour: 1, since: at(0) });
+        let overflow = Overflow { max_per_hour: 1, since: at(0) };
+        let notices = summaries(held.clone(), &overflow, |_| true);
         let told: Vec<(Vec<String>, Vec<String>)> = notices
             .iter()
             .map(|n| (n.to.clone(), n.items.iter().map(|i| format!("{} {}", i.key, i.event)).collect()))
@@ -180,5 +187,12 @@ mod tests {
         ];
         assert_eq!(told, want);
         assert!(notices[0].items[0].threads.is_empty(), "nobody was sent the mail that opened it");
+        let left = summaries(held, &overflow, |key| key.id() != Some(2));
+        let keys = |notice: &Notice| notice.items.iter().filter_map(|item| item.key.id()).collect::<Vec<_>>();
+        assert_eq!(
+            left.iter().map(keys).collect::<Vec<_>>(),
+            [vec![1, 3], vec![1]],
+            "2 is not watched any more"
+        );
     }
 }

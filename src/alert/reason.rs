@@ -1,13 +1,16 @@
-//! Why something was decided: kept by type and values, told as one sentence.
+//! Why something was decided: stored as type and values, shown as one sentence.
 
 use std::fmt;
 
-use chrono::{DateTime, NaiveDate, Utc};
+use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use super::key::Key;
 use crate::model::forecast::Doubt;
+use forms::{Day, Days, InARow, Minutes};
+
+mod forms;
 
 /// Why something was decided; its `Display` is the sentence that people read.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -32,76 +35,108 @@ pub(crate) struct Typed {
     withheld: Option<Withheld>,
 }
 
-/// What happened; the sentence stands beside each.
+/// What happened, with its sentence.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Cause {
     // A state lasts, or not yet long enough.
-    #[strum(to_string = "seen wrong")]
+    #[strum(to_string = "first seen in this poll")]
     SeenWrong,
-    #[strum(to_string = "seen wrong {polls} times in a row")]
+    #[strum(to_string = "confirmed by {polls} polls")]
     SeenWrongInARow { polls: u32 },
-    #[strum(to_string = "seen wrong {seen} of {polls} times")]
+    #[strum(to_string = "{seen} of {polls} bad polls")]
     Confirming { seen: u32, polls: u32 },
-    #[strum(to_string = "unchanged for {minutes} min")]
-    Unchanged { minutes: u64 },
-    #[strum(to_string = "no mail yet: it has to last for {minutes} min")]
-    Holding { minutes: u64 },
+    #[strum(to_string = "unchanged for {minutes}")]
+    Unchanged { minutes: Minutes },
+    #[strum(to_string = "no mail yet: it has to last for {minutes}")]
+    Holding { minutes: Minutes },
     #[strum(to_string = "went away before it was confirmed: no mail")]
     Unconfirmed,
     // It goes on.
-    #[strum(to_string = "wrong again before it had recovered")]
+    #[strum(to_string = "failed again before it had recovered")]
     WrongAgain,
-    #[strum(to_string = "kept open: {detail}, which is no recovery")]
+    #[strum(to_string = "still open: {detail}, which is no recovery")]
     NoRecovery { detail: String },
-    #[strum(to_string = "still wrong when its silence ended")]
+    #[strum(to_string = "still open when its silence ended")]
     SilenceEnded,
-    #[strum(to_string = "still wrong after its cause ended")]
+    #[strum(to_string = "no mail about it arrived anywhere")]
+    NotDelivered,
+    #[strum(to_string = "still open after its cause ended")]
     CoverEnded,
+    #[strum(to_string = "{count} more offline since the last mail about it")]
+    CoversMore { count: usize },
     #[strum(to_string = "reminder {count} of {most}: still open")]
     Reminder { count: u32, most: u32 },
+    #[strum(to_string = "escalated to {to}: nobody acknowledged it within {after}")]
+    Escalated { to: String, after: String },
+    #[strum(to_string = "escalated to {to}: the last day on which a payment arrives in time has come")]
+    EscalatedAtOnce { to: String },
     #[strum(to_string = "{changes} changes within an hour")]
     Flapping { changes: usize },
-    #[strum(to_string = "stable for half an hour after changing again and again")]
+    #[strum(to_string = "stable for half an hour after many changes")]
     Stable,
     // It ends.
-    #[strum(to_string = "seen right {seen} of {polls} times")]
+    #[strum(to_string = "{seen} of {polls} good polls")]
     Recovering { seen: u32, polls: u32 },
-    #[strum(to_string = "seen right often enough")]
+    #[strum(to_string = "OK in {polls}")]
+    OkInARow { polls: InARow },
+    /// Of a store from before polls were counted here.
+    #[strum(to_string = "OK again")]
     SeenRight,
     #[strum(to_string = "no longer listed")]
     NoLongerListed,
-    #[strum(to_string = "its rule is switched off: no mail")]
+    // Nothing looks at it any more.
+    #[strum(to_string = "its rule is switched off")]
     RuleOff,
-    #[strum(to_string = "its account is no longer watched: no mail")]
+    #[strum(to_string = "its account is no longer in the configuration")]
     AccountGone,
+    #[strum(to_string = "what reads it is switched off or has no credentials")]
+    CollectorOff,
+    #[strum(to_string = "its rule leaves this name out")]
+    LeftOut,
+    #[strum(to_string = "the number of its state has no name in container_states any more")]
+    CodeUnnamed,
+    #[strum(to_string = "the report does not have it any more")]
+    LeftReport,
+    #[strum(to_string = "the provider lists it again")]
+    ListedAgain,
+    #[strum(to_string = "still open, and watched again")]
+    WatchedAgain,
     // The first start, the hourly limit.
-    #[strum(to_string = "known at the first start: listed in the first-start mail")]
+    #[strum(to_string = "already so at the first start")]
     KnownAtStart,
-    #[strum(to_string = "kept for the summary: the hourly limit of mails is reached")]
+    #[strum(to_string = "will be in the summary mail: the hourly limit of mails is reached")]
     HourlyLimit,
-    // The balance and the date of the disconnect.
-    #[strum(to_string = "kept open: {0}")]
+    // The balance and the date of the cut-off.
+    #[strum(to_string = "still open: {0}")]
     Doubt(Doubt),
-    #[strum(to_string = "kept open: no further report could be read")]
+    #[strum(to_string = "still open: no further report could be read")]
     NoFurtherReport,
-    #[strum(to_string = "{seen} of {polls} reports without a disconnect date")]
+    #[strum(to_string = "{seen} of {polls} good reports without a cut-off")]
     WithoutDate { seen: u32, polls: u32 },
-    #[strum(to_string = "no disconnect is expected any more")]
+    #[strum(to_string = "no cut-off is expected any more")]
     NoDisconnect,
     #[strum(to_string = "the balance is used up")]
     UsedUp,
-    #[strum(to_string = "the disconnect date has passed")]
+    #[strum(to_string = "the cut-off date has passed")]
     DatePassed,
-    #[strum(to_string = "the {days}-day rung is crossed")]
-    Rung { days: u32 },
-    #[strum(to_string = "the date moved {by_days} days nearer and crossed the {days}-day rung")]
-    Jumped { by_days: i64, days: u32 },
-    #[strum(to_string = "the date moved back to {to}")]
-    MovedBack { to: NaiveDate },
-    #[strum(to_string = "the date moved nearer, to {to}")]
-    MovedNearer { to: NaiveDate },
-    #[strum(to_string = "the balance is below what was foreseen")]
+    #[strum(to_string = "less than {days} left")]
+    Rung { days: Days },
+    #[strum(to_string = "cut-off is {by_days} earlier than before, now less than {days} away")]
+    Jumped { by_days: Days, days: Days },
+    #[strum(to_string = "cut-off postponed to {to}")]
+    MovedBack { to: Day },
+    #[strum(to_string = "cut-off is earlier than before, now {to}")]
+    MovedNearer { to: Day },
+    #[strum(to_string = "a payment arrived, cut-off now {to}")]
+    Paid { to: Day },
+    #[strum(to_string = "payments take longer than before: less than {days} left")]
+    PaymentsTakeLonger { days: Days },
+    #[strum(to_string = "still overdue")]
+    StillOverdue,
+    #[strum(to_string = "the data are deleted in {days}")]
+    DeletionIn { days: Days },
+    #[strum(to_string = "the balance is lower than forecast")]
     BalanceDrop,
 }
 
@@ -113,18 +148,21 @@ pub(crate) enum Withheld {
     Silenced(Silenced),
     #[strum(to_string = "not in the first-start mail: {0}")]
     SilencedAtStart(Silenced),
-    /// The mail of that incident tells of this one too.
-    #[strum(to_string = "no mail: folded into {0}, which speaks for it")]
+    /// The mail of that incident covers this one.
+    #[strum(to_string = "no mail: covered by {0}")]
     Folded(Key),
-    #[strum(to_string = "no mail: {0} speaks for it")]
+    #[strum(to_string = "no mail: still covered by {0}")]
     StillFolded(Key),
-    #[strum(to_string = "no mail: {0} spoke for it")]
+    #[strum(to_string = "no mail: was covered by {0}")]
     WasFolded(Key),
-    #[strum(to_string = "no mail: it changes again and again")]
+    /// It is not known whether it lasts.
+    #[strum(to_string = "no mail yet: {0}, which covered it, is over, and its state cannot be read")]
+    CoverOver(Key),
+    #[strum(to_string = "no mail: it keeps changing")]
     Flapping,
-    #[strum(to_string = "waits for the first-start mail")]
+    #[strum(to_string = "will be in the first-start mail")]
     FirstStart,
-    #[strum(to_string = "no mail: the disconnect mail of the same report carries it")]
+    #[strum(to_string = "no mail: it is in the mail about the cut-off")]
     SameReport,
 }
 
@@ -142,7 +180,22 @@ pub(crate) struct AsOf {
     pub zone: Tz,
 }
 
+impl Cause {
+    /// Of what is no longer watched: may the configuration bring it back as it was?
+    pub(super) fn may_come_back(&self) -> bool {
+        matches!(self, Self::AccountGone | Self::CollectorOff)
+    }
+}
+
 impl Reason {
+    /// How often it changed within an hour, where that is why.
+    pub(crate) fn changes_in_an_hour(&self) -> Option<usize> {
+        match self {
+            Self::Typed(Typed { cause: Some(Cause::Flapping { changes }), .. }) => Some(*changes),
+            Self::Typed(_) | Self::Text(_) | Self::Unknown(_) => None,
+        }
+    }
+
     /// As a text that `of_stored` reads back.
     pub(crate) fn stored(&self) -> String {
         match self {
@@ -224,7 +277,7 @@ impl fmt::Display for Typed {
             cause.fmt(f)?;
         }
         if let Some(AsOf { at, zone }) = &self.as_of {
-            let at = at.with_timezone(zone).format("%Y-%m-%d %H:%M %Z");
+            let at = at.with_timezone(zone).format("%a %-d %b %H:%M %Z");
             write!(f, " (as of {at}; no newer report could be read)")?;
         }
         match &self.withheld {
@@ -237,7 +290,7 @@ impl fmt::Display for Typed {
 
 impl fmt::Display for Silenced {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "silenced by '{}' until {}", self.pattern, self.until.format("%Y-%m-%d %H:%M UTC"))
+        write!(f, "silenced by '{}' until {}", self.pattern, self.until.format("%a %-d %b %H:%M UTC"))
     }
 }
 
@@ -253,30 +306,30 @@ mod tests {
         let silenced = Silenced { pattern: "web-*".to_owned(), until: at };
         let zone = chrono_tz::Europe::Moscow;
         let table: [(Reason, &str, &str); 7] = [
-            (Cause::SeenWrong.into(), "seen wrong", r#"{"cause":"seen_wrong"}"#),
+            (Cause::SeenWrong.into(), "first seen in this poll", r#"{"cause":"seen_wrong"}"#),
             (
-                Typed::from(Cause::Rung { days: 7 }).resting_on(Some(AsOf { at, zone })).into(),
-                "the 7-day rung is crossed (as of 2024-10-04 03:00 MSK; no newer report could be read)",
+                Typed::from(Cause::Rung { days: 7.into() }).resting_on(Some(AsOf { at, zone })).into(),
+                "less than 7 days left (as of Fri 4 Oct 03:00 MSK; no newer report could be read)",
                 r#"{"cause":{"rung":{"days":7}},"as_of":{"at":"2024-10-04T00:00:00Z","zone":"Europe/Moscow"}}"#,
             ),
             (
                 Withheld::Folded(root.clone()).into(),
-                "no mail: folded into main/container_disabled/10, which speaks for it",
+                "no mail: covered by main/container_disabled/10",
                 r#"{"withheld":{"folded":"main/container_disabled/10"}}"#,
             ),
             (
-                Typed::from(Cause::SeenRight).withheld(Withheld::WasFolded(root)).into(),
-                "seen right often enough; no mail: main/container_disabled/10 spoke for it",
-                r#"{"cause":"seen_right","withheld":{"was_folded":"main/container_disabled/10"}}"#,
+                Typed::from(Cause::OkInARow { polls: 2.into() }).withheld(Withheld::WasFolded(root)).into(),
+                "OK in 2 polls in a row; no mail: was covered by main/container_disabled/10",
+                r#"{"cause":{"ok_in_a_row":{"polls":2}},"withheld":{"was_folded":"main/container_disabled/10"}}"#,
             ),
             (
                 Withheld::SilencedAtStart(silenced).into(),
-                "not in the first-start mail: silenced by 'web-*' until 2024-10-04 00:00 UTC",
+                "not in the first-start mail: silenced by 'web-*' until Fri 4 Oct 00:00 UTC",
                 r#"{"withheld":{"silenced_at_start":{"pattern":"web-*","until":"2024-10-04T00:00:00Z"}}}"#,
             ),
             (
                 Cause::Doubt(Doubt::TooShort).into(),
-                "kept open: the report ends before the disconnect date known so far",
+                "still open: the report ends before the cut-off date known so far",
                 r#"{"cause":{"doubt":"too_short"}}"#,
             ),
             (Reason::default(), "", "{}"),

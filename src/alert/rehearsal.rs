@@ -1,5 +1,5 @@
 //! A rehearsal: the engine walked through the days until an account is cut off, over one report, while
-//! nobody pays. Shows what would be told, and when; tells nobody and keeps nothing. Pure.
+//! nobody pays. Shows what would be mailed, and when; sends and stores nothing. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,12 +8,13 @@ use std::time;
 use chrono::{DateTime, Duration, Utc};
 
 use super::engine::{Engine, Input};
-use super::notice::{Notice, Unsent};
+use super::notice::Notice;
+use super::remembered::Remembered;
 use super::settings::Watcher;
 use crate::model::forecast::{self, Disconnect};
 use crate::model::{Collector, Edd, KnownAccount, Moments, Money, PollEnd, Profile, Read, Report, Snapshot};
 
-/// What is told at one moment, and what is known then.
+/// What is mailed at one moment, and what is known then.
 #[derive(Clone, Debug)]
 pub(crate) struct Told {
     pub at: DateTime<Utc>,
@@ -24,7 +25,7 @@ pub(crate) struct Told {
 /// Walks from `now` to a day past the disconnect. The report stays as it is but for the charges that
 /// time has passed: at each moment it is the one that the provider would give then.
 ///
-/// Begins with nothing told: a daemon that runs does not repeat what it has mailed.
+/// Starts with nothing mailed; a running daemon would not repeat what it has mailed already.
 pub(crate) fn rehearse(
     profile: &Profile,
     report: &Report,
@@ -32,24 +33,24 @@ pub(crate) fn rehearse(
     now: DateTime<Utc>,
 ) -> Vec<Told> {
     let name = profile.name.clone();
-    // Nothing else is read, so nothing else is waited for.
+    // Only the report is read, so no other collector is waited for.
     let profile = Profile { collectors: [Collector::ExpectedBalance].into(), ..profile.clone() };
-    let mut book = KnownAccount::new(Arc::new(profile));
+    let mut known = KnownAccount::new(Arc::new(profile));
     let watchers = BTreeMap::from([(name.clone(), watcher.clone())]);
-    let mut engine = Engine::new(watchers, Vec::new(), true, None, now);
+    let mut engine = Engine::new(watchers, Remembered::default(), true, None, now);
     let mut told = Vec::new();
     for (at, polled) in moments(report, &watcher.settings.disconnect_days, now) {
         let mut inputs = vec![Input::Tick];
         if polled {
-            let observed = book.apply(Read::ExpectedBalance(seen_at(report, at)), at);
+            let observed = known.apply(Read::ExpectedBalance(seen_at(report, at)), at);
             let end = PollEnd { duration: time::Duration::ZERO, failure: None, complete: true };
-            book.end(Collector::ExpectedBalance, end, at);
+            known.end(Collector::ExpectedBalance, end, at);
             let ended = Some(Collector::ExpectedBalance);
             inputs.insert(0, Input::Poll { account: name.clone(), observed, ended });
         }
-        let snapshot = Snapshot { accounts: [(name.clone(), book.publish())].into() };
+        let snapshot = Snapshot { accounts: [(name.clone(), known.publish())].into() };
         for input in inputs {
-            let mut outcome = engine.step(&input, &snapshot, &Unsent::new(), at);
+            let mut outcome = engine.step(&input, &snapshot, at);
             let notices = std::mem::take(&mut outcome.notices);
             engine.commit(outcome, threads(&notices));
             told.extend(notices.into_iter().map(|notice| Told { at, notice, snapshot: snapshot.clone() }));
@@ -100,7 +101,9 @@ fn moments(report: &Report, rungs: &[u32], now: DateTime<Utc>) -> BTreeMap<DateT
     let crossed = rungs.iter().map(|&rung| end - Duration::days(i64::from(rung)));
     let polled: BTreeSet<DateTime<Utc>> = crossed.chain([now, end]).filter(|&at| at >= now).collect();
     let days = (end - now).num_days() + 1;
-    let daily = (1..=days).map(|day| (now + Duration::days(day), false));
+    // What is mailed while it stays cut off is another matter.
+    let last = end + Duration::days(1);
+    let daily = (1..=days).map(|day| now + Duration::days(day)).filter(|&at| at < last).map(|at| (at, false));
     let mut moments: BTreeMap<DateTime<Utc>, bool> = daily.collect();
     moments.extend(polled.into_iter().map(|at| (at, true)));
     moments
@@ -137,7 +140,7 @@ fn threads(notices: &[Notice]) -> Vec<(super::Key, String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::alert::{Event, Settings, Severity};
+    use crate::alert::{AlertSettings, Event, Severity};
     use crate::model::forecast::tests::{money, report, t};
 
     fn now() -> DateTime<Utc> {
@@ -153,10 +156,11 @@ mod tests {
             vm_memory_unit_bytes: None,
             collectors: Collector::ALL.into(),
             stale_after: BTreeMap::new(),
+            guide: Default::default(),
         }
     }
 
-    fn walk(report: &Report, settings: Settings) -> Vec<(String, Event, Severity)> {
+    fn walk(report: &Report, settings: AlertSettings) -> Vec<(String, Event, Severity)> {
         let watcher = Watcher { settings, to: vec!["ops@example.com".into()] };
         let told = rehearse(&profile(), report, &watcher, now());
         told.iter()
@@ -182,19 +186,19 @@ mod tests {
             rung("03-25 11:00", 1, Critical),
             rung("03-26 11:00", 0, Critical),
         ];
-        assert_eq!(walk(&dry, Settings::defaults()), want);
+        assert_eq!(walk(&dry, AlertSettings::defaults()), want);
         let dated = Report { edd: Edd::At(t("2026-03-26T11:00:00")), ..dry };
-        assert_eq!(walk(&dated, Settings::defaults()), want);
+        assert_eq!(walk(&dated, AlertSettings::defaults()), want);
         // Two rungs are behind: one mail now, of the tighter.
-        let near = walk(&report("50", "10", 90, Edd::Null), Settings::defaults());
+        let near = walk(&report("50", "10", 90, Edd::Null), AlertSettings::defaults());
         assert_eq!(near[0], rung("03-01 12:00", 7, Warning));
         assert_eq!(near.len(), 5, "{near:?}");
-        assert_eq!(walk(&report("5000", "10", 90, Edd::Null), Settings::defaults()), []);
+        assert_eq!(walk(&report("5000", "10", 90, Edd::Null), AlertSettings::defaults()), []);
     }
 
     #[test]
     fn reports_of_later_days_lack_the_charges_made_by_then() {
-        let watcher = Watcher { settings: Settings::defaults(), to: vec!["ops@example.com".into()] };
+        let watcher = Watcher { settings: AlertSettings::defaults(), to: vec!["ops@example.com".into()] };
         let told = rehearse(&profile(), &report("250", "10", 90, Edd::Null), &watcher, now());
         let balances = told.iter().map(|told| {
             let state = told.snapshot.accounts.values().next().unwrap();
@@ -221,7 +225,7 @@ mod tests {
 
     #[test]
     fn later_mails_answer_earlier_ones() {
-        let watcher = Watcher { settings: Settings::defaults(), to: vec!["ops@example.com".into()] };
+        let watcher = Watcher { settings: AlertSettings::defaults(), to: vec!["ops@example.com".into()] };
         let told = rehearse(&profile(), &report("250", "10", 90, Edd::Null), &watcher, now());
         let answered = told.iter().map(|told| told.notice.items[0].threads.get("ops@example.com"));
         let answered: Vec<Option<&str>> = answered.map(|id| id.map(String::as_str)).collect();
@@ -241,12 +245,12 @@ mod tests {
         );
         assert_eq!(forecast::first_unpaid(&supposed), Some(t("2026-03-11T11:00:00")), "the next charge");
         assert_eq!(forecast::does_not_add_up(&supposed), None);
-        assert_eq!(walk(&supposed, Settings::defaults()).len(), 6);
+        assert_eq!(walk(&supposed, AlertSettings::defaults()).len(), 6);
         assert_eq!(bare(20, now()).date, Some(t("2026-03-22T12:00:00")), "a day beyond the disconnect");
         for days in [0, 1, 20, 700] {
-            let events = walk(&bare(days, now()), Settings::defaults());
+            let events = walk(&bare(days, now()), AlertSettings::defaults());
             assert_eq!(events.last().map(|event| &event.1), Some(&Event::Rung(0)), "{days}");
-            assert_eq!(walk(&lasting(&real, days, now()), Settings::defaults()), events, "{days}");
+            assert_eq!(walk(&lasting(&real, days, now()), AlertSettings::defaults()), events, "{days}");
         }
     }
 }

@@ -1,45 +1,107 @@
-//! Root causes: which open incident's mail tells of another too. Judged on the snapshot as known. Pure.
+//! Root causes: which open incident explains another, so that one mail covers both. Decided from the snapshot. Pure.
+//!
+//! Non-payment explains blocked and stopped VMs, sites stopped and containers disabled by the service; a container that
+//! is off explains its sites. An error is explained by nothing but its own container being disabled.
 
-use super::decide::Step;
-use super::key::{Key, Sort};
+use super::decide::StepDraft;
+use super::incident::Incident;
+use super::key::Key;
 use super::kind::Kind;
-use super::settings::Settings;
-use crate::model::{AccountState, ContainerState};
+use super::outage;
+use super::rules::SITES_STOPPED;
+use super::settings::AlertSettings;
+use crate::model::{AccountState, ContainerState, SiteState};
 
-/// The incident whose mail tells of this one too, if there is one: the overdue account's, its
-/// container's, or the first that shows the account blocked for payment.
-pub(super) fn of(step: &Step<'_>, key: &Key, state: &AccountState, settings: &Settings) -> Option<Key> {
-    let sort = key.kind.sort()?;
-    let container = || if sort == Sort::Site { container_of(step, key, state) } else { None };
-    let unpaid = || if sort == Sort::Container { None } else { blocked_for_payment(step, state) };
-    overdue(step, state)
-        .or_else(container)
-        .or_else(unpaid)
-        .filter(|root| root != key && settings.enabled(root.kind))
+/// What may explain that something is wrong with a resource.
+#[derive(Clone, Copy, Default)]
+struct Explained {
+    by_non_payment: bool,
+    /// By its own container, where the provider disabled that.
+    by_container: bool,
+    /// By its own container, also where only its sites show that it is off.
+    by_stopped_sites: bool,
 }
 
-/// The disconnect incident, once overdue and mailed.
-fn overdue(step: &Step<'_>, state: &AccountState) -> Option<Key> {
+/// The incident whose mail covers this one, if there is one.
+pub(super) fn of(
+    draft: &StepDraft<'_>,
+    incident: &Incident,
+    state: &AccountState,
+    settings: &AlertSettings,
+) -> Option<Key> {
+    let key = &incident.key;
+    if key.kind == Kind::CollectorFailing {
+        return outage::cause(draft, incident, state);
+    }
+    let explained = explained(incident, state);
+    let by = |may: bool| may.then_some(());
+    let account = || by(explained.by_non_payment).and_then(|()| overdue(draft, state));
+    let container = || by(explained.by_container).and_then(|()| container_of(draft, key, state, explained));
+    let elsewhere = || {
+        by(explained.by_non_payment && key.kind != Kind::ContainerDisabled)
+            .and_then(|()| off_for_non_payment(draft, state))
+    };
+    account().or_else(container).or_else(elsewhere).filter(|root| root != key && settings.enabled(root.kind))
+}
+
+#[allow(clippy::wildcard_enum_match_arm)] // nothing explains the others
+fn explained(incident: &Incident, state: &AccountState) -> Explained {
+    let key = &incident.key;
+    let unpaid = Explained { by_non_payment: true, ..Explained::default() };
+    match key.kind {
+        Kind::VmBlocked | Kind::VmStopped => unpaid,
+        Kind::ContainerDisabled if is_unpaid(incident, state) => unpaid,
+        Kind::SiteBlocked => {
+            let site = key.id().and_then(|id| state.site(id.into()));
+            let by_service = site.is_some_and(|site| site.state == SiteState::StoppedByService);
+            Explained { by_non_payment: by_service, by_container: true, by_stopped_sites: by_service }
+        }
+        Kind::SiteError | Kind::SiteStuck => Explained { by_container: true, ..Explained::default() },
+        _ => Explained::default(),
+    }
+}
+
+/// The disconnect incident, once people were told that nothing is left.
+fn overdue(draft: &StepDraft<'_>, state: &AccountState) -> Option<Key> {
     let key = Key::account_wide(&state.profile.name, Kind::Disconnect);
-    let incident = step.get(&key)?;
-    let mailed = incident.ladder.as_ref().is_some_and(|ladder| ladder.rung == Some(0));
-    (incident.phase.is_open() && mailed).then_some(key)
+    let incident = draft.get(&key).filter(|incident| incident.phase.is_open() && incident.announced)?;
+    let ladder = incident.ladder.as_ref()?;
+    (ladder.rung == Some(0) || (ladder.used_up && ladder.used_up_told)).then_some(key)
 }
 
-/// The incident of the site's container, while that is disabled.
-fn container_of(step: &Step<'_>, site: &Key, state: &AccountState) -> Option<Key> {
+/// The incident of the site's container, or the one that covers that.
+fn container_of(
+    draft: &StepDraft<'_>,
+    site: &Key,
+    state: &AccountState,
+    explained: Explained,
+) -> Option<Key> {
     let container = state.site(site.id()?.into())?.container;
     let key = Key::new(&state.profile.name, Kind::ContainerDisabled, container.get());
-    step.get(&key).filter(|incident| incident.phase.is_open()).map(|_| key)
+    let incident = draft.get(&key).filter(|incident| incident.phase.is_open())?;
+    if incident.held == SITES_STOPPED && !explained.by_stopped_sites {
+        return None;
+    }
+    let root = incident.folded_into.clone();
+    let root = root.filter(|root| draft.get(root).is_some_and(|root| root.phase.is_open()));
+    Some(root.unwrap_or(key))
 }
 
 /// A container that is off for non-payment: VMs and sites elsewhere have the same cause.
-fn blocked_for_payment(step: &Step<'_>, state: &AccountState) -> Option<Key> {
-    let disabled = step.of_kind(state, Kind::ContainerDisabled);
-    let mut disabled = disabled.filter(|incident| incident.phase.is_open() && incident.announced);
-    let unpaid = disabled.find(|incident| {
-        let container = incident.key.id().and_then(|id| state.containers.get(id.into()));
-        container.is_some_and(|container| container.state == ContainerState::DisabledByService)
+fn off_for_non_payment(draft: &StepDraft<'_>, state: &AccountState) -> Option<Key> {
+    let mut containers = draft.of_kind(state, Kind::ContainerDisabled);
+    let unpaid = containers.find(|incident| {
+        incident.phase.is_open()
+            && incident.announced
+            && incident.folded_into.is_none()
+            && is_unpaid(incident, state)
     });
     unpaid.map(|incident| incident.key.clone())
+}
+
+/// A container's incident that says that it is off for non-payment.
+fn is_unpaid(incident: &Incident, state: &AccountState) -> bool {
+    let container = incident.key.id().and_then(|id| state.containers.get(id.into()));
+    incident.held == SITES_STOPPED
+        || container.is_some_and(|container| container.state == ContainerState::DisabledByService)
 }

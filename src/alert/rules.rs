@@ -1,4 +1,4 @@
-//! What a reading says about resources: findings. Pure; remembers nothing, tells nobody.
+//! What a reading says about resources: findings. Pure; keeps no state, sends nothing.
 //!
 //! A finding speaks only of what was shown. A state that is neither right nor wrong for a kind (a VM
 //! that is `blocked` for `vm_error`, a value nobody knows) freezes the incident: only a state known to
@@ -12,14 +12,17 @@ use self::rows::Watched;
 use super::incident::{Incident, Phase};
 use super::key::{Key, Sort, Target};
 use super::kind::Kind;
-use super::settings::Settings;
+use super::reason::Cause;
+use super::settings::AlertSettings;
 pub(crate) use crate::model::sanitize::one_line as clean;
-use crate::model::{AccountState, Container, Listing, Observed, OrderState, Seen, Shown, Site};
+use crate::model::{AccountState, Container, Listing, Observed, OrderState, Report, Seen, Site};
 
 mod collectors;
 mod rows;
+mod stopped;
 
-pub(crate) use self::collectors::judge_collector;
+pub(crate) use self::collectors::{is_failing, judge_collector};
+pub(crate) use self::stopped::SITES_STOPPED;
 
 /// What one observation says of one incident.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -43,8 +46,12 @@ pub(crate) enum Verdict {
     Good,
     /// Says nothing about this kind.
     Frozen,
-    /// A complete listing no longer has the resource.
-    Gone,
+    /// So many complete listings in a row do not have the resource.
+    Gone {
+        listings: u32,
+    },
+    /// Nothing shows any more whether it is wrong.
+    Unwatched(Cause),
 }
 
 impl Verdict {
@@ -61,7 +68,7 @@ pub(crate) fn judge(
     state: &AccountState,
     observed: &Observed,
     open: &Incidents,
-    settings: &Settings,
+    settings: &AlertSettings,
 ) -> Vec<Finding> {
     let judge = Judge { state, open, settings };
     match observed {
@@ -70,14 +77,16 @@ pub(crate) fn judge(
             let mut findings = judge.listing(&state.containers, seen);
             if seen.complete && state.containers.rows.is_empty() {
                 // No container, no listing of sites: nobody else would say that they are gone.
-                let nothing = Seen { shown: Shown::All, removed: Vec::new(), complete: true };
-                findings.extend(judge.listing(&Listing::<Site>::default(), &nothing));
+                findings.extend(judge.listing(&Listing::<Site>::default(), &Seen::nothing(Vec::new())));
             }
             findings
         }
         Observed::Sites(container, seen) => {
             let none = Listing::default();
-            judge.listing(state.sites.get(container).unwrap_or(&none), seen)
+            // The container first: it covers its sites.
+            let mut findings: Vec<Finding> = judge.stopped_sites(*container, seen).into_iter().collect();
+            findings.extend(judge.listing(state.sites.get(container).unwrap_or(&none), seen));
+            findings
         }
         Observed::Report => judge.orders(),
         Observed::Other => Vec::new(),
@@ -87,7 +96,7 @@ pub(crate) fn judge(
 struct Judge<'a> {
     state: &'a AccountState,
     open: &'a Incidents,
-    settings: &'a Settings,
+    settings: &'a AlertSettings,
 }
 
 impl Judge<'_> {
@@ -103,7 +112,8 @@ impl Judge<'_> {
             }
             for &kind in T::KINDS {
                 let verdict = row.verdict(kind, self.settings);
-                if matches!(verdict, Verdict::Bad { .. }) && self.settings.enabled(kind) {
+                let begins = kind != Kind::VmStopped || self.has_stopped(row.id().into(), seen);
+                if matches!(verdict, Verdict::Bad { .. }) && self.settings.enabled(kind) && begins {
                     findings.extend(self.about(row, kind, verdict));
                 }
             }
@@ -113,12 +123,17 @@ impl Judge<'_> {
         let whole = LazyCell::new(|| seen.complete && self.shows_whole_account::<T>());
         for incident in self.open_of(T::KINDS) {
             let Some(id) = incident.key.id() else { continue };
+            let by_sites = T::SORT == Sort::Container && incident.held == SITES_STOPPED;
             let row = listing.rows.binary_search_by_key(&id, |row| row.id().into()).ok();
             let row = row.map(|index| &listing.rows[index]);
             let verdict = match row {
+                // Its own state does not show it.
+                Some(_) if by_sites => continue,
                 Some(row) if seen.shown.has(id) => row.verdict(incident.key.kind, self.settings),
                 Some(_) => continue,
-                None if !self.lives_elsewhere::<T>(id) && (removed.contains(&id) || *whole) => Verdict::Gone,
+                None if self.lives_elsewhere::<T>(id) => continue,
+                None if removed.contains(&id) => Verdict::Gone { listings: 2 },
+                None if *whole => Verdict::Gone { listings: 1 },
                 None => continue,
             };
             if matches!(verdict, Verdict::Bad { .. }) {
@@ -132,7 +147,15 @@ impl Judge<'_> {
         }
         self.unknown_states::<T>(&unknown, seen, &mut findings);
         self.gone::<T>(seen, &mut findings);
+        self.listed_again(listing, seen, &mut findings);
         findings
+    }
+
+    /// Was this VM seen to stop, now or earlier? Many are stopped on purpose, for good.
+    fn has_stopped(&self, id: u64, seen: &Seen) -> bool {
+        let key = Key::new(&self.state.profile.name, Kind::VmStopped, id);
+        let goes_on = |incident: &Incident| incident.phase.is_open() || incident.phase == Phase::Pending;
+        seen.stopped.contains(&id) || self.open.get(&key).is_some_and(goes_on)
     }
 
     /// A site may have moved to another container.
@@ -190,8 +213,8 @@ impl Judge<'_> {
             findings.push(Finding {
                 key: Key::new(&self.state.profile.name, Kind::UnknownState, Target::of(sort, value)),
                 verdict: Verdict::bad(),
-                subject: format!("{} state {}", sort.noun(), clean(value, 40)),
-                detail: format!("nothing can be said of resources in this state{remedy}"),
+                subject: format!("Unknown {} state \"{}\"", sort.in_sentence(), clean(value, 40)),
+                detail: format!("cannot tell whether resources in this state are OK{remedy}"),
             });
         }
         if !seen.complete || (sort == Sort::Site && !self.shows_whole_account::<T>()) {
@@ -226,6 +249,31 @@ impl Judge<'_> {
         }
     }
 
+    /// What was gone is back.
+    fn listed_again<T: Watched>(&self, listing: &Listing<T>, seen: &Seen, findings: &mut Vec<Finding>) {
+        for incident in self.open_of(&[Kind::ResourceGone]) {
+            let Target::Of(sort, id) = &incident.key.resource else { continue };
+            let Some(id) = id.parse().ok().filter(|_| *sort == T::SORT) else { continue };
+            let is_listed = listing.rows.binary_search_by_key(&id, |row| row.id().into()).is_ok();
+            if is_listed && seen.shown.has(id) {
+                let verdict = Verdict::Unwatched(Cause::ListedAgain);
+                findings.push(self.again(incident, verdict, "listed again".to_owned()));
+            }
+        }
+    }
+
+    /// Orders that a report has no more. One without a single charge names no order at all, and so proves nothing, however
+    /// long such reports go on: the incident stays until a report with charges shows or leaves out its order.
+    fn orders_that_left(&self, report: &Report, findings: &mut Vec<Finding>) {
+        for incident in self.open_of(&[Kind::OrderSuspended]) {
+            let left = report.orders.iter().all(|order| incident.key.id() != Some(order.id.get()));
+            if left && !report.moments.is_empty() {
+                let verdict = Verdict::Unwatched(Cause::LeftReport);
+                findings.push(self.again(incident, verdict, "no longer in the report".to_owned()));
+            }
+        }
+    }
+
     fn orders(&self) -> Vec<Finding> {
         let Some(report) = &self.state.billing.report else { return Vec::new() };
         let mut findings = Vec::new();
@@ -251,6 +299,7 @@ impl Judge<'_> {
                 });
             }
         }
+        self.orders_that_left(report, &mut findings);
         findings
     }
 }

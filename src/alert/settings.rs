@@ -1,18 +1,21 @@
 //! What a user decides about incidents: ladder, confirmation, reminders, rules. No I/O.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::kind::{Kind, Severity};
+use crate::model::ContainerState;
 use crate::model::pattern::matches_pattern;
 
 /// `[alerts]`, with the account's part of `[billing]`.
 #[derive(Clone, Debug)]
-pub(crate) struct Settings {
+pub(crate) struct AlertSettings {
     /// Rungs in days, tightest last; always holds `lead_days + 1`, never 0 (overdue is always a rung).
     pub disconnect_days: Vec<u32>,
     /// How long a payment takes to arrive, in days.
     pub lead_days: u32,
+    /// From the cut-off until the provider deletes the data, in days; 0 where that is not known.
+    pub deletion_days: u32,
     /// Bad observations before an incident opens.
     pub confirm_polls: u32,
     /// Good observations before it closes.
@@ -22,15 +25,21 @@ pub(crate) struct Settings {
     /// The same for Backuping and Restoring.
     pub stuck_after_backup: Duration,
     pub collector_failing_after: Duration,
+    /// For how long a critical incident may stay open and not be acknowledged.
+    pub escalate_after: Duration,
+    /// Who hears of it then; of a cut-off from the last safe day on.
+    pub escalate_to: Vec<String>,
     /// Absent severities are not reminded of.
     pub remind_every: BTreeMap<Severity, Duration>,
     pub rules: BTreeMap<Kind, Rule>,
+    /// The states of containers that the configuration names a number for.
+    pub container_states: BTreeSet<String>,
 }
 
 /// What an account's incidents are judged by, and who hears of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Watcher {
-    pub settings: Settings,
+    pub settings: AlertSettings,
     /// Recipients where no rule names others; empty for none.
     pub to: Vec<String>,
 }
@@ -59,20 +68,24 @@ impl Watcher {
     }
 }
 
-impl Settings {
+impl AlertSettings {
     /// The defaults of the contract (section 3).
     pub(crate) fn defaults() -> Self {
         let day = Duration::from_secs(86_400);
         Self {
             disconnect_days: vec![14, 7, 4, 3, 1],
             lead_days: 3,
+            deletion_days: 0,
             confirm_polls: 1,
             recover_polls: 2,
             stuck_after: Duration::from_secs(30 * 60),
             stuck_after_backup: Duration::from_secs(6 * 3600),
             collector_failing_after: Duration::from_secs(15 * 60),
+            escalate_after: day / 2,
+            escalate_to: Vec::new(),
             remind_every: BTreeMap::from([(Severity::Critical, day), (Severity::Warning, 3 * day)]),
             rules: BTreeMap::new(),
+            container_states: ContainerState::KNOWN.iter().map(|state| state.as_str().to_owned()).collect(),
         }
     }
 
@@ -110,8 +123,8 @@ mod tests {
 
     #[test]
     fn rules_narrow_a_kind() {
-        let mut settings = Settings::defaults();
-        assert!(settings.enabled(Kind::VmError) && !settings.enabled(Kind::VmStopped));
+        let mut settings = AlertSettings::defaults();
+        assert!(settings.enabled(Kind::VmError) && !settings.enabled(Kind::ResourceGone));
         let rule = Rule { only: vec!["web-*".into()], except: vec!["web-test*".into()], ..Rule::default() };
         settings.rules.insert(Kind::VmError, rule);
         assert!(settings.covers(Kind::VmError, "web-1"));

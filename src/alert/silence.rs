@@ -13,12 +13,12 @@ use crate::model::pattern::matches_pattern;
 
 /// Everything people decided.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Overlays {
+pub(crate) struct Muted {
     pub acks: BTreeMap<Key, Ack>,
     pub silences: Vec<Silence>,
 }
 
-/// Somebody looks after this episode: it is not reminded of, its end is told.
+/// Somebody works on this episode: no reminders, but its end is mailed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ack {
     pub episode: u32,
@@ -38,7 +38,7 @@ pub(crate) struct Silence {
 }
 
 impl Silence {
-    /// Does it speak of this incident? Of a disconnect only where the pattern names that kind: a
+    /// Does it match this incident? A disconnect only where the pattern names that kind: a
     /// silence of everything during maintenance must not hide the date.
     pub(crate) fn covers(&self, key: &Key, name: &str) -> bool {
         if key.kind == Kind::Disconnect && self.pattern.split('/').nth(1) != Some(Kind::Disconnect.as_str()) {
@@ -65,7 +65,7 @@ impl Silence {
     }
 }
 
-impl Overlays {
+impl Muted {
     /// The silence that covers an incident now; of several the one that lasts longest.
     pub(crate) fn silence(&self, incident: &Incident, now: DateTime<Utc>) -> Option<&Silence> {
         let on = self.silences.iter().filter(|silence| silence.is_on(now));
@@ -79,14 +79,14 @@ impl Overlays {
         Some(Silenced { pattern: pattern.clone(), until: *until })
     }
 
-    /// Does somebody look after this episode?
-    pub(crate) fn is_acknowledged(&self, incident: &Incident) -> bool {
-        self.ack(incident).is_some()
+    /// Is this episode acknowledged?
+    pub(crate) fn is_acknowledged(&self, incident: &Incident, now: DateTime<Utc>) -> bool {
+        self.ack(incident, now).is_some()
     }
 
     /// One line of what was decided about an incident, for people.
     pub(crate) fn words(&self, incident: &Incident, now: DateTime<Utc>) -> Option<String> {
-        let ack = self.ack(incident).map(|ack| match ack.comment.as_str() {
+        let ack = self.ack(incident, now).map(|ack| match ack.comment.as_str() {
             "" => "acknowledged".to_owned(),
             comment => format!("acknowledged ({comment})"),
         });
@@ -95,8 +95,15 @@ impl Overlays {
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 
-    fn ack(&self, incident: &Incident) -> Option<&Ack> {
-        self.acks.get(&incident.key).filter(|ack| ack.episode == incident.episode)
+    /// When somebody acknowledged this episode, and with which note.
+    pub(crate) fn acknowledgement(&self, incident: &Incident, now: DateTime<Utc>) -> Option<&Ack> {
+        self.ack(incident, now)
+    }
+
+    /// Of a disconnect it ends with the next rung, of an overdue account after some days.
+    fn ack(&self, incident: &Incident, now: DateTime<Utc>) -> Option<&Ack> {
+        let ended = |ack: &Ack| incident.ladder.as_ref().is_some_and(|ladder| ladder.ends_ack(ack.at, now));
+        self.acks.get(&incident.key).filter(|ack| ack.episode == incident.episode && !ended(ack))
     }
 }
 
@@ -141,14 +148,14 @@ mod tests {
         incident.subject = "VM db-1".to_owned();
         incident.episode = 2;
         let ack = Ack { episode: 2, at: now, comment: "Ann is on it".to_owned() };
-        let overlays = Overlays { acks: BTreeMap::from([(key, ack)]), silences: vec![silence("db-1")] };
-        assert!(overlays.is_acknowledged(&incident));
+        let muted = Muted { acks: BTreeMap::from([(key, ack)]), silences: vec![silence("db-1")] };
+        assert!(muted.is_acknowledged(&incident, now));
         assert_eq!(
-            overlays.words(&incident, now).unwrap(),
+            muted.words(&incident, now).unwrap(),
             "acknowledged (Ann is on it); silenced until 1970-01-01 02:00 UTC"
         );
         incident.episode = 3;
-        assert!(!overlays.is_acknowledged(&incident));
-        assert_eq!(overlays.words(&incident, now + chrono::Duration::hours(2)), None);
+        assert!(!muted.is_acknowledged(&incident, now));
+        assert_eq!(muted.words(&incident, now + chrono::Duration::hours(2)), None);
     }
 }

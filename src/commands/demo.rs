@@ -11,8 +11,9 @@ use tokio_util::sync::CancellationToken;
 use super::output::print;
 use crate::cli::{self, Demo};
 use crate::config::{self, Environment};
-use crate::daemon::listen::Front;
+use crate::daemon::listen::BoundSockets;
 use crate::daemon::{self, Start};
+use crate::http::DEFAULT_LISTEN_ADDRESS;
 use crate::sim::mailbox::Mailbox;
 use crate::sim::{Args, Simulator};
 use crate::store::Store;
@@ -32,7 +33,7 @@ const TIMETABLE: &[(&str, &str)] = &[
 pub(super) async fn run(demo: Demo) -> Result<()> {
     let stop = CancellationToken::new();
     daemon::stop_at_signal(&stop)?;
-    let front = open(&demo.web).await?;
+    let sockets = open(&demo.web).await?;
     let provider = TcpListener::bind("127.0.0.1:0").await.context("listening for the simulated provider")?;
     let smtp = TcpListener::bind("127.0.0.1:0").await.context("listening for mail")?;
     let inbox = TcpListener::bind("127.0.0.1:0").await.context("listening for the caught mails")?;
@@ -42,9 +43,9 @@ pub(super) async fn run(demo: Demo) -> Result<()> {
     let simulator = Arc::new(Simulator::from_scenario(&args, SCENARIO, Arc::new(clock::now))?);
     let mailbox = Mailbox::new();
     let settings = settings(&args, provider_at, smtp_at)?;
-    introduce(&front.urls().collect::<Vec<_>>(), &demo.web.telemetry_path, inbox_at)?;
+    introduce(&sockets.urls().collect::<Vec<_>>(), &demo.web.telemetry_path, inbox_at)?;
 
-    // What the daemon talks to must outlive it, or its last words would be errors.
+    // The simulated provider must outlive the daemon, or the daemon would log errors at its end.
     let backstage = CancellationToken::new();
     let simulated = tokio::spawn(simulator.serve(provider, backstage.clone()));
     let caught = tokio::spawn(Arc::clone(&mailbox).serve_smtp(smtp, backstage.clone()));
@@ -52,7 +53,7 @@ pub(super) async fn run(demo: Demo) -> Result<()> {
     let announcing = tokio::spawn(announce(Arc::clone(&mailbox), inbox_at));
     let start = Start {
         settings,
-        listeners: front.into_listeners(),
+        listeners: sockets.into_listeners(),
         store: Store::in_memory()?.into(),
         telemetry_path: demo.web.telemetry_path,
         lifecycle: false,
@@ -69,11 +70,11 @@ pub(super) async fn run(demo: Demo) -> Result<()> {
 }
 
 /// The wanted addresses; the default one may be taken, then any port will do.
-async fn open(web: &cli::Web) -> Result<Front> {
+async fn open(web: &cli::Web) -> Result<BoundSockets> {
     let wanted = web.listen_addresses.iter().map(ToString::to_string);
-    let by_default = !web.systemd_socket && wanted.eq([cli::LISTEN_ADDRESS.to_owned()]);
-    match Front::open(web).await {
-        Err(_) if by_default => Front::open_anywhere(web).await,
+    let by_default = !web.systemd_socket && wanted.eq([DEFAULT_LISTEN_ADDRESS.to_owned()]);
+    match BoundSockets::open(web).await {
+        Err(_) if by_default => BoundSockets::open_anywhere(web).await,
         result => result,
     }
 }
@@ -138,7 +139,7 @@ async fn announce(mailbox: Arc<Mailbox>, inbox: SocketAddr) {
     while latest.changed().await.is_ok() {
         for mail in mailbox.caught().into_iter().filter(|mail| mail.number > told).collect::<Vec<_>>() {
             told = mail.number;
-            // Nobody may be reading; the mail is in the browser all the same.
+            // Standard output may be closed; the mail is on the web page all the same.
             let _ = print(&format!(
                 "mail {}: {}  http://{inbox}/mail/{}\n",
                 mail.number, mail.subject, mail.number

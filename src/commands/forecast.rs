@@ -1,28 +1,53 @@
-//! `hostwatch forecast`: asks the provider now, and shows what its reports say of the days to come.
+//! `hostwatch forecast`: asks the provider now, and shows what its reports say of the days to come; where it cannot be
+//! asked, or the secrets cannot be read, what the running daemon read last.
+
+use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 
+use super::beside::Beside;
 use super::output::print;
 use super::{reading, screen};
 use crate::cli;
-use crate::clock;
-use crate::config::Account;
+use crate::config::{self, AccountSettings, Environment, Settings};
 use crate::daemon::top_rung_days;
-use crate::model::Group;
+use crate::model::{Group, Report};
 use crate::terminal::forecast::AccountForecast;
 use crate::terminal::{Answer, Forecasts, harmless_json};
 
 /// Prints the forecasts; the answer is whether one of them needs somebody.
 pub(super) async fn run(args: cli::Forecast) -> Result<Answer> {
-    let settings = super::load(&args.config.file)?;
+    let beside = Beside::of(&args.config.file);
+    let (settings, unread) = settings(&args.config.file, &beside).await?;
     let accounts = chosen(&settings.accounts, args.account.as_deref())?;
-    let reports = reading::reports(&accounts, |account| account.horizon_days).await;
-    let now = clock::now();
-    let forecasts = accounts
-        .iter()
-        .zip(reports)
-        .map(|(account, report)| AccountForecast::new(&account.profile, report, top_rung_days(account), now));
-    let forecasts = Forecasts::new(forecasts.collect(), now);
+    let reports: Vec<Result<Arc<Report>, String>> = match &unread {
+        None => reading::reports(&accounts, |account| account.horizon_days).await,
+        Some(why) => accounts.iter().map(|_| Err(why.clone())).collect(),
+    };
+    let now = beside.time().await;
+    let (mut forecasts, mut unknown) = (Vec::new(), Vec::new());
+    for (account, report) in accounts.into_iter().zip(reports) {
+        let last = match &report {
+            Err(_) if unread.is_some() || account.has(Group::Billing) => {
+                beside.last_report(account.name()).await
+            }
+            _ => None,
+        };
+        let (profile, top) = (&account.profile, top_rung_days(account));
+        match (report, last) {
+            (Err(error), Some(last)) => {
+                forecasts.push(AccountForecast::as_of(profile, last, error, top, now));
+            }
+            // Whose billing is on cannot be seen.
+            (Err(error), None) if unread.is_some() => {
+                unknown.push(AccountForecast::new(profile, Err(error), top, now));
+            }
+            (report, _) => forecasts.push(AccountForecast::new(profile, report, top, now)),
+        }
+    }
+    let forecasts = if forecasts.is_empty() { unknown } else { forecasts };
+    let forecasts = Forecasts::new(forecasts, now);
     if args.json {
         let json = serde_json::to_string_pretty(&forecasts).context("writing the forecast as JSON")?;
         print(&format!("{}\n", harmless_json(&json)))?;
@@ -32,8 +57,27 @@ pub(super) async fn run(args: cli::Forecast) -> Result<Answer> {
     Ok(forecasts.answer)
 }
 
+/// The configuration; and why the provider cannot be asked, where it is not whole and a daemon runs that was started
+/// with all of it.
+async fn settings(file: &Path, beside: &Beside) -> Result<(Settings, Option<String>)> {
+    let wrong = match config::load(Some(file), &Environment::of_process()) {
+        Ok(settings) => return Ok((settings, None)),
+        Err(wrong) => wrong,
+    };
+    match &beside.settings {
+        Some(settings) if beside.answers().await => {
+            let first = wrong.0.first().map(ToString::to_string).unwrap_or_default();
+            Ok((settings.clone(), Some(format!("the provider is not asked: {first}"))))
+        }
+        _ => Err(wrong.into()),
+    }
+}
+
 /// The account that was named, else every one whose billing is on, else all of them.
-pub(super) fn chosen<'a>(accounts: &'a [Account], name: Option<&str>) -> Result<Vec<&'a Account>> {
+pub(super) fn chosen<'a>(
+    accounts: &'a [AccountSettings],
+    name: Option<&str>,
+) -> Result<Vec<&'a AccountSettings>> {
     if let Some(name) = name {
         let found = accounts.iter().find(|account| account.name().as_str() == name);
         let Some(found) = found else {
@@ -42,6 +86,7 @@ pub(super) fn chosen<'a>(accounts: &'a [Account], name: Option<&str>) -> Result<
         };
         return Ok(vec![found]);
     }
-    let billed: Vec<&Account> = accounts.iter().filter(|account| account.has(Group::Billing)).collect();
+    let billed: Vec<&AccountSettings> =
+        accounts.iter().filter(|account| account.has(Group::Billing)).collect();
     Ok(if billed.is_empty() { accounts.iter().collect() } else { billed })
 }

@@ -1,24 +1,22 @@
 //! The commands: which file does what, and with what exit status it ends.
 
-mod ack;
 mod ask;
 mod beside;
 mod check_config;
 mod demo;
 mod doctor;
 mod forecast;
-mod incidents;
-mod outbox;
+mod healthcheck;
 mod output;
+mod poll;
 mod reading;
+mod records;
 mod rehearse;
 mod run;
 mod screen;
-mod silence;
 mod simulate;
 mod status;
 mod test_email;
-mod why;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -50,11 +48,16 @@ pub(crate) fn main(cli: Cli) -> ExitCode {
         }
         Command::Metrics => output::print(&metrics::reference()),
         Command::TestEmail(config) => in_quiet_runtime(test_email::run(&config.file)),
-        Command::Incidents(config) => incidents::run(&config.file),
-        Command::Ack(ack) => ack::run(&ack),
-        Command::Silence(silence) => silence::run(&silence),
-        Command::Outbox(outbox) => outbox::run(&outbox),
-        Command::Why(why) => why::run(&why),
+        Command::Healthcheck(config) => in_quiet_runtime(healthcheck::run(&config.file)),
+        Command::Poll(poll) => match in_quiet_runtime(poll::run(poll)) {
+            Ok(answer) => return ExitCode::from(answer.code()),
+            Err(error) => Err(error),
+        },
+        Command::Incidents(list) => in_quiet_runtime(records::incidents(&list)),
+        Command::Ack(ack) => in_quiet_runtime(records::ack(&ack)),
+        Command::Silence(silence) => in_quiet_runtime(records::silence(&silence)),
+        Command::Outbox(outbox) => in_quiet_runtime(records::outbox(&outbox)),
+        Command::Why(why) => in_quiet_runtime(records::why(&why)),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -65,7 +68,7 @@ pub(crate) fn main(cli: Cli) -> ExitCode {
     }
 }
 
-/// Without an answer nothing is known.
+/// A command that fails has not answered: exit status 3.
 fn answered(result: Result<Answer>) -> ExitCode {
     let answer = result.unwrap_or_else(|error| {
         output::complain(&error);

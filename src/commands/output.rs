@@ -5,18 +5,18 @@ use std::io::Write as _;
 
 use anyhow::{Context as _, Result};
 
-use crate::config::Errors;
+use crate::config_error::ConfigErrors;
 
-/// Tells why a command failed. Errors of the configuration are lines of their own.
+/// Prints why a command failed. Errors of the configuration are lines of their own.
 pub(super) fn complain(error: &anyhow::Error) {
-    if error.downcast_ref::<Errors>().is_some() {
+    if error.downcast_ref::<ConfigErrors>().is_some() {
         eprintln!("{error}");
     } else {
         eprintln!("hostwatch: {error:#}");
     }
 }
 
-/// Prints, and does not mind a reader that went away.
+/// Prints; a closed pipe is no error.
 pub(super) fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

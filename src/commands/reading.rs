@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::task::JoinSet;
+use tokio::sync::Semaphore;
 
-use crate::config::Account;
+use crate::config::AccountSettings;
 use crate::daemon::plan;
 use crate::model::{Group, Report};
 use crate::provider::poll::{self, Plan};
 use crate::provider::{ApiError, Client, Code, Hosts, Observer};
 
-/// Nobody waits longer in front of a terminal.
-const PATIENCE: Duration = Duration::from_secs(90);
+/// Longest wait for one reading; a person is waiting at the terminal.
+pub(super) const PATIENCE: Duration = Duration::from_secs(90);
 /// Accounts that are asked at once.
 const AT_ONCE: usize = 8;
 
@@ -39,37 +39,49 @@ impl Observer for Tally {
     fn field_problem(&self, _: &'static str, _: u64) {}
 }
 
-/// The client of an account, with nothing asked before.
-pub(super) fn client(account: &Account, tally: &Arc<Tally>, hosts: &Hosts) -> Result<Client, ApiError> {
+/// A new client of an account.
+pub(super) fn client(
+    account: &AccountSettings,
+    tally: &Arc<Tally>,
+    hosts: &Hosts,
+) -> Result<Client, ApiError> {
     let observer: Arc<dyn Observer> = Arc::clone(tally) as _;
     Client::with_hosts(account.api.clone(), observer, hosts.clone())
 }
 
 /// The expected-balance report of each account, one call each; `Err` says why there is none.
 pub(super) async fn reports(
-    accounts: &[&Account],
-    horizon_days: impl Fn(&Account) -> u32,
+    accounts: &[&AccountSettings],
+    horizon_days: impl Fn(&AccountSettings) -> u32,
 ) -> Vec<Result<Arc<Report>, String>> {
     let hosts = Hosts::default();
-    let mut results: Vec<Option<Result<Arc<Report>, String>>> = vec![None; accounts.len()];
-    let mut waiting = accounts.iter().enumerate();
-    let mut tasks = JoinSet::new();
-    loop {
-        while tasks.len() < AT_ONCE {
-            let Some((index, account)) = waiting.next() else { break };
-            let plan = planned(account, &hosts, horizon_days(account));
-            tasks.spawn(async move { (index, report(plan).await) });
-        }
-        let Some(joined) = tasks.join_next().await else { break };
-        if let Ok((index, result)) = joined {
-            results[index] = Some(result);
-        }
-    }
-    let lost = || Err("the reading ended by a fault of hostwatch's own".to_owned());
-    results.into_iter().map(|result| result.unwrap_or_else(lost)).collect()
+    let plans = accounts.iter().map(|account| planned(account, &hosts, horizon_days(account)));
+    in_order(plans.map(report)).await
 }
 
-fn planned(account: &Account, hosts: &Hosts, horizon_days: u32) -> Result<Plan, String> {
+/// Runs all of them, a few at a time; the results are in their order.
+pub(super) async fn in_order<T: Send + 'static>(
+    work: impl Iterator<Item = impl Future<Output = T> + Send + 'static>,
+) -> Vec<T> {
+    let slots = Arc::new(Semaphore::new(AT_ONCE));
+    let start = |work| {
+        let slots = Arc::clone(&slots);
+        tokio::spawn(async move {
+            let _slot = slots.acquire().await;
+            work.await
+        })
+    };
+    let mut done = Vec::new();
+    for task in work.map(start).collect::<Vec<_>>() {
+        match task.await {
+            Ok(result) => done.push(result),
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
+    }
+    done
+}
+
+fn planned(account: &AccountSettings, hosts: &Hosts, horizon_days: u32) -> Result<Plan, String> {
     if !account.has(Group::Billing) {
         return Err(
             "billing is off; set panel_url, billing_username and billing_password to read the balance"
@@ -80,9 +92,8 @@ fn planned(account: &Account, hosts: &Hosts, horizon_days: u32) -> Result<Plan, 
     Ok(plan(account, client, horizon_days))
 }
 
-async fn report(plan: Result<Plan, String>) -> Result<Arc<Report>, String> {
-    match poll::read_report(&plan?, PATIENCE).await {
-        Ok(report) => Ok(Arc::new(report)),
-        Err(failure) => Err(failure.message),
-    }
+/// One report, read by the plan.
+pub(super) async fn report(plan: Result<Plan, String>) -> Result<Arc<Report>, String> {
+    let report = poll::read_report(&plan?, PATIENCE).await;
+    report.map(Arc::new).map_err(|failure| failure.message)
 }

@@ -8,18 +8,20 @@ use chrono::{DateTime, Utc};
 use super::output::print;
 use super::{forecast, reading, screen};
 use crate::alert::rehearsal::{self, Told};
-use crate::alert::{Kind, Severity};
+use crate::alert::{Kind, Notice, Severity};
 use crate::cli;
 use crate::clock;
-use crate::config::{Account, Settings};
+use crate::config::{AccountSettings, Settings};
+use crate::daemon::mails::MailWriter;
 use crate::daemon::pipeline::Accounts;
 use crate::daemon::top_rung_days;
-use crate::model::forecast::{Disconnect, SPANS_DAYS, disconnect, top_up_required};
-use crate::model::{Collector, Group, Money, PayBy, Report};
+use crate::model::forecast::{Disconnect, disconnect};
+use crate::model::{Collector, Group, PayBy, Report};
 use crate::terminal::Answer;
 use crate::terminal::rehearsal::{Mail, Rehearsal, text};
+use crate::view::Due;
 
-/// A supposed cut-off is looked past by as much: what mails say to pay is for days after it.
+/// How far the report is asked for beyond a supposed cut-off: mails say what to pay for the days after it.
 const BEYOND_DAYS: u32 = 91;
 
 /// Prints the mails to come.
@@ -33,7 +35,8 @@ pub(super) async fn run(args: cli::Rehearse) -> Result<Answer> {
 /// Every account whose billing is on, with its report as it is now: one call each.
 pub(super) async fn all(settings: &Settings, days: Option<u32>) -> Result<Vec<Rehearsal>> {
     let accounts = forecast::chosen(&settings.accounts, None)?;
-    let horizon = |account: &Account| account.horizon_days.max(days.map_or(0, |days| days + BEYOND_DAYS));
+    let horizon =
+        |account: &AccountSettings| account.horizon_days.max(days.map_or(0, |days| days + BEYOND_DAYS));
     let reports = reading::reports(&accounts, horizon).await;
     let now = clock::now();
     let watch = Accounts::of(settings);
@@ -43,7 +46,7 @@ pub(super) async fn all(settings: &Settings, days: Option<u32>) -> Result<Vec<Re
 
 /// One account.
 pub(super) fn rehearse(
-    account: &Account,
+    account: &AccountSettings,
     watch: &Accounts,
     report: Result<Arc<Report>, String>,
     days: Option<u32>,
@@ -62,7 +65,7 @@ pub(super) fn rehearse(
     let mut mails = Vec::new();
     if let (Ok(report), Some(watcher)) = (&report, watch.watchers.get(account.name())) {
         for told in rehearsal::rehearse(&account.profile, report, watcher, now) {
-            mails.extend(mail(&told, account, watch, &mut never));
+            mails.extend(mails_of(&told, account, watch, &mut never));
         }
         never.extend(left_out(account, watch, report, now));
     }
@@ -79,9 +82,21 @@ pub(super) fn rehearse(
     }
 }
 
-fn mail(told: &Told, account: &Account, watch: &Accounts, never: &mut Vec<String>) -> Option<Mail> {
-    let mail_writer = watch.mail_writer.as_ref()?;
-    let mail = match mail_writer.write(&told.notice, &told.snapshot, &[], None, told.at) {
+/// A notice as mails, one for each way that they leave by.
+fn mails_of(told: &Told, account: &AccountSettings, watch: &Accounts, never: &mut Vec<String>) -> Vec<Mail> {
+    let Some(mail_writer) = &watch.mail_writer else { return Vec::new() };
+    let ways = mail_writer.by_way(&told.notice);
+    ways.iter().filter_map(|notice| mail(notice, told, account, mail_writer, never)).collect()
+}
+
+fn mail(
+    notice: &Notice,
+    told: &Told,
+    account: &AccountSettings,
+    mail_writer: &MailWriter,
+    never: &mut Vec<String>,
+) -> Option<Mail> {
+    let mail = match mail_writer.write(notice, &told.snapshot, &[], None, told.at) {
         Ok(mail) => mail,
         Err(error) => {
             never.push(format!("what cannot be written: {error}"));
@@ -97,26 +112,20 @@ fn mail(told: &Told, account: &Account, watch: &Accounts, never: &mut Vec<String
     });
     Some(Mail {
         at: told.at,
-        severity: severity.to_string(),
+        severity,
         subject: mail.subject,
         to: mail.recipients,
-        pay: report.and_then(|report| to_pay(report, told.at)),
+        pay: report.and_then(|report| Due::first(&Due::of(report, told.at))),
         pay_by,
     })
 }
 
-/// The first span for which something is to be paid, as the mail's first line names it.
-fn to_pay(report: &Report, at: DateTime<Utc>) -> Option<(u32, Money)> {
-    let amount = |days| top_up_required(report, at, days).filter(|amount| amount.is_positive());
-    SPANS_DAYS.into_iter().find_map(|days| Some((days, amount(days)?)))
-}
-
-/// What these settings never mail of the disconnect.
-fn left_out(account: &Account, watch: &Accounts, report: &Report, now: DateTime<Utc>) -> Vec<String> {
+/// Mails about the disconnect that these settings rule out, and why.
+fn left_out(account: &AccountSettings, watch: &Accounts, report: &Report, now: DateTime<Utc>) -> Vec<String> {
     let alert = &account.alert;
     let mut left = Vec::new();
     if watch.mail_writer.is_none() {
-        left.push("anything: there is no [email] table".to_owned());
+        left.push("anything: there is no [email] table, and no webhook is told".to_owned());
     }
     if !account.schedules.contains_key(&Collector::ExpectedBalance) {
         left.push("a cut-off: schedule.expected_balance is off, so the daemon reads no report".to_owned());

@@ -6,8 +6,9 @@ use anyhow::Result;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::Run;
+use crate::config::Environment;
 use crate::daemon::control;
-use crate::daemon::listen::Front;
+use crate::daemon::listen::BoundSockets;
 use crate::daemon::{self, ReadSettings, Start};
 
 pub(super) async fn run(run: Run) -> Result<()> {
@@ -18,12 +19,14 @@ pub(super) async fn run(run: Run) -> Result<()> {
     }
     let stop = CancellationToken::new();
     daemon::stop_at_signal(&stop)?;
-    let front = Front::open(&run.web).await?;
+    let sockets = BoundSockets::open(&run.web).await?;
     let store = daemon::open_store(&settings)?;
     // Held to the end, and then removed.
-    let (_control, control) = control::open(&settings.store_path).unzip();
-    front.announce(&run.web.telemetry_path);
-    let listeners = front.into_listeners().into_iter().chain(control).collect();
+    let runtime = Environment::of_process();
+    let control = control::path(&settings.store_path, runtime.get("RUNTIME_DIRECTORY"));
+    let (_control, control) = control::open(&control).unzip();
+    sockets.announce(&run.web.telemetry_path);
+    let listeners = sockets.into_listeners().into_iter().chain(control).collect();
     let read_settings: ReadSettings = Arc::new(move || super::load(&file).map_err(|error| error.to_string()));
     let start = Start {
         settings,

@@ -7,7 +7,7 @@ use terminal_size::{Width, terminal_size_of};
 use crate::cli::{Colour, Screen};
 use crate::terminal::Style;
 
-/// Where nothing tells the width.
+/// Width where the terminal's is not known.
 const WIDTH: usize = 80;
 
 /// The style for standard output.

@@ -1,20 +1,20 @@
-//! One account: what it may ask the provider, when, and whom it tells.
+//! One account: its endpoints and credentials, schedules, limits, alerts and recipients.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use lettre::message::Mailbox;
 use url::Url;
 
-use super::Account;
+use super::AccountSettings;
 use super::alerts;
-use super::problem::Findings;
+use super::findings::Findings;
 use super::secrets::{Secret, Secrets};
 use super::values;
 use super::view::View;
+use crate::mail::Recipient;
 use crate::model::nearest::nearest;
-use crate::model::{AccountName, Collector, ContainerState, Group, Profile};
+use crate::model::{AccountName, Collector, ContainerState, Group, Guide, Profile};
 use crate::provider::cron::Schedule;
 use crate::provider::{self, BillingCredentials, HostingCredentials, Limits};
 
@@ -28,16 +28,17 @@ pub(super) fn read(
     name: AccountName,
     view: &View<'_>,
     secrets: &mut Secrets,
-    shared_to: Option<&[Mailbox]>,
+    shared_to: Option<&[Recipient]>,
     findings: &mut Findings,
-) -> Account {
+) -> AccountSettings {
     let api = endpoints(name.clone(), view, secrets, findings);
     let schedules = schedules(view, &api, findings);
     let mut collectors: BTreeSet<Collector> = schedules.keys().copied().collect();
     if collectors.contains(&Collector::Containers) {
         collectors.insert(Collector::Sites);
     }
-    let alert = alerts::settings(view, findings);
+    let mut alert = alerts::settings(view, findings);
+    alert.container_states = api.container_states.values().cloned().collect();
     let profile = Profile {
         name,
         currency: view.parsed("currency", findings, values::one_line).unwrap_or_default(),
@@ -46,10 +47,21 @@ pub(super) fn read(
         vm_memory_unit_bytes: view.parsed("vm_memory_unit", findings, values::memory_unit),
         stale_after: stale_after(view, &collectors, &schedules, findings),
         collectors,
+        guide: guide(view, findings),
     };
     let horizon_days = alerts::horizon_days(view, &alert.disconnect_days, findings);
     let to = recipients(view, shared_to, findings);
-    Account { profile: Arc::new(profile), api, alert, to, schedules, horizon_days }
+    AccountSettings { profile: Arc::new(profile), api, alert, to, schedules, horizon_days }
+}
+
+/// What is said to people beside what hostwatch knows itself.
+fn guide(view: &View<'_>, findings: &mut Findings) -> Guide {
+    let written = |url: Url| String::from(url);
+    Guide {
+        panel_link: view.parsed("panel_link", findings, values::panel_link),
+        pay_link: view.parsed("pay_link", findings, values::web_address).map(written),
+        pay_note: view.parsed("pay_note", findings, values::one_line),
+    }
 }
 
 fn endpoints(
@@ -57,7 +69,7 @@ fn endpoints(
     view: &View<'_>,
     secrets: &mut Secrets,
     findings: &mut Findings,
-) -> provider::Settings {
+) -> provider::ProviderSettings {
     let mut secret = |key: &str| secrets.get(view, key, &format!("{account}.{key}"), findings);
     let (token, api_key, password) =
         (secret("hosting_token"), secret("vm_api_key"), secret("billing_password"));
@@ -73,13 +85,19 @@ fn endpoints(
     let needs = [("vm_api_key", !api_key.is_absent()), ("billing_username", billing_on)];
     let panel_url = address(view, "panel_url", &needs, findings);
     let time_zone = view.parsed("time_zone", findings, values::time_zone);
+    if let (Some(zone), Some(name)) =
+        (time_zone, time_zone.and_then(|zone| values::zone_of_abbreviation(zone.name())))
+    {
+        let message = format!("'{}' says nothing of summer time; did you mean \"{name}\"?", zone.name());
+        view.warn("time_zone", findings, message);
+    }
     if billing_on && !view.is_set("time_zone") {
         let message = "missing; billing is polled, and its dates have no offset: set it to an IANA name such as \
                        \"Europe/Moscow\"";
         view.error("time_zone", findings, message);
     }
     let scheme = view.parsed("hosting_auth_scheme", findings, auth_scheme).unwrap_or_default();
-    provider::Settings {
+    provider::ProviderSettings {
         base_url,
         panel_url,
         hosting: token.given().map(|token| HostingCredentials { scheme, token }),
@@ -164,7 +182,7 @@ fn limits(view: &View<'_>, findings: &mut Findings) -> Limits {
 /// Schedules of the collectors that have credentials; those of the others are checked all the same.
 fn schedules(
     view: &View<'_>,
-    api: &provider::Settings,
+    api: &provider::ProviderSettings,
     findings: &mut Findings,
 ) -> BTreeMap<Collector, Schedule> {
     let mut schedules = BTreeMap::new();
@@ -212,7 +230,7 @@ fn stale_after(
     all
 }
 
-fn recipients(view: &View<'_>, shared: Option<&[Mailbox]>, findings: &mut Findings) -> Vec<Mailbox> {
+fn recipients(view: &View<'_>, shared: Option<&[Recipient]>, findings: &mut Findings) -> Vec<Recipient> {
     let own = alerts::recipients(view, "to", findings);
     let Some(shared) = shared else { return own };
     if own.is_empty() && shared.is_empty() && view.get::<Vec<String>>("to").is_none_or(|to| to.is_empty()) {
@@ -222,10 +240,17 @@ fn recipients(view: &View<'_>, shared: Option<&[Mailbox]>, findings: &mut Findin
 }
 
 /// Groups of an account that have credentials and an address.
-impl Account {
+impl AccountSettings {
     /// The account's name.
     pub(crate) fn name(&self) -> &AccountName {
         &self.profile.name
+    }
+
+    /// Everybody who may be told of something, as configured.
+    pub(crate) fn everybody(&self) -> impl Iterator<Item = String> {
+        let alert = &self.alert;
+        let others = alert.rules.values().flat_map(|rule| &rule.to).chain(&alert.escalate_to);
+        self.to.iter().map(ToString::to_string).chain(others.cloned())
     }
 
     /// Is this group polled?

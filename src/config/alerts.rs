@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::problem::Findings;
+use super::findings::Findings;
 use super::values;
 use super::view::View;
-use crate::alert::{Kind, Rule, Settings, Severity};
+use crate::alert::{AlertSettings, Kind, Rule, Severity};
+use crate::mail::{Recipient, webhook_name};
 use crate::model::nearest::nearest;
 
 /// The provider gives no report further away (interface 8).
@@ -15,8 +16,8 @@ const MAX_HORIZON_DAYS: u32 = 730;
 const BEYOND_TOP_RUNG_DAYS: u32 = 7;
 
 /// Ladder, confirmation, reminders and rules of one account.
-pub(super) fn settings(view: &View<'_>, findings: &mut Findings) -> Settings {
-    let defaults = Settings::defaults();
+pub(super) fn settings(view: &View<'_>, findings: &mut Findings) -> AlertSettings {
+    let defaults = AlertSettings::defaults();
     let lead_days = view.bounded("billing.lead_days", 0..=60, findings);
     let mut duration = |key: &str| {
         if !view.is_set(key) {
@@ -26,16 +27,21 @@ pub(super) fn settings(view: &View<'_>, findings: &mut Findings) -> Settings {
     };
     let stuck_after = duration("alerts.stuck_after");
     let collector_failing_after = duration("alerts.collector_failing_after");
-    Settings {
+    let escalate_after = duration("alerts.escalate_after");
+    AlertSettings {
         disconnect_days: ladder(view, lead_days, findings),
         lead_days,
+        deletion_days: view.bounded("billing.deletion_days", 0..=3650, findings),
         confirm_polls: view.bounded("alerts.confirm_polls", 1..=1000, findings),
         recover_polls: view.bounded("alerts.recover_polls", 1..=1000, findings),
         stuck_after,
         stuck_after_backup: defaults.stuck_after_backup.max(stuck_after),
         collector_failing_after,
+        escalate_after,
+        escalate_to: written(&recipients(view, "alerts.escalate_to", findings)),
         remind_every: reminders(view, findings),
         rules: rules(view, findings),
+        ..defaults
     }
 }
 
@@ -45,7 +51,7 @@ pub(super) fn horizon_days(view: &View<'_>, ladder: &[u32], findings: &mut Findi
     let needed = ladder.first().copied().unwrap_or(0) + BEYOND_TOP_RUNG_DAYS;
     let known_good = view.get("billing.horizon_days").is_some_and(|days: u32| days <= MAX_HORIZON_DAYS);
     if known_good && days < needed {
-        // Told where somebody wrote it: the default horizon is not what is wrong.
+        // Reported at the key that the user wrote: the default horizon is not what is wrong.
         let written = ["billing.horizon_days", "alerts.disconnect_days", "billing.lead_days"]
             .into_iter()
             .find(|key| view.leaf(key).is_some_and(|leaf| leaf.origin.is_some()));
@@ -96,7 +102,7 @@ fn rules(view: &View<'_>, findings: &mut Findings) -> BTreeMap<Kind, Rule> {
         if kind == Kind::Disconnect && severity.is_some() {
             view.error(&key("severity"), findings, "a disconnect mail takes its rung's severity; remove it");
         }
-        let to = recipients(view, &key("to"), findings).iter().map(ToString::to_string).collect();
+        let to = written(&recipients(view, &key("to"), findings));
         let rule = Rule {
             enabled: view.get(&key("enabled")),
             severity,
@@ -116,18 +122,35 @@ fn severity(text: &str) -> Result<Severity, String> {
     })
 }
 
-/// A list of mail addresses.
-pub(super) fn recipients(
-    view: &View<'_>,
-    key: &str,
-    findings: &mut Findings,
-) -> Vec<lettre::message::Mailbox> {
-    let mut mailboxes = Vec::new();
+/// Recipients as the engine knows them.
+fn written(recipients: &[Recipient]) -> Vec<String> {
+    recipients.iter().map(ToString::to_string).collect()
+}
+
+/// A list of mail addresses and of webhooks.
+pub(super) fn recipients(view: &View<'_>, key: &str, findings: &mut Findings) -> Vec<Recipient> {
+    let mut recipients = Vec::new();
     for text in view.get::<Vec<String>>(key).unwrap_or_default() {
-        match values::mailbox(&text) {
-            Ok(mailbox) => mailboxes.push(mailbox),
+        match recipient(&text, view) {
+            Ok(recipient) => recipients.push(recipient),
             Err(message) => view.error(key, findings, message),
         }
     }
-    mailboxes
+    recipients
+}
+
+fn recipient(text: &str, view: &View<'_>) -> Result<Recipient, String> {
+    let Some(name) = webhook_name(text) else { return values::mailbox(text).map(Recipient::Mail) };
+    let known = view.names_below("webhooks");
+    if known.contains(name) {
+        return Ok(Recipient::Webhook(name.to_owned()));
+    }
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    Err(match known.is_empty() {
+        true => format!("there is no table [webhooks.{name}]; add it, with url or url_file"),
+        false => format!(
+            "there is no table [webhooks.{name}]; did you mean \"webhook:{}\"?",
+            nearest(name, &known)
+        ),
+    })
 }

@@ -1,10 +1,10 @@
-//! The merged values held against the table of keys: every unknown key with the nearest known one, every value of the
-//! wrong type with what is expected. What the values mean is for those who ask for them.
+//! Checks the merged values against the table of keys: reports every unknown key with the nearest known one, every
+//! value of the wrong type with what is expected. Does not interpret the values.
 
 use figment::value::{Dict, Value};
 
+use super::findings::Findings;
 use super::keys;
-use super::problem::Findings;
 use super::sources::Sources;
 use crate::alert::Kind;
 use crate::model::nearest::{likeness, nearest};
@@ -14,7 +14,7 @@ const FAMILIES: [&str; 2] = ["metrics", "families"];
 const FAMILIES_GONE: &str = "there are no switches of single metrics any more; name those to leave out in \
                              'metrics.deny', or all that are wanted in 'metrics.allow'";
 
-/// Tells what is wrong with names and types.
+/// Reports unknown keys and values of the wrong type.
 pub(super) fn check(sources: &Sources, findings: &mut Findings) {
     if let Some(root) = sources.values.as_dict() {
         walk(&mut Vec::new(), root, sources, findings);
@@ -48,7 +48,7 @@ fn complaint(path: &[String], value: &Value) -> Option<String> {
             Some(format!("is {}, expected a table: [{}]", actual(value), path.join(".")))
         }
         None if *path == FAMILIES => {
-            // The sample configuration had it, empty.
+            // Older sample configurations have it, empty.
             let used = value.as_dict().is_none_or(|inner| !inner.is_empty());
             used.then(|| FAMILIES_GONE.to_owned())
         }
@@ -73,6 +73,9 @@ fn unknown(path: &[String]) -> String {
     let known = keys::names_in(table);
     if known.contains(&"<kind>") {
         return format!("unknown kind of incident; did you mean '{}'?", nearest(name, Kind::NAMES));
+    }
+    if known.contains(&"<webhook>") {
+        return "a webhook's name is made of letters, digits, '_' and '-'; rename it".to_owned();
     }
     if known.contains(&"<name>") {
         return "an account's name is made of letters, digits, '_' and '-'; rename it".to_owned();

@@ -1,28 +1,27 @@
-//! `[email]`: where mail goes out, under which protection, as whom. The URL is never quoted in a message:
-//! somebody may have put a password into it.
+//! `[email]`: the mail server, TLS, login and sender. The URL is never quoted in a message: it may hold a password
+//! by mistake.
 
 use lettre::message::Mailbox;
 use percent_encoding::percent_decode_str;
 use secrecy::SecretString;
 use url::Url;
 
-use super::problem::Findings;
+use super::findings::Findings;
 use super::secrets::{Secret, Secrets};
 use super::sources::reason;
 use super::values;
 use super::view::View;
-use crate::mail::{Security, Server, Settings};
+use crate::mail::{MailSettings, Security, Server};
 
 const URL_KEY: &str = "email.smtp_url";
 
-/// Reads the table. `None` where it is unusable; that has been said.
-pub(super) fn read(view: &View<'_>, secrets: &mut Secrets, findings: &mut Findings) -> Option<Settings> {
+/// Reads the table. `None` where it is unusable; that is reported already.
+pub(super) fn read(view: &View<'_>, secrets: &mut Secrets, findings: &mut Findings) -> Option<MailSettings> {
     let password = secrets.get(view, "email.password", "smtp.password", findings);
     let server = server(view, password, secrets, findings);
     let from = required(view, "email.from", "\"hostwatch <hostwatch@example.com>\"", findings);
     let from: Option<Mailbox> = from.and_then(|()| view.parsed("email.from", findings, values::mailbox));
-    let max_per_hour = view.bounded("email.max_per_hour", 1..=100_000, findings);
-    Some(Settings { server: server?, from: from?, max_per_hour })
+    Some(MailSettings { server: server?, from: from? })
 }
 
 fn required(view: &View<'_>, key: &str, example: &str, findings: &mut Findings) -> Option<()> {
@@ -107,7 +106,7 @@ fn endpoint(text: &str) -> Result<SmtpAddress, String> {
     Ok(SmtpAddress { host, port, security, username })
 }
 
-/// Strictly: what is not an escape is a slip of the pen, and another user than was meant.
+/// Strict: a `%` that starts no escape is a typing error, and would give another user than was meant.
 fn percent_decode(text: &str) -> Result<String, String> {
     let wrong = "has a user that is not percent-encoded text; write '%40' for '@', '%25' for '%'";
     let escape =

@@ -6,12 +6,12 @@ use std::fmt;
 use figment::value::{Dict, Map, Value};
 use figment::{Metadata, Profile, Provider};
 
-use super::keys::{self, Type};
-use super::problem::Findings;
+use super::findings::Findings;
+use super::keys::{self, ValueType};
 
 const PREFIX: &str = "HOSTWATCH_";
 
-/// Variables that the command line owns.
+/// Variables that are read by the command line.
 const FLAGS: [&str; 1] = ["HOSTWATCH_CONFIG_FILE"];
 
 /// Environment variables by name. `Debug` shows no values: they can be secrets.
@@ -51,16 +51,25 @@ impl fmt::Debug for Environment {
     }
 }
 
-/// One variable as a layer of its own, so that errors can name it.
-pub(super) struct Variable {
-    name: String,
-    path: Vec<String>,
-    value: Value,
+/// What one file or variable says, as figment merges it; read once, so that what was checked is what is merged.
+pub(super) struct Layer {
+    pub metadata: Metadata,
+    pub data: Map<Profile, Dict>,
+}
+
+impl Provider for Layer {
+    fn metadata(&self) -> Metadata {
+        self.metadata.clone()
+    }
+
+    fn data(&self) -> Result<Map<Profile, Dict>, figment::Error> {
+        Ok(self.data.clone())
+    }
 }
 
 /// The variables that set keys, `__` between levels, values typed by the table of keys. `accounts` are the
 /// names that files define: a variable's account is matched to them without regard to case or of `-` and `_`.
-pub(super) fn variables(env: &Environment, accounts: &[String], findings: &mut Findings) -> Vec<Variable> {
+pub(super) fn variables(env: &Environment, accounts: &[String], findings: &mut Findings) -> Vec<Layer> {
     let mut found = Vec::new();
     for (name, text) in &env.0 {
         let Some(rest) = name.strip_prefix(PREFIX).filter(|_| !FLAGS.contains(&name.as_str())) else {
@@ -72,10 +81,12 @@ pub(super) fn variables(env: &Environment, accounts: &[String], findings: &mut F
             continue;
         }
         let path = path_of(rest, accounts);
-        // Unknown keys are told by the check of the merged values, this variable's name beside them.
-        let kind = keys::find(&path).map_or(Type::Text, |key| key.kind);
+        // Unknown keys are reported by the check of the merged values, with the variable's name.
+        let kind = keys::find(&path).map_or(ValueType::Text, |key| key.kind);
         match typed(text, kind) {
-            Some(value) => found.push(Variable { name: name.clone(), path, value }),
+            Some(value) => {
+                found.push(Layer { metadata: Metadata::named(name.clone()), data: nested(&path, value) });
+            }
             None => findings.error(name, &path.join("."), format!("expected {}", kind.expected())),
         }
     }
@@ -97,15 +108,15 @@ fn path_of(rest: &str, accounts: &[String]) -> Vec<String> {
 }
 
 /// A variable's text as a value of this type. What is a string stays the string it is, `00123` included.
-fn typed(text: &str, kind: Type) -> Option<Value> {
+fn typed(text: &str, kind: ValueType) -> Option<Value> {
     let text = if kind.is_text() { text } else { text.trim() };
     let bare = !text.starts_with('[');
     let value = if kind.is_text() {
         Some(Value::from(text))
-    } else if kind == Type::Texts && bare {
+    } else if kind == ValueType::Texts && bare {
         let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
         Some(Value::from(parts.map(String::from).collect::<Vec<_>>()))
-    } else if kind == Type::Counts && bare {
+    } else if kind == ValueType::Counts && bare {
         keys::toml_value(&format!("[{text}]"))
     } else {
         keys::toml_value(text)
@@ -113,20 +124,9 @@ fn typed(text: &str, kind: Type) -> Option<Value> {
     value.filter(|value| kind.fits(value))
 }
 
-impl Provider for Variable {
-    fn metadata(&self) -> Metadata {
-        Metadata::named(self.name.clone())
-    }
-
-    fn data(&self) -> Result<Map<Profile, Dict>, figment::Error> {
-        let mut path = self.path.iter().rev();
-        let mut table = Dict::new();
-        if let Some(last) = path.next() {
-            table.insert(last.clone(), self.value.clone());
-        }
-        for name in path {
-            table = Dict::from([(name.clone(), Value::from(table))]);
-        }
-        Ok(Profile::Default.collect(table))
-    }
+/// A value in the tables that its path names.
+fn nested(path: &[String], value: Value) -> Map<Profile, Dict> {
+    let inner = |value: Value, name: &String| Value::from(Dict::from([(name.clone(), value)]));
+    let value = path.iter().rev().fold(value, inner);
+    Profile::Default.collect(value.into_dict().unwrap_or_default())
 }

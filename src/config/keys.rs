@@ -1,5 +1,5 @@
-//! Every configuration key: where it stands, its type, its default, what it is for. Unknown keys are told
-//! from it, environment values typed by it, docs/configuration.md generated from it. Reads nothing itself.
+//! Every configuration key: where it stands, its type, its default, what it is for. Unknown keys are found
+//! with it, environment values typed by it, docs/configuration.md generated from it. Reads nothing itself.
 
 use std::sync::LazyLock;
 
@@ -13,9 +13,9 @@ use crate::model::AccountName;
 /// One key.
 #[derive(Debug)]
 pub(crate) struct Key {
-    /// Where it stands; `<name>`, `<kind>` and `<code>` for what the user names.
+    /// Where it stands; `<name>`, `<webhook>`, `<kind>` and `<code>` for what the user names.
     pub path: &'static str,
-    pub kind: Type,
+    pub kind: ValueType,
     /// As TOML; empty where there is none.
     pub default: &'static str,
     #[cfg_attr(not(test), allow(dead_code, reason = "for docs/configuration.md, which a test writes"))]
@@ -24,7 +24,7 @@ pub(crate) struct Key {
 
 /// What a value is. Those from `Text` to `File` are strings in TOML.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Type {
+pub(crate) enum ValueType {
     Text,
     Secret,
     Url,
@@ -37,41 +37,27 @@ pub(crate) enum Type {
     Counts,
 }
 
-impl Type {
-    /// For people: in errors and in the reference.
-    pub(crate) const fn as_str(self) -> &'static str {
+impl ValueType {
+    /// For people, in errors and in the reference; and an example, as TOML.
+    pub(crate) const fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::Text => "text",
-            Self::Secret => "secret",
-            Self::Url => "URL",
-            Self::Cron => "cron expression",
-            Self::Duration => "duration",
-            Self::File => "file",
-            Self::Switch => "true or false",
-            Self::Count => "whole number",
-            Self::Texts => "list of texts",
-            Self::Counts => "list of whole numbers",
-        }
-    }
-
-    /// An example, as TOML.
-    pub(crate) const fn example(self) -> &'static str {
-        match self {
-            Self::Text | Self::Secret => "\"text\"",
-            Self::Url => "\"https://panel.example.com\"",
-            Self::Cron => "\"*/5 * * * *\"",
-            Self::Duration => "\"30m\"",
-            Self::File => "\"path/to/file\"",
-            Self::Switch => "true",
-            Self::Count => "7",
-            Self::Texts => "[\"a\", \"b\"]",
-            Self::Counts => "[14, 7]",
+            Self::Text => ("text", "\"text\""),
+            Self::Secret => ("secret", "\"text\""),
+            Self::Url => ("URL", "\"https://panel.example.com\""),
+            Self::Cron => ("cron expression", "\"*/5 * * * *\""),
+            Self::Duration => ("duration", "\"30m\""),
+            Self::File => ("file", "\"path/to/file\""),
+            Self::Switch => ("true or false", "true"),
+            Self::Count => ("whole number", "7"),
+            Self::Texts => ("list of texts", "[\"a\", \"b\"]"),
+            Self::Counts => ("list of whole numbers", "[14, 7]"),
         }
     }
 
     /// What an error says should be there.
     pub(super) fn expected(self) -> String {
-        format!("{}, such as {}", self.as_str(), self.example())
+        let (name, example) = self.words();
+        format!("{name}, such as {example}")
     }
 
     /// Is a string in TOML.
@@ -172,7 +158,7 @@ fn places(path: &'static str) -> Vec<Vec<&'static str>> {
 /// As far as both go.
 fn covers(place: &[&str], path: &[String]) -> bool {
     place.iter().zip(path).all(|(segment, name)| match *segment {
-        "<name>" => name.parse::<AccountName>().is_ok(),
+        "<name>" | "<webhook>" => name.parse::<AccountName>().is_ok(),
         "<kind>" => name.parse::<alert::Kind>().is_ok(),
         "<code>" => name.parse::<i64>().is_ok(),
         exact => exact == name,
@@ -185,230 +171,142 @@ static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
         .collect()
 });
 
-const fn key(path: &'static str, kind: Type, default: &'static str, help: &'static str) -> Key {
-    Key { path, kind, default, help }
+macro_rules! keys {
+    ($($path:literal $kind:ident $default:literal $help:literal)*) => {
+        &[$(Key { path: $path, kind: ValueType::$kind, default: $default, help: $help }),*]
+    };
 }
 
-/// The table, in the order of the reference.
-pub(crate) const KEYS: &[Key] = &[
-    key(
-        "accounts.<name>.base_url",
-        Type::Url,
-        "",
+/// The table, in the order of the reference: path, type, default, meaning.
+pub(crate) const KEYS: &[Key] = keys! {
+    "accounts.<name>.base_url" Url ""
         "Address of the hosting endpoints (containers, sites, databases, cron jobs). Plain http only to a \
-         loopback address, unless `allow_http`.",
-    ),
-    key("accounts.<name>.panel_url", Type::Url, "", "Address of the VM and billing endpoints."),
-    key(
-        "accounts.<name>.hosting_token",
-        Type::Secret,
-        "",
-        "Access token of the hosting endpoints. Without it they are not polled.",
-    ),
-    key("accounts.<name>.hosting_token_file", Type::File, "", "File that holds `hosting_token`."),
-    key(
-        "accounts.<name>.hosting_auth_scheme",
-        Type::Text,
-        "\"Bearer\"",
+         loopback address, unless `allow_http`."
+    "accounts.<name>.panel_url" Url "" "Address of the VM and billing endpoints."
+    "accounts.<name>.hosting_token" Secret ""
+        "Access token of the hosting endpoints. Without it they are not polled."
+    "accounts.<name>.hosting_token_file" File "" "File that holds `hosting_token`."
+    "accounts.<name>.hosting_auth_scheme" Text "\"Bearer\""
         "Word before the token in the Authorization header; `\"\"` for none. The provider's interface does not \
-         say which it is.",
-    ),
-    key(
-        "accounts.<name>.vm_api_key",
-        Type::Secret,
-        "",
-        "API key of the VM endpoints. Without it they are not polled.",
-    ),
-    key("accounts.<name>.vm_api_key_file", Type::File, "", "File that holds `vm_api_key`."),
-    key(
-        "accounts.<name>.billing_username",
-        Type::Text,
-        "",
-        "User of the billing endpoints. Without user and password they are not polled.",
-    ),
-    key("accounts.<name>.billing_password", Type::Secret, "", "Password of the billing endpoints."),
-    key("accounts.<name>.billing_password_file", Type::File, "", "File that holds `billing_password`."),
-    key(
-        "accounts.<name>.time_zone",
-        Type::Text,
-        "",
+         say which it is."
+    "accounts.<name>.vm_api_key" Secret "" "API key of the VM endpoints. Without it they are not polled."
+    "accounts.<name>.vm_api_key_file" File "" "File that holds `vm_api_key`."
+    "accounts.<name>.billing_username" Text ""
+        "User of the billing endpoints. Without user and password they are not polled."
+    "accounts.<name>.billing_password" Secret "" "Password of the billing endpoints."
+    "accounts.<name>.billing_password_file" File "" "File that holds `billing_password`."
+    "accounts.<name>.time_zone" Text ""
         "IANA name of the zone of datetimes that come without an offset, of schedules, of dates in mails. \
-         Required where billing is polled: a wrong guess would move the day of disconnection.",
-    ),
-    key("accounts.<name>.currency", Type::Text, "\"\"", "Shown beside amounts."),
-    key(
-        "accounts.<name>.container_states.<code>",
-        Type::Text,
-        "",
+         Required where billing is polled: a wrong guess would move the day of the cut-off."
+    "accounts.<name>.currency" Text "\"\"" "Shown beside amounts."
+    "accounts.<name>.container_states.<code>" Text ""
         "Name of a container's numeric state: `ENABLED`, `DISABLED_BY_SERVICE`, `DISABLED_BY_ADMIN` or \
          `DISABLED_BY_QUOTA`. The provider's interface does not give the codes; one without a name is shown as \
-         the number it is, and no container counts as disabled by it.",
-    ),
-    key(
-        "accounts.<name>.vm_memory_unit",
-        Type::Text,
-        "\"\"",
+         the number it is, and no container counts as disabled by it."
+    "accounts.<name>.vm_memory_unit" Text "\"\""
         "Unit of a VM's memory: `B`, `KB`, `MB`, `GB` or `KiB`, `MiB`, `GiB`, all in steps of 1,024 (so \
          that MB is 1,048,576 bytes, as for containers). The provider's interface does not say; \
-         `hosting_vm_memory_bytes` is absent until it is set.",
-    ),
-    key(
-        "accounts.<name>.to",
-        Type::Texts,
-        "[]",
-        "Recipients of this account's mails, instead of `email.to`.",
-    ),
-    key(
-        "accounts.<name>.allow_http",
-        Type::Switch,
-        "false",
-        "Allow plain http to addresses other than loopback. Credentials then travel unprotected.",
-    ),
-    key("schedule.vms", Type::Cron, "\"* * * * *\"", "When VMs are polled."),
-    key(
-        "schedule.containers",
-        Type::Cron,
-        "\"*/2 * * * *\"",
-        "When containers are polled, each followed by its sites.",
-    ),
-    key(
-        "schedule.expected_balance",
-        Type::Cron,
-        "\"*/10 * * * *\"",
-        "When the expected-balance report is polled, from which forecasts and disconnect mails come.",
-    ),
-    key("schedule.charges", Type::Cron, "\"7 6 * * *\"", "When past charges are polled."),
-    key("schedule.databases", Type::Cron, "\"17 3 * * *\"", "When the databases of each site are counted."),
-    key("schedule.cron_jobs", Type::Cron, "\"47 3 * * *\"", "When the cron jobs of each site are counted."),
-    key("schedule.ips", Type::Cron, "\"*/30 * * * *\"", "When IP addresses are polled."),
-    key("schedule.ssh_keys", Type::Cron, "\"\"", "When SSH keys are polled. Deprecated at the provider."),
-    key("schedule.digest", Type::Cron, "\"0 9 * * MON\"", "When the digest is mailed."),
-    key("limits.vm_list_per_minute", Type::Count, "200", "Calls of the VM list in any 60 s."),
-    key("limits.vm_other_per_minute", Type::Count, "60", "Other calls of the VM endpoints in any 60 s."),
-    key("limits.hosting_per_minute", Type::Count, "300", "Calls of the hosting endpoints in any 60 s."),
-    key("limits.billing_per_minute", Type::Count, "30", "Calls of the billing endpoints in any 60 s."),
-    key(
-        "billing.horizon_days",
-        Type::Count,
-        "90",
-        "How many days the forecast looks ahead: at most 730, and at least the top rung of the ladder plus 7.",
-    ),
-    key("billing.lead_days", Type::Count, "3", "How many days a payment takes to arrive."),
-    key(
-        "alerts.disconnect_days",
-        Type::Counts,
-        "[14, 7, 3, 1]",
-        "Rungs of the disconnect ladder, in days before the account is cut off. `lead_days` + 1, the last day \
-         on which a payment still arrives, is always one of them.",
-    ),
-    key("alerts.confirm_polls", Type::Count, "1", "Bad polls in a row before an incident opens."),
-    key("alerts.recover_polls", Type::Count, "2", "Good polls in a row before an incident closes."),
-    key(
-        "alerts.stuck_after",
-        Type::Duration,
-        "\"30m\"",
-        "How long a VM or site may stay in a passing state. Backuping and Restoring may take at least 6 h.",
-    ),
-    key(
-        "alerts.collector_failing_after",
-        Type::Duration,
-        "\"15m\"",
-        "How long a collector may fail before that is an incident.",
-    ),
-    key(
-        "alerts.remind_every.critical",
-        Type::Duration,
-        "\"1d\"",
-        "How often an open critical incident is mailed again, three times at most; `\"\"` for never.",
-    ),
-    key("alerts.remind_every.warning", Type::Duration, "\"3d\"", "The same for warnings."),
-    key("alerts.remind_every.info", Type::Duration, "\"\"", "The same for the rest."),
-    key(
-        "alerts.rules.<kind>.enabled",
-        Type::Switch,
-        "",
-        "Whether this kind of incident is watched. By default all are but `vm_stopped` and `resource_gone`.",
-    ),
-    key(
-        "alerts.rules.<kind>.severity",
-        Type::Text,
-        "",
-        "`critical`, `warning` or `info`, instead of the kind's own. `disconnect` takes its rung's.",
-    ),
-    key(
-        "alerts.rules.<kind>.only",
-        Type::Texts,
-        "[]",
+         `hosting_vm_memory_bytes` is absent until it is set."
+    "accounts.<name>.to" Texts "[]" "Recipients of this account's mails, instead of `email.to`: mail addresses, or `webhook:NAME`."
+    "accounts.<name>.panel_link" Url "\"\""
+        "Where a person opens the provider's panel, for mails and the page. `{kind}` (`vm`, `container`, `site`, `order`) and \
+         `{id}` are filled in; what is about no resource leads to the address before the part that holds the first of them."
+    "accounts.<name>.pay_link" Url "\"\"" "Where a person pays, for mails about the cut-off and the page."
+    "accounts.<name>.pay_note" Text "\"\""
+        "A line of your own in every mail about money and beside the balance on the page, such as who pays, or the number of \
+         the contract."
+    "accounts.<name>.allow_http" Switch "false"
+        "Allow plain http to addresses other than loopback. Credentials then travel unprotected."
+    "schedule.vms" Cron "\"* * * * *\"" "When VMs are polled."
+    "schedule.containers" Cron "\"*/2 * * * *\"" "When containers are polled, each followed by its sites."
+    "schedule.expected_balance" Cron "\"*/10 * * * *\""
+        "When the expected-balance report is polled, from which forecasts and mails about the cut-off come."
+    "schedule.charges" Cron "\"7 6 * * *\"" "When past charges are polled."
+    "schedule.databases" Cron "\"17 3 * * *\"" "When the databases of each site are counted."
+    "schedule.cron_jobs" Cron "\"47 3 * * *\"" "When the cron jobs of each site are counted."
+    "schedule.ips" Cron "\"*/30 * * * *\"" "When IP addresses are polled."
+    "schedule.ssh_keys" Cron "\"\"" "When SSH keys are polled. Deprecated at the provider."
+    "schedule.digest" Cron "\"0 9 * * MON\"" "When the digest is mailed."
+    "limits.vm_list_per_minute" Count "200" "Calls of the VM list in any 60 s."
+    "limits.vm_other_per_minute" Count "60" "Other calls of the VM endpoints in any 60 s."
+    "limits.hosting_per_minute" Count "300" "Calls of the hosting endpoints in any 60 s."
+    "limits.billing_per_minute" Count "30" "Calls of the billing endpoints in any 60 s."
+    "billing.horizon_days" Count "90"
+        "How many days the forecast looks ahead: at most 730, and at least the largest of `disconnect_days` plus 7."
+    "billing.lead_days" Count "3" "How many days a payment takes to arrive."
+    "billing.deletion_days" Count "0"
+        "How many days after the cut-off the provider deletes the data: mails then name the day, and 7, 3, 1 and 0 days \
+         before it one goes out. 0: not known."
+    "alerts.disconnect_days" Counts "[14, 7, 3, 1]"
+        "On how many days before the cut-off a mail goes out. `lead_days` + 1, the last day \
+         on which a payment still arrives, is always one of them."
+    "alerts.confirm_polls" Count "1" "Bad polls in a row before an incident opens."
+    "alerts.recover_polls" Count "2" "Good polls in a row before an incident closes."
+    "alerts.stuck_after" Duration "\"30m\""
+        "How long a VM or site may stay in a passing state. Backuping and Restoring may take at least 6 h."
+    "alerts.collector_failing_after" Duration "\"15m\""
+        "How long a collector may fail before that is an incident."
+    "alerts.escalate_after" Duration "\"12h\""
+        "How long after its first mail a critical incident may be open and not acknowledged before it is mailed to \
+         `escalate_to`, once. Not what is silenced, covered by another, or known from the first start."
+    "alerts.escalate_to" Texts "[]"
+        "Who is mailed then, and hears how it goes on. A cut-off is mailed to them at once from the last day on which \
+         a payment arrives in time, acknowledged or not."
+    "alerts.remind_every.critical" Duration "\"1d\""
+        "How often an open critical incident is mailed again, three times at most; `\"\"` for never."
+    "alerts.remind_every.warning" Duration "\"3d\"" "The same for warnings."
+    "alerts.remind_every.info" Duration "\"\"" "The same for the rest."
+    "alerts.rules.<kind>.enabled" Switch ""
+        "Whether this kind of incident is watched. By default all are but `resource_gone`."
+    "alerts.rules.<kind>.severity" Text ""
+        "`critical`, `warning` or `info`, instead of the kind's own. `disconnect` takes that of the days left."
+    "alerts.rules.<kind>.only" Texts "[]"
         "Limits the kind to resources whose name matches one of these patterns (`*` any run of characters, \
-         `?` one).",
-    ),
-    key("alerts.rules.<kind>.except", Type::Texts, "[]", "Patterns of names that the kind leaves out."),
-    key("alerts.rules.<kind>.to", Type::Texts, "[]", "Recipients of the kind, instead of the account's."),
-    key(
-        "email.smtp_url",
-        Type::Url,
-        "",
+         `?` one)."
+    "alerts.rules.<kind>.except" Texts "[]" "Patterns of names that the kind leaves out."
+    "alerts.rules.<kind>.to" Texts "[]" "Recipients of the kind, instead of the account's."
+    "email.smtp_url" Url ""
         "`smtps://user@host:465` for TLS from the first byte, `smtp://user@host:587` for STARTTLS, which is \
          then required; `smtp://127.0.0.1:25`, to a loopback address and without a user, is plain. Characters \
-         of the user that a URL minds are percent-encoded (`@` as `%40`).",
-    ),
-    key("email.password", Type::Secret, "", "Password of the user in `smtp_url`."),
-    key("email.password_file", Type::File, "", "File that holds `password`."),
-    key("email.ca_file", Type::File, "", "PEM file of a private CA to trust beside the system's."),
-    key("email.from", Type::Text, "", "Sender, such as `\"hostwatch <hostwatch@example.com>\"`."),
-    key("email.to", Type::Texts, "[]", "Recipients for every account that names none of its own."),
-    key(
-        "email.max_per_hour",
-        Type::Count,
-        "60",
-        "Mails an hour; what exceeds it is folded into one summary. Disconnect mails are not counted.",
-    ),
-    key(
-        "heartbeat.url",
-        Type::Url,
-        "\"\"",
-        "Pinged while polls, store and delivery are healthy: a dead man's switch that somebody else watches.",
-    ),
-    key(
-        "store.path",
-        Type::File,
-        "\"hostwatch.db\"",
+         of the user that a URL minds are percent-encoded (`@` as `%40`)."
+    "email.password" Secret "" "Password of the user in `smtp_url`."
+    "email.password_file" File "" "File that holds `password`."
+    "email.ca_file" File "" "PEM file of a private CA to trust beside the system's."
+    "email.from" Text "" "Sender, such as `\"hostwatch <hostwatch@example.com>\"`."
+    "email.to" Texts "[]" "Recipients for every account that names none of its own."
+    "email.max_per_hour" Count "60"
+        "Mails an hour; what exceeds it is sent as one summary. Mails about a cut-off are not counted."
+    "webhooks.<webhook>.url" Secret ""
+        "Where to post, such as `\"https://chat.example.com/hook?token=…\"`. A secret: it is in no log, page or error."
+    "webhooks.<webhook>.url_file" File "" "File that holds `url`."
+    "webhooks.<webhook>.allow_http" Switch "false"
+        "Allow plain http to addresses other than loopback. The address and all mails then travel unprotected."
+    "web.external_url" Url "\"\""
+        "How people reach the page, where that is not the address it listens on, such as \
+         `\"https://watch.example.com/\"` of a reverse proxy. Its host passes as a name of this server, and its page may \
+         ask for a reload."
+    "web.allowed_hosts" Texts "[]"
+        "Further names under which the page and the metrics may be asked for, without port. IP addresses, \
+         `localhost`, this machine's name and the host of `external_url` always may, and so may clients that \
+         authenticate; any other name is answered with 421, so that no page on the web can read this one (DNS \
+         rebinding)."
+    "heartbeat.url" Url "\"\""
+        "Pinged while polls, store and delivery are healthy: a dead man's switch that somebody else watches."
+    "store.path" File "\"hostwatch.db\""
         "The SQLite file of incidents and unsent mails. When relative it is under `$STATE_DIRECTORY` where that \
-         is set, as systemd does, else in the working directory.",
-    ),
-    key(
-        "metrics.state_series",
-        Type::Text,
-        "\"all\"",
+         is set, as systemd does, else beside the configuration file."
+    "metrics.state_series" Text "\"all\""
         "`all`: a series for each known state, 1 for the current one; `current`: that one only, advised from \
-         some 2,000 sites.",
-    ),
-    key(
-        "metrics.allow",
-        Type::Texts,
-        "[]",
+         some 2,000 sites."
+    "metrics.allow" Texts "[]"
         "Patterns (`*` any run of characters, `?` one) of the metrics that are written; `[]` for all. They hold \
-         for hostwatch's own metrics too: without `hostwatch_*` the shipped alert rules see nothing.",
-    ),
-    key(
-        "metrics.deny",
-        Type::Texts,
-        "[]",
-        "Patterns of metrics that are not written, although `allow` has them.",
-    ),
-    key(
-        "metrics.max_series_per_collector",
-        Type::Count,
-        "0",
+         for hostwatch's own metrics too: without `hostwatch_*` the shipped alert rules see nothing."
+    "metrics.deny" Texts "[]" "Patterns of metrics that are not written, although `allow` has them."
+    "metrics.max_series_per_collector" Count "0"
         "Most series that an account's collector may have, at least 100; `0` for no limit. Past it whole \
-         resources are left out, those with the highest ids first; `hostwatch_series_dropped` tells how many \
-         series.",
-    ),
-    key(
-        "metrics.stale_after",
-        Type::Duration,
-        "\"\"",
+         resources are left out, those with the highest ids first; `hostwatch_series_dropped` counts how many \
+         series."
+    "metrics.stale_after" Duration "\"\""
         "How long a collector's last good listing is served while polls fail. `\"\"`: ten of the longest gap \
-         between its ticks, at least 15 min.",
-    ),
-];
+         between its ticks, at least 15 min."
+};

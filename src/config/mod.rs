@@ -1,37 +1,39 @@
-//! The configuration: defaults, TOML file, `accounts.d`, environment, checked as a whole. Everything wrong is
-//! told at once, a line each. Reads files; polls nothing, looks up no host, knows no clock.
+//! The configuration: defaults, TOML file, `accounts.d`, environment, checked as a whole. All errors are
+//! reported at once, a line each. Reads files; polls nothing, looks up no host, reads no clock.
 
 mod account;
 mod alerts;
 mod check;
 mod email;
 mod environment;
+mod findings;
 pub(crate) mod keys;
-mod problem;
 #[cfg(test)]
 pub(crate) mod reference;
 mod secrets;
 mod series;
 mod sources;
+mod store;
 mod values;
 mod view;
+mod web;
+mod webhooks;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lettre::message::Mailbox;
 use url::Url;
 
 pub(crate) use environment::Environment;
-pub(crate) use problem::{Errors, Problem};
 pub(crate) use values::duration;
 
+use crate::config_error::ConfigErrors;
 use crate::model::{AccountName, Collector, Profile};
 use crate::provider::cron::Schedule;
-use crate::{alert, mail, metrics, provider};
-use problem::Findings;
+use crate::{alert, http, mail, metrics, provider};
+use findings::Findings;
 use secrets::Secrets;
 use view::View;
 
@@ -39,15 +41,24 @@ use view::View;
 #[derive(Clone)]
 pub(crate) struct Settings {
     /// By name, at least one.
-    pub accounts: Vec<Account>,
-    /// `None`: exporter only.
-    pub email: Option<mail::Settings>,
-    /// Relative to the working directory where it is relative.
+    pub accounts: Vec<AccountSettings>,
+    /// Somebody is told: there is an `[email]` table, usable or not, or a webhook among the recipients. Else this is an
+    /// exporter only: nothing is rendered or queued.
+    pub mails: bool,
+    /// `None`: no mail leaves by a mail server.
+    pub email: Option<mail::MailSettings>,
+    /// By name.
+    pub webhooks: Vec<mail::WebhookSettings>,
+    /// Mails an hour, by whatever way.
+    pub max_per_hour: u32,
     pub store_path: PathBuf,
-    pub metrics: metrics::Settings,
+    /// Where older releases, or another configuration, may have left a store instead.
+    pub former_stores: Vec<PathBuf>,
+    pub metrics: metrics::MetricsSettings,
     /// When the digest goes out.
     pub digest: Option<Schedule>,
     pub heartbeat_url: Option<Url>,
+    pub web: http::WebSettings,
     /// What is allowed and yet should be looked at; a line each.
     pub warnings: Vec<String>,
     /// Files that secrets were read from, credentials included: a change of one is a reason to reload.
@@ -56,12 +67,12 @@ pub(crate) struct Settings {
 
 /// One account as the layers take it.
 #[derive(Clone, Debug)]
-pub(crate) struct Account {
+pub(crate) struct AccountSettings {
     pub profile: Arc<Profile>,
-    pub api: provider::Settings,
-    pub alert: alert::Settings,
+    pub api: provider::ProviderSettings,
+    pub alert: alert::AlertSettings,
     /// Who gets its mails: its own recipients, else those of `[email]`.
-    pub to: Vec<Mailbox>,
+    pub to: Vec<mail::Recipient>,
     /// Of the collectors that are on. Sites have none of their own.
     pub schedules: BTreeMap<Collector, Schedule>,
     /// How far ahead the expected-balance report is asked for.
@@ -69,7 +80,7 @@ pub(crate) struct Account {
 }
 
 /// Polling.
-impl Account {
+impl AccountSettings {
     /// Would it be polled the same way? What is judged and who is mailed may differ.
     pub(crate) fn is_polled_like(&self, other: &Self) -> bool {
         let ticks = |account: &Self| -> Vec<(Collector, String)> {
@@ -87,21 +98,21 @@ impl Account {
 ///
 /// # Errors
 /// Everything that is wrong, in the order of files and keys.
-pub(crate) fn load(path: Option<&Path>, env: &Environment) -> Result<Settings, Errors> {
+pub(crate) fn load(path: Option<&Path>, env: &Environment) -> Result<Settings, ConfigErrors> {
     let mut findings = Findings::default();
     match read(path, env, &mut findings) {
         Some(settings) if findings.errors.0.is_empty() => {
-            let warnings = findings.warnings.iter().map(Problem::to_string).collect();
+            let warnings = findings.warnings.iter().map(ToString::to_string).collect();
             Ok(Settings { warnings, ..settings })
         }
         _ => Err(findings.errors),
     }
 }
 
-/// Where the store is, however wrong the rest may be: for commands that only look for a daemon. `None`
-/// where the file cannot be read at all.
-pub(crate) fn find_store(path: Option<&Path>, env: &Environment) -> Option<PathBuf> {
-    read(path, env, &mut Findings::default()).map(|settings| settings.store_path)
+/// Reads what of a configuration can be read, however wrong the rest may be: for commands beside a daemon, whose user
+/// need not be able to read the secrets. `None` where the file cannot be read at all.
+pub(crate) fn read_leniently(path: Option<&Path>, env: &Environment) -> Option<Settings> {
+    read(path, env, &mut Findings::default())
 }
 
 fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Option<Settings> {
@@ -112,8 +123,10 @@ fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Opti
         directory: path.and_then(Path::parent).unwrap_or(Path::new("")).to_owned(),
         credentials: directory("CREDENTIALS_DIRECTORY"),
         files: Vec::new(),
+        asked: BTreeSet::new(),
     };
     let global = View::global(&sources, &sources.main);
+    let webhooks = webhooks::read(&global, &mut secrets, findings);
     let email = sources.email.as_ref().map(|source| {
         let view = View::global(&sources, source);
         (email::read(&view, &mut secrets, findings), alerts::recipients(&view, "email.to", findings))
@@ -121,38 +134,46 @@ fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Opti
     let shared_to = email.as_ref().map(|(_, to)| to.as_slice());
     let mut accounts = Vec::new();
     for (name, source) in &sources.accounts {
-        // A bad name has been told with the unknown keys.
+        // A bad name is reported with the unknown keys.
         let Ok(account) = name.parse::<AccountName>() else { continue };
         let view = View::account(&sources, name, source);
         accounts.push(account::read(account, &view, &mut secrets, shared_to, findings));
     }
+    secrets.report_unread(findings);
     let misshapen = sources.values.find_ref("accounts").is_some_and(|accounts| accounts.as_dict().is_none());
     if sources.accounts.is_empty() && !misshapen {
         let message = "none; add a table such as [accounts.main] with an address and credentials";
         findings.error(&sources.main, "accounts", message);
     }
+    let webhook_told = check_ways(&accounts, &sources, findings);
+    let stores = store::paths(&global, path, directory("STATE_DIRECTORY"), findings);
     Some(Settings {
         accounts,
+        mails: email.is_some() || webhook_told,
+        webhooks,
+        max_per_hour: global.bounded("email.max_per_hour", 1..=100_000, findings),
         email: email.and_then(|(settings, _)| settings),
-        store_path: store_path(&global, directory("STATE_DIRECTORY"), findings),
+        store_path: stores.path,
+        former_stores: stores.former,
         metrics: series::read(&global, findings),
         digest: global.parsed("schedule.digest", findings, str::parse),
         heartbeat_url: global.parsed("heartbeat.url", findings, values::web_address),
+        web: web::read(&global, findings),
         warnings: Vec::new(),
         secret_files: secrets.files,
     })
 }
 
-fn store_path(view: &View<'_>, state: Option<PathBuf>, findings: &mut Findings) -> PathBuf {
-    let Some(path) = view.text("store.path") else {
-        if !view.is_set("store.path") {
-            view.error("store.path", findings, "is empty; name a file such as \"hostwatch.db\"");
-        }
-        return PathBuf::new();
-    };
-    // systemd lists several directories with colons; the first is ours.
-    let state = state.and_then(|list| list.to_str()?.split(':').next().map(PathBuf::from));
-    state.unwrap_or_default().join(path)
+/// Whether a webhook is among the recipients. Beside it, without a mail server, a mail address would be left out.
+fn check_ways(accounts: &[AccountSettings], sources: &sources::Sources, findings: &mut Findings) -> bool {
+    let everybody: Vec<String> = accounts.iter().flat_map(AccountSettings::everybody).collect();
+    let (webhooks, addresses): (Vec<&String>, Vec<&String>) =
+        everybody.iter().partition(|to| mail::webhook_name(to).is_some());
+    if let (false, None, Some(address)) = (webhooks.is_empty(), &sources.email, addresses.first()) {
+        let message = format!("missing, and {address} is to get mail; add it, or name webhooks alone");
+        findings.error(&sources.main, "email", message);
+    }
+    !webhooks.is_empty()
 }
 
 /// Without the heartbeat's path, which is its password.
@@ -162,10 +183,15 @@ impl fmt::Debug for Settings {
         f.debug_struct("Settings")
             .field("accounts", &self.accounts)
             .field("email", &self.email)
+            .field("mails", &self.mails)
+            .field("webhooks", &self.webhooks)
+            .field("max_per_hour", &self.max_per_hour)
             .field("store_path", &self.store_path)
+            .field("former_stores", &self.former_stores)
             .field("metrics", &self.metrics)
             .field("digest", &self.digest)
             .field("heartbeat_host", &heartbeat)
+            .field("web", &self.web)
             .field("warnings", &self.warnings)
             .field("secret_files", &self.secret_files)
             .finish()

@@ -17,14 +17,14 @@ pub(crate) fn markdown() -> String {
             page.push_str("| key | type | default | meaning |\n|---|---|---|---|\n");
         }
         let default = if key.default.is_empty() { "–".to_owned() } else { format!("`{}`", key.default) };
-        let _ = writeln!(page, "| `{name}` | {} | {default} | {} |", key.kind.as_str(), key.help);
+        let _ = writeln!(page, "| `{name}` | {} | {default} | {} |", key.kind.words().0, key.help);
     }
     page
 }
 
 /// The table a key is described under, and its name there: `remind_every.critical` stays with `[alerts]`.
 fn split(key: &Key) -> (&'static str, &'static str) {
-    for table in ["accounts.<name>", "alerts.rules.<kind>"] {
+    for table in ["accounts.<name>", "alerts.rules.<kind>", "webhooks.<webhook>"] {
         if let Some(name) = key.path.strip_prefix(table).and_then(|rest| rest.strip_prefix('.')) {
             return (table, name);
         }
@@ -56,7 +56,15 @@ fn about(table: &str) -> &'static str {
              `vm_stuck`, `site_error`, `site_blocked`, `site_stuck`, `container_disabled`, `resource_gone`, \
              `unknown_state`, `collector_failing`, `credentials_rejected`.\n\n"
         }
-        "email" => "Without this table hostwatch is an exporter only: no mail is rendered or queued.\n\n",
+        "email" => {
+            "Without this table, and without a webhook among the recipients, hostwatch is an exporter only: nothing is \
+             rendered or queued. `max_per_hour` counts what goes to webhooks too, with this table or without.\n\n"
+        }
+        "webhooks.<webhook>" => {
+            "One table for each webhook, which a recipient names as `webhook:NAME`: it is posted what others are mailed, \
+             as JSON in Alertmanager's format. [webhooks.md](webhooks.md) has recipes. Adding or removing one takes a \
+             restart.\n\n"
+        }
         _ => "",
     }
 }
@@ -71,10 +79,11 @@ hostwatch reads, each layer over the one before:
 2. the TOML file that `--config.file` (or `HOSTWATCH_CONFIG_FILE`) names;
 3. `accounts.d/*.toml` beside it, in order of their names, which hold `[accounts.NAME]` tables and nothing else;
 4. environment variables: `HOSTWATCH_`, then the key with `__` between its levels, such as
-   `HOSTWATCH_STORE__PATH` or `HOSTWATCH_ACCOUNTS__MAIN__TIME_ZONE`. Case does not matter, and `_` stands for the
-   `-` of an account's name. Lists are separated by commas, or written as in TOML.
+   `HOSTWATCH_STORE__PATH` or `HOSTWATCH_ACCOUNTS__MAIN__TIME_ZONE`. `HOSTWATCH_` is in capitals; after it case does
+   not matter, and `_` stands for the `-` of the name of an account in the files. An account that no file names has its
+   name in small letters. Lists are separated by commas, or written as in TOML.
 
-`hostwatch check-config` tells everything that is wrong at once, a line each with file, key and remedy. An unknown
+`hostwatch check-config` lists everything that is wrong at once, a line each with file, key and remedy. An unknown
 key is an error. [config/hostwatch.toml](../config/hostwatch.toml) shows every key in place,
 [config/minimal.toml](../config/minimal.toml) the least that is useful.
 
@@ -82,9 +91,10 @@ key is an error. [config/hostwatch.toml](../config/hostwatch.toml) shows every k
 and `[alerts]` hold for all; `[defaults]` or an account can carry tables of the same names, such as
 `[accounts.main.schedule]`, which override them key by key.
 
-**Secrets** (`hosting_token`, `vm_api_key`, `billing_password`, `password` of `[email]`) can be written in place, or
+**Secrets** (`hosting_token`, `vm_api_key`, `billing_password`, `password` of `[email]`,
+`url` of a webhook) can be written in place, or
 into a file that the key with `_file` names, or be a systemd credential called `<account>.<key>`, such as
-`main.hosting_token`, or `smtp.password`. A newline at the end is trimmed. An account's own key goes before the
+`main.hosting_token`, `smtp.password`, or `webhook.NAME.url`. A newline at the end is trimmed. An account's own key goes before the
 credential, the credential before `[defaults]`. A key and its `_file` side by side are an error.
 
 **Paths** of files are relative to the directory of the main configuration file.

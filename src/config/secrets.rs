@@ -1,15 +1,17 @@
 //! Secrets, from wherever they are given: the key itself, the file that `…_file` names, or a systemd
 //! credential. Nothing here puts a secret into a message.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 
-use super::problem::Findings;
+use super::findings::Findings;
 use super::sources::reason;
 use super::view::{Leaf, View};
+use crate::model::nearest::{likeness, nearest};
 
-/// Longer ones are somebody's mistake: a wrong file.
+/// A larger file is surely the wrong one.
 const MAX_BYTES: usize = 64 * 1024;
 
 /// Where secrets are looked for, and which files were read.
@@ -19,12 +21,14 @@ pub(super) struct Secrets {
     /// `$CREDENTIALS_DIRECTORY`.
     pub credentials: Option<PathBuf>,
     pub files: Vec<PathBuf>,
+    /// The credentials that somebody would read.
+    pub asked: BTreeSet<String>,
 }
 
-/// What came of looking for one.
+/// The result of looking for one.
 pub(super) enum Secret {
     Absent,
-    /// Given, but unusable; that has been said.
+    /// Given, but unusable; that is reported already.
     Broken,
     Given(SecretString),
 }
@@ -42,6 +46,8 @@ impl Secret {
     }
 }
 
+/// From here on one name may be meant for another.
+const ALIKE: f64 = 0.5;
 /// The id under which the unit loads a whole directory of secrets.
 const DIRECTORY_ID: &str = "hostwatch";
 
@@ -64,6 +70,7 @@ impl Secrets {
         if view.is_no_text(key) || view.is_no_text(&file_key) {
             return Secret::Broken;
         }
+        self.asked.insert(credential.to_owned());
         let credential = self.credential(credential);
         let own = [inline_rank, file_rank].into_iter().flatten().any(|(own, _)| own);
         if let Some(path) = credential {
@@ -96,6 +103,30 @@ impl Secrets {
         let directory = self.credentials.as_ref()?;
         let paths = [directory.join(name), directory.join(format!("{DIRECTORY_ID}_{name}"))];
         paths.into_iter().find(|path| path.symlink_metadata().is_ok())
+    }
+
+    /// Warns of files among the credentials that nobody reads: a name misspelt is a group that is off.
+    pub(super) fn report_unread(&self, findings: &mut Findings) {
+        let beside = self.directory.join("credentials");
+        let directory = self.credentials.as_ref().unwrap_or(&beside);
+        let Ok(entries) = std::fs::read_dir(directory) else { return };
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let names: BTreeSet<String> = names.filter(|name| !name.starts_with('.')).collect();
+        let known: Vec<&str> = self.asked.iter().map(String::as_str).collect();
+        for name in &names {
+            let bare =
+                name.strip_prefix(DIRECTORY_ID).and_then(|name| name.strip_prefix('_')).unwrap_or(name);
+            if self.asked.contains(name) || self.asked.contains(bare) {
+                continue;
+            }
+            let near = nearest(bare, &known);
+            let hint = if likeness(bare, near) > ALIKE {
+                format!("; did you mean \"{near}\"?")
+            } else {
+                String::new()
+            };
+            findings.warn(&directory.display().to_string(), name, format!("nobody reads this file{hint}"));
+        }
     }
 
     fn read(&mut self, path: &Path, view: &View<'_>, key: &str, findings: &mut Findings) -> Secret {

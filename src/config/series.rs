@@ -1,8 +1,8 @@
 //! `[metrics]`: which series are written.
 
-use super::problem::Findings;
+use super::findings::Findings;
 use super::view::View;
-use crate::metrics::{Selection, Settings, StateSeries, families};
+use crate::metrics::{MetricsSettings, Selection, StateSeries, families};
 use crate::model::nearest::nearest;
 use crate::model::pattern::matches_pattern;
 
@@ -10,17 +10,17 @@ use crate::model::pattern::matches_pattern;
 const LEAST_CAP: u32 = 100;
 
 /// Reads what holds for all accounts; `stale_after` is each account's own.
-pub(super) fn read(view: &View<'_>, findings: &mut Findings) -> Settings {
+pub(super) fn read(view: &View<'_>, findings: &mut Findings) -> MetricsSettings {
     let allow = patterns(view, "metrics.allow", findings);
     let deny = patterns(view, "metrics.deny", findings);
-    Settings {
+    MetricsSettings {
         state_series: state_series(view, findings),
         selection: Selection { allow, deny },
         max_series_per_collector: cap(view, findings).into(),
     }
 }
 
-/// A pattern that no metric has is a slip of the pen.
+/// A pattern that matches no metric is a typing error.
 fn patterns(view: &View<'_>, key: &str, findings: &mut Findings) -> Vec<String> {
     let names: Vec<&str> = families().map(|family| family.name).collect();
     let texts: Vec<String> = view.get(key).unwrap_or_default();

@@ -1,5 +1,5 @@
 //! The layers of a configuration (defaults, files, environment) merged by figment into one tree of values
-//! that know where they come from. Says nothing about their meaning.
+//! that know where they come from. Does not interpret them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ use figment::providers::{Format, Toml};
 use figment::value::{Dict, Map, Value};
 use figment::{Figment, Metadata, Profile, Provider};
 
-use super::environment::{self, Environment};
+use super::environment::{self, Environment, Layer};
+use super::findings::Findings;
 use super::keys::KEYS;
-use super::problem::Findings;
 
-/// The merged values, and which accounts and tables somebody wrote.
+/// The merged values, and which accounts and tables the user wrote.
 pub(super) struct Sources {
     pub values: Value,
     figment: Figment,
@@ -21,11 +21,11 @@ pub(super) struct Sources {
     pub accounts: BTreeMap<String, String>,
     /// Where `[email]` was named first.
     pub email: Option<String>,
-    /// What errors about nothing in particular name: the file, or the environment without one.
+    /// The source named by errors about no particular key: the file, or the environment without one.
     pub main: String,
 }
 
-/// Reads and merges all layers. `None` where the main file can't be had: nothing else is worth saying then.
+/// Reads and merges all layers. `None` where the main file can't be read: other errors would be noise then.
 pub(super) fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Option<Sources> {
     let mut sources = Sources {
         values: Value::from(Dict::new()),
@@ -42,9 +42,7 @@ pub(super) fn read(path: Option<&Path>, env: &Environment, findings: &mut Findin
     }
     let names: Vec<String> = sources.accounts.keys().cloned().collect();
     for variable in environment::variables(env, &names, findings) {
-        if let Ok(data) = variable.data() {
-            sources.note(&data, &variable.metadata().name, None);
-        }
+        sources.note(&variable.data, &variable.metadata.name, None);
         sources.figment = sources.figment.merge(variable);
     }
     sources.values = sources.figment.data().ok()?.remove(&Profile::Default).unwrap_or_default().into();
@@ -82,7 +80,7 @@ impl Sources {
             findings.error(&source, name, message);
         }
         self.note(&data, &source, Some(findings));
-        self.figment = std::mem::take(&mut self.figment).merge(Loaded { metadata: file.metadata(), data });
+        self.figment = std::mem::take(&mut self.figment).merge(Layer { metadata: file.metadata(), data });
         Some(())
     }
 
@@ -153,22 +151,6 @@ fn refuse_file(path: &Path, error: &figment::Error, findings: &mut Findings) {
         .collect();
     let why = if why.is_empty() { "something is missing here".to_owned() } else { why.join("; ") };
     findings.error(&source, "", format!("{place}: not valid TOML: {why}"));
-}
-
-/// A file as it was read: once, so that what was checked is what is merged.
-struct Loaded {
-    metadata: Metadata,
-    data: Map<Profile, Dict>,
-}
-
-impl Provider for Loaded {
-    fn metadata(&self) -> Metadata {
-        self.metadata.clone()
-    }
-
-    fn data(&self) -> Result<Map<Profile, Dict>, figment::Error> {
-        Ok(self.data.clone())
-    }
 }
 
 const DEFAULTS: &str = "defaults";

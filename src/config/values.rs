@@ -12,7 +12,7 @@ use crate::model::nearest::nearest;
 
 /// `90s`, `30m`, `6h`, `1d`, also joined: `1d12h`. More than nothing.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    // Of humantime's units those that nobody takes for others: `M` is its month, `ms` no time to wait here.
+    // Only the unambiguous units of humantime: its `M` is a month, and `ms` is of no use here.
     let ours = |text: &&str| {
         !text.contains("ms") && text.chars().all(|c| matches!(c, '0'..='9' | 's' | 'm' | 'h' | 'd'))
     };
@@ -53,6 +53,19 @@ pub(super) fn web_address(text: &str) -> Result<Url, String> {
     Ok(url)
 }
 
+/// An address with `{kind}` and `{id}` behind its host, where those of a resource belong.
+pub(super) fn panel_link(text: &str) -> Result<String, String> {
+    let filled = |kind: &str, id: &str| web_address(&text.replace("{kind}", kind).replace("{id}", id));
+    let (one, other) = (filled("vm", "1")?, filled("site", "2")?);
+    if one.origin() != other.origin() {
+        return Err("must have {kind} and {id} behind the host".to_owned());
+    }
+    if text.replace("{kind}", "").replace("{id}", "").contains(['{', '}']) {
+        return Err("knows no other names in braces than {kind} and {id}".to_owned());
+    }
+    one_line(text)
+}
+
 /// `localhost`, or a loopback address as text, in brackets or not.
 pub(super) fn loopback_name(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -60,9 +73,61 @@ pub(super) fn loopback_name(host: &str) -> bool {
         || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
+/// What people call zones, and the names that say when clocks change there.
+const ABBREVIATIONS: [(&str, &str); 37] = [
+    ("MSK", "Europe/Moscow"),
+    ("MSD", "Europe/Moscow"),
+    ("UTC+3", "Europe/Moscow"),
+    ("GMT+3", "Europe/Moscow"),
+    ("SAMT", "Europe/Samara"),
+    ("YEKT", "Asia/Yekaterinburg"),
+    ("OMST", "Asia/Omsk"),
+    ("NOVT", "Asia/Novosibirsk"),
+    ("KRAT", "Asia/Krasnoyarsk"),
+    ("IRKT", "Asia/Irkutsk"),
+    ("YAKT", "Asia/Yakutsk"),
+    ("VLAT", "Asia/Vladivostok"),
+    ("MAGT", "Asia/Magadan"),
+    ("PETT", "Asia/Kamchatka"),
+    ("EST", "America/New_York"),
+    ("EDT", "America/New_York"),
+    ("EST5EDT", "America/New_York"),
+    ("CST", "America/Chicago"),
+    ("CDT", "America/Chicago"),
+    ("MST", "America/Denver"),
+    ("MDT", "America/Denver"),
+    ("PST", "America/Los_Angeles"),
+    ("PDT", "America/Los_Angeles"),
+    ("AKST", "America/Anchorage"),
+    ("HST", "Pacific/Honolulu"),
+    ("BST", "Europe/London"),
+    ("WET", "Europe/Lisbon"),
+    ("WEST", "Europe/Lisbon"),
+    ("CET", "Europe/Berlin"),
+    ("CEST", "Europe/Berlin"),
+    ("MET", "Europe/Berlin"),
+    ("EET", "Europe/Helsinki"),
+    ("EEST", "Europe/Helsinki"),
+    ("IST", "Asia/Kolkata"),
+    ("JST", "Asia/Tokyo"),
+    ("KST", "Asia/Seoul"),
+    ("AEST", "Australia/Sydney"),
+];
+
+/// The IANA name that an abbreviation most likely means.
+pub(super) fn zone_of_abbreviation(text: &str) -> Option<&'static str> {
+    let text = text.trim();
+    ABBREVIATIONS.iter().find(|(short, _)| short.eq_ignore_ascii_case(text)).map(|(_, name)| *name)
+}
+
 /// An IANA time zone.
 pub(super) fn time_zone(text: &str) -> Result<Tz, String> {
     text.parse().map_err(|_| {
+        if let Some(name) = zone_of_abbreviation(text) {
+            return format!(
+                "'{text}' is an abbreviation, of several zones at times; did you mean \"{name}\"?"
+            );
+        }
         let names = TZ_VARIANTS.map(Tz::name);
         format!("no time zone '{text}'; did you mean \"{}\"?", nearest(text, &names))
     })

@@ -1,5 +1,5 @@
 //! What one account, or the daemon as a whole, sees of the merged values: an account its own before `[defaults]`,
-//! those before the shared tables. Tells errors with the place that the value was written in.
+//! those before the shared tables. Reports errors with the place where the value was written.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use figment::value::{Dict, Value};
 use serde::de::DeserializeOwned;
 
-use super::problem::Findings;
+use super::findings::Findings;
 use super::sources::{Origin, Sources};
 
 /// See the module.
@@ -47,7 +47,7 @@ impl<'a> View<'a> {
         Self { sources, place: format!("accounts.{name}"), source: source.to_owned() }
     }
 
-    /// What stands in each of the places where a key or table is looked for, nearest first.
+    /// The values of a key or table in each of the places where it is looked for, nearest first.
     fn found(&self, key: &str) -> impl Iterator<Item = (String, &'a Value)> {
         let places: &[&str] = if self.place.is_empty() { &[""] } else { &[&self.place, "defaults", ""] };
         let paths: Vec<String> = places.iter().map(|place| format!("{place}.{key}")).collect();
@@ -64,12 +64,12 @@ impl<'a> View<'a> {
         Some(Leaf { key, value, origin: self.sources.origin(value) })
     }
 
-    /// Somebody gave it a value, were it an unusable one; an empty text is none.
+    /// The user gave it a value, usable or not; an empty text is none.
     pub(super) fn is_set(&self, key: &str) -> bool {
         self.leaf(key).is_some_and(|leaf| leaf.value.as_str() != Some(""))
     }
 
-    /// Has something else than text for a value; that has been said.
+    /// Its value is not text; that is reported already.
     pub(super) fn is_no_text(&self, key: &str) -> bool {
         self.leaf(key).is_some_and(|leaf| leaf.value.as_str().is_none())
     }
@@ -89,7 +89,7 @@ impl<'a> View<'a> {
         self.found(table).filter_map(|(_, value)| value.as_dict()).flat_map(Dict::keys).cloned().collect()
     }
 
-    /// A text put through `parse`; its error is told with file and key. Empty is unset.
+    /// A text put through `parse`; its error is reported with file and key. Empty is unset.
     pub(super) fn parsed<T, E: Display>(
         &self,
         key: &str,
@@ -99,7 +99,7 @@ impl<'a> View<'a> {
         parse(self.text(key)?).map_err(|error| self.error(key, findings, error.to_string())).ok()
     }
 
-    /// A whole number within bounds; the lower one stands in where it is wrong.
+    /// A whole number within bounds; the lower bound where it is wrong.
     pub(super) fn bounded(&self, key: &str, range: RangeInclusive<u32>, findings: &mut Findings) -> u32 {
         let (least, most) = range.into_inner();
         match self.get(key) {
@@ -113,19 +113,19 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Tells an error about a key, set or missing.
+    /// Reports an error about a key, set or missing.
     pub(super) fn error(&self, key: &str, findings: &mut Findings, message: impl Into<String>) {
         let (source, place) = self.locate(key);
         findings.error(&source, &place, message);
     }
 
-    /// Tells a warning about a key.
+    /// Reports a warning about a key.
     pub(super) fn warn(&self, key: &str, findings: &mut Findings, message: impl Into<String>) {
         let (source, place) = self.locate(key);
         findings.warn(&source, &place, message);
     }
 
-    /// The source and full name of a key. Nobody wrote a default of `[defaults]`: the account's own place is named.
+    /// The source and full name of a key; for a default that nobody wrote, the place in the account's own table.
     fn locate(&self, key: &str) -> (String, String) {
         let written = |leaf: &Leaf<'_>| leaf.origin.is_some() || !leaf.is_shared();
         match self.leaf(key).filter(written) {

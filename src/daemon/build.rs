@@ -1,7 +1,8 @@
-//! Puts a daemon together from its settings, and spawns its loops. Nothing runs before all of it could be made.
+//! Puts a daemon together from its settings, and spawns its loops. Nothing runs before all of it was made.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Instant;
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
@@ -10,46 +11,54 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::Start;
 use super::addresses;
+use super::carrier::{self, Carrier};
 use super::collectors::{Collectors, Prepared};
+use super::control::{Desk, Watching};
+use super::delivery::Clocks;
 use super::heartbeat::Heartbeat;
+use super::host_names;
 use super::liveness::{Liveness, Loop};
+use super::memory::Memory;
 use super::notes::StoreNotes;
-use super::pipeline::{Accounts, Housekeeping, Message, Pipeline, SitesEncoded};
-use super::publish::Published;
+use super::pipeline::{Accounts, Encoded, Housekeeping, Looking, Message, Pipeline};
+use super::poll_requests::PollRequests;
+use super::publish::{Published, SharedStore};
 use super::reload::Reloader;
 use super::secret_files::SecretFiles;
 use super::sender::Sender;
+use super::sender_signal::SenderSignal;
 use super::supervise::Running;
 use super::tasks::{Ended, Tasks};
-use super::wake::Wake;
 use super::watchdog::Watchdog;
+use super::{Settings, Start};
 use crate::alert::Engine;
-use crate::clock;
-use crate::http::{self, BuildInfo, Reload};
-use crate::mail::smtp::Transport;
-use crate::metrics::{Encoder, Own, Page};
-use crate::model::{AccountName, KnownAccount, Profile, Snapshot};
+use crate::clock::Clock;
+use crate::http::{self, BuildInfo, Hosts, Reload};
+use crate::metrics::own::Notification;
+use crate::metrics::{Encoder, Own, Page, Targets};
+use crate::model::{AccountName, KnownAccount, LastReport, Profile, Snapshot};
 use crate::provider::FIELDS;
 use crate::state::Shared;
-use crate::store::Opened;
+use crate::store::{Expired, Opened, Queue};
+use crate::view::About;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// The commit that was built, where the build was told.
+/// The commit that was built, where the build was given it.
 const COMMIT: &str = match option_env!("HOSTWATCH_COMMIT") {
     Some(commit) => commit,
     None => "unknown",
 };
 
 /// A daemon with nothing running yet.
-pub(super) struct Parts {
+pub(super) struct Built {
     own: Arc<Own>,
     server: (Vec<http::Listener>, http::Context),
     pipeline: (Pipeline, mpsc::Receiver<Message>),
-    sender: Option<Sender>,
+    senders: Vec<Sender>,
     watchdog: Watchdog,
     reloader: Reloader,
+    store: SharedStore,
     reloads: mpsc::Receiver<Reload>,
     /// Accounts whose collectors start with the daemon.
     first: Vec<Prepared>,
@@ -61,52 +70,71 @@ struct Common {
     published: Published,
     snapshot: Shared<Snapshot>,
     page: Shared<Page>,
-    wake: Arc<Wake>,
+    targets: Shared<Targets>,
+    sender_signal: Arc<SenderSignal>,
     liveness: Arc<Liveness>,
+    /// What commands are answered by; replaced at a reload.
+    watching: Shared<Watching>,
+    polls: PollRequests,
     heartbeat: Shared<Option<Heartbeat>>,
-    transport: Option<Shared<Transport>>,
+    hosts: Shared<Hosts>,
+    clock: Clock,
+    carriers: BTreeMap<Queue, Shared<Carrier>>,
 }
 
 /// Puts a daemon together; its collectors will stop with `stop`.
-pub(super) fn build(start: Start, stop: &CancellationToken) -> Result<Parts> {
+pub(super) fn build(start: Start, stop: &CancellationToken) -> Result<Built> {
     let Start { settings, listeners, store, telemetry_path, lifecycle, read_settings } = start;
-    let now = clock::now();
-    let own = Arc::new(Own::new(VERSION, COMMIT).with_process());
-    own.select(settings.metrics.selection.clone());
-    own.reload(true, now);
+    let clock = Clock::default();
+    let now = clock.now();
+    let own = own_metrics(&settings, now);
     let accounts = Accounts::of(&settings);
-    let (published, engine, housekeeping) = restore(store, &accounts, &own, now)?;
-    let books = books(&accounts.profiles, &own);
-    let states = books.iter().map(|(name, book)| (name.clone(), book.publish()));
-    let encoder = Encoder::new(settings.metrics.clone());
-    let transport = settings.email.as_ref().map(|email| Transport::new(&email.server).map(Shared::new));
+    let (published, engine, housekeeping) = restore(store, &accounts, &own, &clock)?;
+    let reports = published.store.lock().reports().unwrap_or_else(|error| {
+        tracing::warn!(%error, "what reports said last is lost: no amounts are known until the next one is read");
+        BTreeMap::new()
+    });
+    let known = unread(&accounts.profiles, &reports, &own);
+    let states = known.iter().map(|(name, known)| (name.clone(), known.publish()));
+    let mut encoder = Encoder::new(settings.metrics.clone());
+    encoder.expect(known.values().map(KnownAccount::state));
+    let targets = encoder.new_targets().expect("none were asked for before");
+    let carriers = carrier::all(&settings)?;
+    give_up_others(&published, &carriers.keys().cloned().collect(), now);
     let common = Common {
         own,
         published,
         snapshot: Shared::new(Snapshot { accounts: states.collect() }),
         page: Shared::new(encoder.page()),
-        wake: Arc::default(),
+        targets: Shared::new(targets),
+        sender_signal: Arc::default(),
         liveness: Arc::new(Liveness::new()),
+        watching: Shared::new(Watching::of(&settings)),
+        polls: PollRequests::default(),
         heartbeat: Shared::new(Heartbeat::of(&settings)?),
-        transport: transport.transpose().context("preparing to send mail")?,
+        hosts: Shared::new(Hosts::new(&settings.web, host_names::read())),
+        clock,
+        carriers: carriers.into_iter().map(|(queue, carrier)| (queue, Shared::new(carrier))).collect(),
     };
     let (reload, reloads) = mpsc::channel(4);
     let (messages, inbox) = mpsc::channel(256);
-    let collectors =
-        Collectors::new(Arc::clone(&common.own), Arc::clone(&common.liveness), stop.child_token());
+    let collectors = common.collectors(stop);
     let first = collectors.changed(&settings)?;
-    let web = common.web(telemetry_path, lifecycle, reload, now);
-    let pipeline = common.pipeline(accounts, books, engine, encoder, housekeeping);
-    Ok(Parts {
+    Ok(Built {
         own: Arc::clone(&common.own),
-        server: (listeners, web),
-        pipeline: (pipeline, inbox),
-        sender: common.sender(),
+        server: (listeners, common.web(telemetry_path, lifecycle, reload, now)),
+        pipeline: (common.pipeline(accounts, known, engine, encoder, housekeeping), inbox),
+        senders: common.senders(),
         watchdog: common.watchdog(),
+        store: Arc::clone(&common.published.store),
         reloader: Reloader {
             read_settings,
-            transport: common.transport,
+            carriers: common.carriers,
+            mails: settings.mails,
             heartbeat: common.heartbeat,
+            hosts: common.hosts,
+            watching: common.watching,
+            own: Arc::clone(&common.own),
             messages,
             collectors,
             secrets: SecretFiles::new(&settings),
@@ -127,27 +155,48 @@ impl Common {
         http::Context {
             snapshot: self.snapshot.clone(),
             page: self.page.clone(),
+            targets: self.targets.clone(),
             own: Arc::clone(&self.own),
             alerting: self.published.alerting.clone(),
+            memory: Arc::new(Memory(Arc::clone(&self.published.store))),
+            control: Arc::new(self.desk(now)),
             telemetry_path,
+            hosts: self.hosts.clone(),
             lifecycle,
             reload,
             build: BuildInfo { version: VERSION, commit: COMMIT },
             started_at: now,
-            clock: clock::now,
+            clock: self.clock.clone(),
+        }
+    }
+
+    fn collectors(&self, stop: &CancellationToken) -> Collectors {
+        let (own, liveness) = (Arc::clone(&self.own), Arc::clone(&self.liveness));
+        Collectors::new(own, liveness, self.polls.clone(), self.clock.clone(), stop.child_token())
+    }
+
+    fn desk(&self, now: DateTime<Utc>) -> Desk {
+        Desk {
+            liveness: Arc::clone(&self.liveness),
+            published: self.published.clone(),
+            snapshot: self.snapshot.clone(),
+            watching: self.watching.clone(),
+            polls: self.polls.clone(),
+            about: About { version: VERSION, commit: COMMIT, started_at: now },
+            clock: self.clock.clone(),
         }
     }
 
     fn pipeline(
         &self,
         accounts: Accounts,
-        books: BTreeMap<AccountName, KnownAccount>,
+        known: BTreeMap<AccountName, KnownAccount>,
         engine: Engine,
         encoder: Encoder,
         housekeeping: Housekeeping,
     ) -> Pipeline {
         Pipeline {
-            books,
+            known,
             engine,
             encoder,
             mail_writer: accounts.mail_writer,
@@ -155,10 +204,15 @@ impl Common {
             published: self.published.clone(),
             snapshot: self.snapshot.clone(),
             page: self.page.clone(),
-            wake: Arc::clone(&self.wake),
+            targets: self.targets.clone(),
+            sender_signal: Arc::clone(&self.sender_signal),
             last_run: self.liveness.watch(Loop::Pipeline),
-            clock: clock::now,
-            sites_encoded: SitesEncoded::default(),
+            clock: self.clock.clone(),
+            clocks: Clocks::new(self.clock.now(), Instant::now()),
+            looking: Looking::new(self.clock.wall(), Instant::now(), accounts.gaps),
+            fresh_until: None,
+            sites_encoded: Encoded::default(),
+            stale_encoded: Encoded::default(),
             housekeeping,
             digest: accounts.digest,
             addresses: addresses::or_none(),
@@ -166,14 +220,17 @@ impl Common {
         }
     }
 
-    fn sender(&self) -> Option<Sender> {
-        Some(Sender {
-            transport: self.transport.clone()?,
+    /// One for each way that mails leave by: what holds up one holds up no other.
+    fn senders(&self) -> Vec<Sender> {
+        let senders = self.carriers.iter().map(|(queue, carrier)| Sender {
+            queue: queue.clone(),
+            carrier: carrier.clone(),
             published: self.published.clone(),
-            wake: Arc::clone(&self.wake),
-            last_run: self.liveness.watch(Loop::Sender),
-            clock: clock::now,
-        })
+            sender_signal: Arc::clone(&self.sender_signal),
+            last_run: self.liveness.watch(Loop::Sender(queue.clone())),
+            clock: self.clock.clone(),
+        });
+        senders.collect()
     }
 
     fn watchdog(&self) -> Watchdog {
@@ -183,7 +240,7 @@ impl Common {
             own: Arc::clone(&self.own),
             snapshot: self.snapshot.clone(),
             heartbeat: self.heartbeat.clone(),
-            clock: clock::now,
+            clock: self.clock.clone(),
         }
     }
 }
@@ -193,17 +250,21 @@ fn restore(
     opened: Opened,
     accounts: &Accounts,
     own: &Arc<Own>,
-    now: DateTime<Utc>,
+    clock: &Clock,
 ) -> Result<(Published, Engine, Housekeeping)> {
     let Opened { store, aside, fallback } = opened;
-    let loaded = store.load().context("loading what the store holds")?;
+    let now = clock.now();
+    let loaded = store.load(now).context("loading what the store holds")?;
+    if let Some(until) = loaded.watched_until {
+        clock.has_lived_until(until);
+    }
     if let Some(error) = fallback {
         tracing::error!(%error, "the store cannot be used; incidents and mails go on in memory until it can");
     }
     let silences = store.silences(now).context("reading acknowledgements and silences")?;
     let mut engine =
-        Engine::new(accounts.watchers.clone(), loaded.incidents, loaded.started, loaded.watched_until, now);
-    engine.set_overlays(silences);
+        Engine::new(accounts.watchers.clone(), loaded.remembered, loaded.started, loaded.watched_until, now);
+    engine.set_muted(silences);
     let mut notes = StoreNotes::default();
     if let Some(aside) = &aside {
         tracing::error!(aside = %aside.display(), "the store was damaged; it was set aside and a new one begun");
@@ -218,30 +279,56 @@ fn restore(
     Ok((published, engine, housekeeping))
 }
 
-/// Nothing is known of any account yet, and every metric about reading it is there.
-fn books(profiles: &[Arc<Profile>], own: &Own) -> BTreeMap<AccountName, KnownAccount> {
-    let book = |profile: &Arc<Profile>| {
+fn own_metrics(settings: &Settings, now: DateTime<Utc>) -> Arc<Own> {
+    let own = Arc::new(Own::new(VERSION, COMMIT).with_process());
+    own.select(settings.metrics.selection.clone());
+    own.external_url(settings.web.external_url.as_ref().map(AsRef::as_ref));
+    own.reload(true, now);
+    own
+}
+
+/// What waits for a webhook that is gone is given up: nothing can carry it.
+fn give_up_others(published: &Published, served: &BTreeSet<Queue>, now: DateTime<Utc>) {
+    let given_up = published.store.lock().give_up_others(served, now).unwrap_or_else(|error| {
+        tracing::error!(%error, "what waits for webhooks that are gone cannot be given up");
+        Vec::new()
+    });
+    for Expired { message_id, recipient, subject, error } in given_up {
+        tracing::error!(recipient, message_id, subject, error, "mail given up");
+        published.own.notification(Notification::Dead);
+    }
+}
+
+/// Of each account its last report alone is known, and every metric about reading it is there.
+fn unread(
+    profiles: &[Arc<Profile>],
+    reports: &BTreeMap<AccountName, LastReport>,
+    own: &Own,
+) -> BTreeMap<AccountName, KnownAccount> {
+    let unread = |profile: &Arc<Profile>| {
         own.account(&profile.name, &profile.collectors);
         for field in FIELDS {
             own.unknown_values(&profile.name, field, 0);
         }
-        (profile.name.clone(), KnownAccount::new(Arc::clone(profile)))
+        let known = KnownAccount::new(Arc::clone(profile)).remembering(reports.get(&profile.name));
+        (profile.name.clone(), known)
     };
-    profiles.iter().map(book).collect()
+    profiles.iter().map(unread).collect()
 }
 
-impl Parts {
+impl Built {
     /// Starts all loops.
     ///
     /// # Errors
     /// When SIGHUP cannot be handled.
     pub(super) fn spawn(self, stop: CancellationToken) -> Result<Running> {
-        let Self { own, server, pipeline, sender, watchdog, mut reloader, reloads, first } = self;
+        let Self { own, server, pipeline, senders, watchdog, mut reloader, store, reloads, first } = self;
         // From now on: none is lost while a reload runs.
         let hangups = signal(SignalKind::hangup()).context("handling SIGHUP")?;
         let mut tasks = Tasks::new();
         let (listeners, web) = server;
-        let serving = http::serve(listeners, http::Limits::default(), Arc::new(web), stop.child_token());
+        let serving =
+            http::serve(listeners, http::ConnectionLimits::default(), Arc::new(web), stop.child_token());
         part(&mut tasks, "web server", serving);
         let (pipeline, inbox) = pipeline;
         // Handing a worker's tasks on for every update would keep making threads, each with memory of its own.
@@ -250,12 +337,12 @@ impl Parts {
             runtime.block_on(pipeline.run(inbox, stopped));
             Ended::Part("pipeline")
         });
-        if let Some(sender) = sender {
+        for sender in senders {
             part(&mut tasks, "sender", sender.run(stop.child_token()));
         }
         part(&mut tasks, "watchdog", watchdog.run(stop.child_token()));
         reloader.start(first, &mut tasks);
-        Ok(Running { stop, tasks, own, reloader, reloads, hangups })
+        Ok(Running { stop, tasks, own, reloader, store, reloads, hangups })
     }
 }
 

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::liveness::{LastRun, Liveness, Loop};
 use super::pipeline::Message;
+use super::poll_requests::PollRequests;
 use super::tasks::{Ended, Tasks};
-use crate::clock;
-use crate::config::{Account, Settings};
+use crate::clock::Clock;
+use crate::config::{AccountSettings, Settings};
 use crate::metrics::Own;
 use crate::model::{AccountName, Group};
 use crate::provider::poll::{self, Plan, Update};
@@ -23,13 +24,15 @@ use crate::provider::{Client, Code, Hosts, Observer};
 pub(super) struct Collectors {
     own: Arc<Own>,
     liveness: Arc<Liveness>,
+    polls: PollRequests,
     hosts: Hosts,
+    clock: Clock,
     stop: CancellationToken,
-    running: BTreeMap<AccountName, Running>,
+    running: BTreeMap<AccountName, RunningAccount>,
 }
 
-struct Running {
-    account: Account,
+struct RunningAccount {
+    account: AccountSettings,
     client: Client,
     stop: CancellationToken,
     /// Cancelled once its tasks have ended.
@@ -38,7 +41,7 @@ struct Running {
 
 /// An account that is to be polled, by a client made for it.
 pub(super) struct Prepared {
-    account: Account,
+    account: AccountSettings,
     client: Client,
 }
 
@@ -48,8 +51,15 @@ const FIRST_POLLS_APART: Duration = Duration::from_millis(20);
 const FIRST_POLLS_WITHIN: Duration = Duration::from_secs(30);
 
 impl Collectors {
-    pub(super) fn new(own: Arc<Own>, liveness: Arc<Liveness>, stop: CancellationToken) -> Self {
-        Self { own, liveness, hosts: Hosts::default(), stop, running: BTreeMap::new() }
+    pub(super) fn new(
+        own: Arc<Own>,
+        liveness: Arc<Liveness>,
+        polls: PollRequests,
+        clock: Clock,
+        stop: CancellationToken,
+    ) -> Self {
+        let hosts = Hosts::told_to(clock.clone());
+        Self { own, liveness, polls, hosts, clock, stop, running: BTreeMap::new() }
     }
 
     /// The accounts of a configuration that do not run as it says, with clients for them.
@@ -57,7 +67,7 @@ impl Collectors {
     /// # Errors
     /// Where a client cannot be made. Nothing has changed then.
     pub(super) fn changed(&self, settings: &Settings) -> Result<Vec<Prepared>> {
-        let runs = |account: &Account| self.running.get(account.name());
+        let runs = |account: &AccountSettings| self.running.get(account.name());
         let changed = settings
             .accounts
             .iter()
@@ -88,7 +98,7 @@ impl Collectors {
                 && !changed.iter().any(|prepared| prepared.account.name() == name)
         };
         let names: Vec<AccountName> = self.running.keys().filter(|name| !stays(name)).cloned().collect();
-        let ending: Vec<Running> = names.iter().filter_map(|name| self.running.remove(name)).collect();
+        let ending: Vec<RunningAccount> = names.iter().filter_map(|name| self.running.remove(name)).collect();
         for running in &ending {
             running.stop.cancel();
         }
@@ -109,7 +119,9 @@ impl Collectors {
             let (stop, ended) = (self.stop.child_token(), CancellationToken::new());
             let last_run = self.liveness.watch(Loop::Collectors(account.name().clone()));
             let plan = plan(&account, client.clone(), account.horizon_days);
-            let plan = Plan { awake: Arc::new(move || last_run.now()), ..plan };
+            let asked = self.polls.of(account.name());
+            let awake: Arc<dyn Fn() + Send + Sync> = Arc::new(move || last_run.now());
+            let plan = Plan { clock: self.clock.clone(), awake, asked, ..plan };
             let (updates, inbox) = mpsc::channel(16);
             let (messages, stopping, done) = (messages.clone(), stop.clone(), ended.clone().drop_guard());
             tasks.spawn(async move {
@@ -120,29 +132,32 @@ impl Collectors {
                 }
                 Ended::Collectors
             });
-            self.running.insert(account.name().clone(), Running { account, client, stop, ended });
+            self.running.insert(account.name().clone(), RunningAccount { account, client, stop, ended });
         }
         // Without a schedule nothing runs.
-        let runs = |running: &Running| !running.account.schedules.is_empty();
+        let runs = |running: &RunningAccount| !running.account.schedules.is_empty();
         self.liveness.keep_collectors(|name| self.running.get(name).is_some_and(runs));
+        self.polls.keep(|name| self.running.contains_key(name));
     }
 }
 
 /// How an account is read, looking `horizon_days` ahead.
-pub(crate) fn plan(account: &Account, client: Client, horizon_days: u32) -> Plan {
+pub(crate) fn plan(account: &AccountSettings, client: Client, horizon_days: u32) -> Plan {
     Plan {
         profile: Arc::clone(&account.profile),
         client,
         schedules: account.schedules.clone(),
         horizon_days,
         least_horizon_days: (top_rung_days(account) + 7).min(horizon_days),
-        clock: clock::now,
+        clock: Clock::default(),
+        retry_after: account.alert.collector_failing_after / 3,
         awake: Arc::new(|| ()),
+        asked: watch::channel(0).1,
     }
 }
 
 /// The first rung of an account's ladder.
-pub(crate) fn top_rung_days(account: &Account) -> u32 {
+pub(crate) fn top_rung_days(account: &AccountSettings) -> u32 {
     account.alert.disconnect_days.iter().copied().max().unwrap_or(0)
 }
 

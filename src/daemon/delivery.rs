@@ -4,37 +4,31 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 
+use super::carrier::{Failure, Fault};
 use crate::failpoint;
-use crate::mail::smtp::SendError;
 use crate::store::{SendResult, retry_delay};
 
 /// A held queue is tried again for a new mail, but not sooner than this after the last attempt.
 const HOLD_AT_LEAST: Duration = Duration::from_secs(30);
 /// After the server refused us by name or password; no sooner, whatever is queued.
 const REFUSED_HOLD: Duration = Duration::from_secs(300);
-/// The outbox is looked at this often even when nobody calls.
-const LOOK_EVERY: Duration = Duration::from_secs(30);
+/// The outbox is checked this often even without a signal.
+const CHECK_EVERY: Duration = Duration::from_secs(30);
 /// Further back than two readings of the clocks differ by themselves.
 const STEP_SECONDS: i64 = 5;
 
 /// What becomes of a mail after an attempt that followed `attempts` others.
-pub(super) fn result(sent: &Result<(), SendError>, attempts: u32, now: DateTime<Utc>) -> SendResult {
-    match sent {
-        Ok(()) => SendResult::Sent,
-        Err(error) if waits_for_server(error) => SendResult::Untried { error: error.to_string() },
-        Err(error) if error.permanent() => SendResult::Dead { error: error.to_string() },
-        Err(error) => SendResult::Retry { due_at: now + retry_delay(attempts), error: error.to_string() },
-    }
-}
-
-/// The connection, the login or the sender's address: the next mail would fare no better.
-pub(super) fn waits_for_server(error: &SendError) -> bool {
-    match error {
-        SendError::Connection { .. } | SendError::Login { .. } | SendError::Sender { .. } => true,
-        SendError::Recipient { .. }
-        | SendError::Message { .. }
-        | SendError::ReplyLost { .. }
-        | SendError::Interrupted { .. } => false,
+pub(super) fn result(sent: &Result<(), Failure>, attempts: u32, now: DateTime<Utc>) -> SendResult {
+    let Err(Failure { fault, error }) = sent else { return SendResult::Sent };
+    let error = error.clone();
+    match fault {
+        Fault::Carrier { .. } => SendResult::Untried { error },
+        Fault::Mail { for_good: true } => SendResult::Dead { error },
+        Fault::Mail { for_good: false } | Fault::ReplyLost => SendResult::Retry {
+            due_at: now + retry_delay(attempts),
+            error,
+            perhaps: *fault == Fault::ReplyLost,
+        },
     }
 }
 
@@ -49,9 +43,9 @@ pub(super) struct Hold {
 
 impl Hold {
     /// The hold after one that `before` was, for an error that waits for the server.
-    pub(super) fn after(before: Option<&Self>, error: &SendError, now: Instant) -> Self {
+    pub(super) fn after(before: Option<&Self>, error: &Failure, now: Instant) -> Self {
         let failures = before.map_or(0, |hold| hold.failures);
-        let refused = error.permanent();
+        let refused = error.is_refusal();
         let pause = if refused {
             REFUSED_HOLD / failpoint::haste()
         } else {
@@ -62,6 +56,11 @@ impl Hold {
 
     pub(super) fn is_on(&self, now: Instant) -> bool {
         now < self.until
+    }
+
+    /// The server refused our login or our address.
+    pub(super) fn is_refusal(&self) -> bool {
+        self.refused
     }
 
     /// Something new is worth an attempt, unless the last one was just now or the server refused us.
@@ -82,9 +81,9 @@ pub(super) fn pause(
     let left = match (hold.filter(|hold| hold.is_on(now)), due) {
         (Some(hold), _) => hold.until - now,
         (None, Some(due)) => (due - wall).to_std().unwrap_or_default(),
-        (None, None) => LOOK_EVERY,
+        (None, None) => CHECK_EVERY,
     };
-    left.min(LOOK_EVERY)
+    left.min(CHECK_EVERY)
 }
 
 /// Notices a wall clock that was set back.
@@ -109,6 +108,7 @@ impl Clocks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mail::smtp::SendError;
 
     fn wall() -> DateTime<Utc> {
         DateTime::from_timestamp(1_800_000_000, 0).unwrap()
@@ -145,18 +145,23 @@ mod tests {
             let want = match want {
                 "untried" => SendResult::Untried { error: text },
                 "dead" => SendResult::Dead { error: text },
-                _ => SendResult::Retry { due_at, error: text },
+                _ => SendResult::Retry {
+                    due_at,
+                    error: text,
+                    perhaps: matches!(error, SendError::ReplyLost { .. }),
+                },
             };
             let waits = matches!(want, SendResult::Untried { .. });
-            assert_eq!(waits_for_server(&error), waits, "{error:?}");
-            assert_eq!(result(&Err(error.clone()), 1, wall()), want, "{error:?}");
+            let failure = Failure::from(error.clone());
+            assert_eq!(failure.is_of_carrier(), waits, "{error:?}");
+            assert_eq!(result(&Err(failure), 1, wall()), want, "{error:?}");
         }
     }
 
     #[test]
     fn a_server_that_cannot_be_used_is_asked_less_and_less_often() {
         let now = Instant::now();
-        let error = SendError::Connection { reason: "refused".to_owned() };
+        let error = Failure::from(SendError::Connection { reason: "refused".to_owned() });
         let mut hold: Option<Hold> = None;
         for pause in [30, 120, 300, 900, 1800, 1800] {
             let next = Hold::after(hold.as_ref(), &error, now);
@@ -175,10 +180,10 @@ mod tests {
         let now = Instant::now();
         for permanent in [false, true] {
             let reason = "no".to_owned();
-            let error = SendError::Login { reason, permanent };
+            let error = Failure::from(SendError::Login { reason, permanent });
             let mut hold = Hold::after(None, &error, now);
             hold.shorten();
-            assert_eq!(hold.is_on(now + seconds(299)), permanent);
+            assert_eq!((hold.is_on(now + seconds(299)), hold.is_refusal()), (permanent, permanent));
             assert!(!hold.is_on(now + seconds(300)));
         }
     }
@@ -186,7 +191,7 @@ mod tests {
     #[test]
     fn nothing_is_done_until_a_mail_is_due_or_the_hold_ends_but_a_look_every_half_minute() {
         let now = Instant::now();
-        let error = SendError::Connection { reason: "refused".to_owned() };
+        let error = Failure::from(SendError::Connection { reason: "refused".to_owned() });
         let hold = Hold::after(None, &error, now);
         let due = |after: i64| Some(wall() + chrono::Duration::seconds(after));
         // (held, due after, seconds gone since the hold began, pause)
@@ -207,7 +212,7 @@ mod tests {
             let left = pause(hold, due, wall(), now + seconds(gone));
             assert_eq!(left, seconds(want), "held {held}, due {due:?}, {gone} s gone");
         }
-        // A longer hold is looked at on the way: somebody may have called meanwhile.
+        // A longer hold is checked on the way: a signal may have come meanwhile.
         let long = Hold::after(Some(&hold), &error, now);
         assert_eq!(pause(Some(&long), None, wall(), now), seconds(30));
     }

@@ -10,29 +10,29 @@ use listenfd::ListenFd;
 use tokio::net::{TcpListener, UnixListener};
 
 use crate::cli;
-use crate::config::Errors;
-use crate::http::{Guard, Listener, WebConfig};
+use crate::config_error::ConfigErrors;
+use crate::http::{Guard, ListenAddress, Listener, WebConfig};
 
 /// Sockets, bound and not served yet.
-pub(crate) struct Front {
-    sockets: Vec<Socket>,
+pub(crate) struct BoundSockets {
+    sockets: Vec<BoundSocket>,
     guard: Arc<Guard>,
     tls: bool,
     passwords: bool,
 }
 
-enum Socket {
+enum BoundSocket {
     Tcp(TcpListener, SocketAddr),
     Unix(UnixListener, String),
 }
 
-impl Front {
-    /// Binds what the flags say.
+impl BoundSockets {
+    /// Binds the addresses of the flags.
     ///
     /// # Errors
     /// With everything that is wrong with the web configuration, or the address and the remedy.
     pub(crate) async fn open(web: &cli::Web) -> Result<Self> {
-        // First what is wrong for good, then what may be in the way just now.
+        // First what stays wrong, then what may pass.
         let config = config(web)?;
         let sockets = if web.systemd_socket { passed()? } else { bind(&web.listen_addresses).await? };
         Ok(Self::new(config, web.max_requests, sockets))
@@ -43,11 +43,11 @@ impl Front {
     /// # Errors
     /// As [`Self::open`].
     pub(crate) async fn open_anywhere(web: &cli::Web) -> Result<Self> {
-        let anywhere = cli::ListenAddress { host: "127.0.0.1".to_owned(), port: 0 };
+        let anywhere = ListenAddress { host: "127.0.0.1".to_owned(), port: 0 };
         Ok(Self::new(config(web)?, web.max_requests, bind(&[anywhere]).await?))
     }
 
-    fn new(config: Option<(&Path, WebConfig)>, max_requests: usize, sockets: Vec<Socket>) -> Self {
+    fn new(config: Option<(&Path, WebConfig)>, max_requests: usize, sockets: Vec<BoundSocket>) -> Self {
         let has = |what: fn(&WebConfig) -> bool| config.as_ref().is_some_and(|(_, config)| what(config));
         let (tls, passwords) = (has(WebConfig::has_tls), has(WebConfig::has_users));
         if let Some((path, config)) = &config {
@@ -58,16 +58,16 @@ impl Front {
         Self { sockets, guard: Arc::new(Guard::new(config, max_requests)), tls, passwords }
     }
 
-    /// Says where it listens, and how that is guarded.
+    /// Logs where it listens, and how that is guarded.
     pub(crate) fn announce(&self, path: &str) {
         let (tls, passwords) = (self.tls, self.passwords);
         for socket in &self.sockets {
             let address = match socket {
-                Socket::Tcp(_, address) => address.to_string(),
-                Socket::Unix(_, name) => name.clone(),
+                BoundSocket::Tcp(_, address) => address.to_string(),
+                BoundSocket::Unix(_, name) => name.clone(),
             };
             tracing::info!(address, tls, passwords, path, "serving metrics and the status page");
-            let Socket::Tcp(_, bound) = socket else { continue };
+            let BoundSocket::Tcp(_, bound) = socket else { continue };
             if bound.ip().is_loopback() {
                 let port = bound.port();
                 tracing::info!("only this machine can open it; --web.listen-address=:{port} opens it wider");
@@ -81,16 +81,16 @@ impl Front {
     pub(crate) fn urls(&self) -> impl Iterator<Item = (&'static str, SocketAddr)> {
         let scheme = if self.tls { "https" } else { "http" };
         self.sockets.iter().filter_map(move |socket| match socket {
-            Socket::Tcp(_, address) => Some((scheme, *address)),
-            Socket::Unix(..) => None,
+            BoundSocket::Tcp(_, address) => Some((scheme, *address)),
+            BoundSocket::Unix(..) => None,
         })
     }
 
     /// To be served.
     pub(crate) fn into_listeners(self) -> Vec<Listener> {
         let listener = |socket| match socket {
-            Socket::Tcp(listener, _) => Listener::from(listener),
-            Socket::Unix(listener, _) => Listener::from(listener),
+            BoundSocket::Tcp(listener, _) => Listener::from(listener),
+            BoundSocket::Unix(listener, _) => Listener::from(listener),
         };
         let guarded = |socket| listener(socket).guarded(Arc::clone(&self.guard));
         self.sockets.into_iter().map(guarded).collect()
@@ -98,17 +98,12 @@ impl Front {
 }
 
 /// The web configuration that the flags name, and its file.
-fn config(web: &cli::Web) -> Result<Option<(&Path, WebConfig)>, Errors> {
-    web.config_file.as_deref().map(|path| Ok((path, web_config(path)?))).transpose()
-}
-
-/// Reads a web configuration; its errors are told as those of the configuration are.
-pub(crate) fn web_config(path: &Path) -> Result<WebConfig, Errors> {
-    WebConfig::read(path).map_err(|problems| Errors(problems.0))
+fn config(web: &cli::Web) -> Result<Option<(&Path, WebConfig)>, ConfigErrors> {
+    web.config_file.as_deref().map(|path| Ok((path, WebConfig::read(path)?))).transpose()
 }
 
 /// Binds every address.
-async fn bind(addresses: &[cli::ListenAddress]) -> Result<Vec<Socket>> {
+async fn bind(addresses: &[ListenAddress]) -> Result<Vec<BoundSocket>> {
     let mut sockets = Vec::new();
     for address in addresses {
         let host = if address.host.is_empty() { "::" } else { address.host.as_str() };
@@ -126,13 +121,13 @@ async fn bind(addresses: &[cli::ListenAddress]) -> Result<Vec<Socket>> {
     Ok(sockets)
 }
 
-fn tcp(listener: TcpListener) -> Result<Socket> {
+fn tcp(listener: TcpListener) -> Result<BoundSocket> {
     let address = listener.local_addr().context("asking for the address listened on")?;
-    Ok(Socket::Tcp(listener, address))
+    Ok(BoundSocket::Tcp(listener, address))
 }
 
 /// The sockets that systemd passed, in its order.
-fn passed() -> Result<Vec<Socket>> {
+fn passed() -> Result<Vec<BoundSocket>> {
     let mut passed = ListenFd::from_env();
     if passed.len() == 0 {
         bail!(
@@ -143,7 +138,7 @@ fn passed() -> Result<Vec<Socket>> {
     (0..passed.len()).map(|index| take(&mut passed, index)).collect()
 }
 
-fn take(passed: &mut ListenFd, index: usize) -> Result<Socket> {
+fn take(passed: &mut ListenFd, index: usize) -> Result<BoundSocket> {
     let number = index + 1;
     if let Ok(Some(listener)) = passed.take_tcp_listener(index) {
         check(&listener, number)?;
@@ -155,7 +150,7 @@ fn take(passed: &mut ListenFd, index: usize) -> Result<Socket> {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let name = address.as_pathname().map_or("unnamed".into(), |path| path.display().to_string());
-        return Ok(Socket::Unix(UnixListener::from_std(listener)?, format!("unix:{name}")));
+        return Ok(BoundSocket::Unix(UnixListener::from_std(listener)?, format!("unix:{name}")));
     }
     Err(anyhow!("socket {number} from systemd is no stream socket; pass sockets by ListenStream="))
 }

@@ -1,4 +1,4 @@
-//! When each of the daemon's loops last ran, and which of them are stuck. Only keeps the times: the watchdog looks at
+//! When each of the daemon's loops last ran, and which of them are stuck. Only keeps the times: the watchdog reads
 //! them.
 
 use std::collections::BTreeMap;
@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use crate::model::AccountName;
+use crate::store::Queue;
 
 /// What runs again and again while the daemon lives.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Loop {
     Pipeline,
-    Sender,
+    Sender(Queue),
     Collectors(AccountName),
 }
 
@@ -22,7 +23,7 @@ impl Loop {
     fn name(&self) -> &'static str {
         match self {
             Self::Pipeline => "pipeline",
-            Self::Sender => "sender",
+            Self::Sender(_) => "sender",
             Self::Collectors(_) => "collectors",
         }
     }
@@ -30,11 +31,11 @@ impl Loop {
     /// It is stuck after this long without a run.
     fn at_most(&self) -> Duration {
         Duration::from_secs(match self {
-            // It looks at its store twice a second; one large sweep holds it up for seconds.
+            // It checks its store twice a second; one large sweep takes it seconds.
             Self::Pipeline => 120,
-            // The longest attempt at a mail takes two minutes, a store that is in the way some seconds more.
-            Self::Sender => 300,
-            // They wake each minute, or end a request; the longest wait they may be told is five minutes.
+            // The longest attempt at a mail takes two minutes, a store that is slow some seconds more.
+            Self::Sender(_) => 300,
+            // They run each minute, or end a request; the provider can ask them to wait five minutes at most.
             Self::Collectors(_) => 900,
         })
     }
@@ -83,7 +84,7 @@ impl Liveness {
     pub(super) fn keep_collectors(&self, of: impl Fn(&AccountName) -> bool) {
         self.loops.lock().retain(|one, _| match one {
             Loop::Collectors(account) => of(account),
-            Loop::Pipeline | Loop::Sender => true,
+            Loop::Pipeline | Loop::Sender(_) => true,
         });
     }
 
@@ -116,7 +117,7 @@ mod tests {
         let Some(start) = Instant::now().checked_sub(Duration::from_secs(1000)) else { return };
         let liveness = Liveness { start, loops: Mutex::default() };
         let collectors = |name: &str| Loop::Collectors(name.parse().unwrap());
-        let all = [collectors("a"), collectors("b"), Loop::Sender, Loop::Pipeline];
+        let all = [collectors("a"), collectors("b"), Loop::Sender(Queue::Mail), Loop::Pipeline];
         let watched = all.map(|one| liveness.watch(one));
         assert!(liveness.stuck().is_empty());
         // As if they had run at the start only.

@@ -1,26 +1,31 @@
-//! The daemon: what runs until it is told to stop. It is built, then its loops are spawned, then it is supervised.
+//! The daemon: what runs until it is stopped. It is built, then its loops are spawned, then it is supervised.
 //! Knows every layer but the commands.
 
 pub(crate) mod addresses;
 mod build;
+mod carrier;
 mod collectors;
 pub(crate) mod control;
 mod delivery;
 mod heartbeat;
+mod host_names;
 pub(crate) mod listen;
 mod liveness;
 pub(crate) mod mails;
+mod memory;
 mod notes;
 pub(crate) mod pipeline;
+mod poll_requests;
 mod publish;
 mod reload;
 mod secret_files;
 mod sender;
+mod sender_signal;
 mod supervise;
 mod systemd;
 mod tasks;
-mod wake;
 mod watchdog;
+pub(crate) mod webhook;
 
 use anyhow::{Context as _, Result, bail};
 use tokio_util::sync::CancellationToken;
@@ -46,7 +51,7 @@ pub(crate) struct Start {
 ///
 /// # Errors
 /// When it cannot start: a mail server's CA that cannot be read, a store that cannot be loaded. When a part of it ends
-/// by a fault of its own: better a restart by whoever watches us than a daemon that looks alive.
+/// by a fault of its own: better to be restarted than to run with a part missing.
 pub(crate) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
     build::build(start, &stop)?.spawn(stop)?.supervise().await
 }
@@ -73,14 +78,25 @@ pub(crate) fn stop_at_signal(stop: &CancellationToken) -> Result<()> {
 /// Opens the store of a configuration: a file where mail is on, memory where it is not.
 ///
 /// # Errors
-/// As [`Store::open`] says.
+/// As [`Store::open`] says; where a store of old lies elsewhere and there is none here.
 pub(crate) fn open_store(settings: &Settings) -> Result<Opened> {
-    if settings.email.is_none() {
+    if !settings.mails {
         return Ok(Store::in_memory()?.into());
     }
     let path = &settings.store_path;
     if path.as_os_str().is_empty() {
         bail!("store.path is empty; name a file");
+    }
+    let left = settings.former_stores.iter().find(|former| Store::lies_at(former));
+    if let Some(left) = left.filter(|_| !path.exists()) {
+        let left = std::path::absolute(left).unwrap_or_else(|_| left.clone());
+        bail!(
+            "there is a store at {} and none at {}, where store.path has it: started so, hostwatch would know nothing \
+             of what it has mailed. Move it there (mv {0}* {2}/), or set store.path to it; where it is of no use, remove it",
+            left.display(),
+            path.display(),
+            path.parent().unwrap_or(path).display()
+        );
     }
     Ok(Store::open(path, clock::now())?)
 }

@@ -8,11 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use chrono::{DateTime, Utc};
 use parking_lot::{Mutex, MutexGuard};
 
+use super::carrier::Failure;
 use crate::alert::{Engine, Incident, Phase};
 use crate::metrics::own::{IncidentLabels, Own};
 use crate::model::OwnVm;
 use crate::state::Shared;
-use crate::store::{Store, StoreError, Trouble};
+use crate::store::{Queue, Store, StoreError, Trouble};
+use crate::view::incidents::{GivenUpMails, ServerError};
 use crate::view::{Alerting, IncidentRow, OutboxSummary};
 
 /// The store, shared by the pipeline and the sender; each call on it is short. A panic while it is locked leaves a
@@ -25,12 +27,16 @@ pub(super) struct Published {
     pub(super) alerting: Shared<Alerting>,
     pub(super) own: Arc<Own>,
     pub(super) store: SharedStore,
-    /// What speaks against delivery.
+    /// Why mails may not be delivered.
     pub(super) trouble: Shared<Trouble>,
-    /// RateLimited from reading the view to writing it back.
+    /// Why mail servers and webhooks cannot be used.
+    server_errors: Arc<Mutex<BTreeMap<Queue, ServerError>>>,
+    /// Held from reading the view to writing it back.
     writing: Arc<Mutex<()>>,
     /// The sender could not write to the store.
     store_fails: Arc<AtomicBool>,
+    /// A command had this daemon write to the store.
+    written_by_hand: Arc<AtomicBool>,
     /// The store's file takes what is decided.
     keeps: Arc<AtomicBool>,
 }
@@ -44,8 +50,10 @@ impl Published {
             own,
             store,
             trouble: Shared::new(Trouble::default()),
+            server_errors: Arc::default(),
             writing: Arc::default(),
             store_fails: Arc::default(),
+            written_by_hand: Arc::default(),
             keeps: Arc::new(AtomicBool::new(true)),
         }
     }
@@ -53,7 +61,9 @@ impl Published {
     /// Shows incidents as they stand.
     pub(super) fn show_incidents(&self, engine: &Engine, now: DateTime<Utc>) {
         let mut counts: BTreeMap<IncidentLabels, u64> = BTreeMap::new();
-        let is_over = |incident: &&Incident| matches!(incident.phase, Phase::Resolved | Phase::Watching);
+        let is_over = |incident: &&Incident| {
+            matches!(incident.phase, Phase::Resolved | Phase::Watching | Phase::Unwatched)
+        };
         for incident in engine.watched().filter(|incident| !is_over(incident)) {
             let labels = IncidentLabels {
                 account: incident.key.account.clone(),
@@ -64,9 +74,11 @@ impl Published {
             *counts.entry(labels).or_default() += 1;
         }
         self.own.incidents(&counts);
-        let rows = engine.watched().filter_map(|incident| IncidentRow::of(incident, engine.overlays(), now));
+        let rows = engine.watched().filter_map(|incident| IncidentRow::of(incident, engine.muted(), now));
         let rows = rows.collect();
-        self.write(|alerting| alerting.incidents = rows);
+        let dates = engine.watched().filter_map(|one| Some((one.key.account.clone(), one.calendar?)));
+        let calendar = dates.collect();
+        self.write(|alerting| (alerting.incidents, alerting.calendar) = (rows, calendar));
     }
 
     /// Shows the outbox as it stands.
@@ -91,6 +103,12 @@ impl Published {
             // Without mail configured there is nothing to show of it.
             alerting.mails.outbox = alerting.mails.outbox.map(|_| outbox);
             alerting.mails.last_mail_at = summary.last_sent;
+            alerting.mails.given_up = summary.given_up.map(|last| GivenUpMails {
+                count: last.count,
+                recipient: last.recipient,
+                error: last.error,
+                at: last.at,
+            });
         });
         Ok(())
     }
@@ -104,14 +122,45 @@ impl Published {
         self.write(|alerting| alerting.mails.lives_on = words);
     }
 
-    /// The sender cannot write to the store; the pipeline sees to it.
-    pub(super) fn complain_of_store(&self) {
+    /// Shows how this machine's clock differs from the provider's.
+    pub(super) fn show_clock(&self, words: Option<String>) {
+        self.write(|alerting| alerting.clock = words);
+    }
+
+    /// Shows why a mail server or webhook cannot be used; `None` where it can. Of several, one that refuses us.
+    pub(super) fn show_mail_server(&self, queue: &Queue, error: Option<&Failure>) {
+        let mut errors = self.server_errors.lock();
+        match error {
+            Some(error) => {
+                let shown = ServerError { error: error.to_string(), refused: error.is_refusal() };
+                errors.insert(queue.clone(), shown);
+            }
+            None => drop(errors.remove(queue)),
+        }
+        let error = errors.values().find(|error| error.refused).or(errors.values().next()).cloned();
+        if self.alerting.get().mails.server_error != error {
+            self.write(|alerting| alerting.mails.server_error = error);
+        }
+    }
+
+    /// The sender cannot write to the store; the pipeline leaves the file.
+    pub(super) fn report_store_failure(&self) {
         self.store_fails.store(true, Ordering::Release);
     }
 
-    /// Did the sender complain since the store last changed?
+    /// Did the sender report a failure since the store last changed?
     pub(super) fn store_fails(&self) -> bool {
         self.store_fails.load(Ordering::Acquire)
+    }
+
+    /// Notes that a command had this daemon write to the store.
+    pub(super) fn written_by_hand(&self) {
+        self.written_by_hand.store(true, Ordering::Release);
+    }
+
+    /// Was that so since the last time this was asked?
+    pub(super) fn take_written_by_hand(&self) -> bool {
+        self.written_by_hand.swap(false, Ordering::AcqRel)
     }
 
     /// Does the store's file take what is decided?
@@ -121,7 +170,9 @@ impl Published {
 
     /// Notes whether the store's file takes what is decided.
     pub(super) fn set_keeps(&self, keeps: bool) {
-        self.keeps.store(keeps, Ordering::Release);
+        if self.keeps.swap(keeps, Ordering::AcqRel) != keeps {
+            self.write(|alerting| alerting.store_fails = !keeps);
+        }
         self.own.store_usable(keeps);
     }
 

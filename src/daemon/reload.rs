@@ -1,18 +1,24 @@
 //! A new configuration takes over from the old one while the daemon runs. What did not change goes on
 //! undisturbed: its polls, the calls that count against its limits, incidents and mails.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
+use super::carrier::{self, Carrier};
 use super::collectors::{Collectors, Prepared};
+use super::control::Watching;
 use super::heartbeat::Heartbeat;
+use super::host_names;
 use super::pipeline::{Accounts, Message};
 use super::secret_files::SecretFiles;
 use super::tasks::Tasks;
 use crate::config::Settings;
-use crate::mail::smtp::Transport;
+use crate::http::Hosts;
+use crate::metrics::Own;
 use crate::state::Shared;
+use crate::store::Queue;
 
 /// Reads the configuration anew; `Err` says why it was refused.
 pub(crate) type ReadSettings = Arc<dyn Fn() -> Result<Settings, String> + Send + Sync>;
@@ -20,9 +26,14 @@ pub(crate) type ReadSettings = Arc<dyn Fn() -> Result<Settings, String> + Send +
 /// What a reload replaces.
 pub(super) struct Reloader {
     pub(super) read_settings: ReadSettings,
-    /// Where mail is on.
-    pub(super) transport: Option<Shared<Transport>>,
+    /// By queue.
+    pub(super) carriers: BTreeMap<Queue, Shared<Carrier>>,
+    /// Mail was on at the start.
+    pub(super) mails: bool,
     pub(super) heartbeat: Shared<Option<Heartbeat>>,
+    pub(super) hosts: Shared<Hosts>,
+    pub(super) watching: Shared<Watching>,
+    pub(super) own: Arc<Own>,
     pub(super) messages: mpsc::Sender<Message>,
     pub(super) collectors: Collectors,
     pub(super) secrets: SecretFiles,
@@ -32,24 +43,33 @@ impl Reloader {
     /// Reads the configuration and takes it over; `Err` says why the old one stays.
     pub(super) async fn reload(&mut self, tasks: &mut Tasks) -> Result<(), String> {
         let settings = (self.read_settings)()?;
-        if settings.email.is_some() != self.transport.is_some() {
+        let renewed = carrier::all(&settings).map_err(|error| format!("{error:#}"))?;
+        if renewed.contains_key(&Queue::Mail) != self.carriers.contains_key(&Queue::Mail) {
             return Err("[email] was added or removed; that takes a restart".to_owned());
         }
-        let renewed = match &settings.email {
-            Some(email) => Some(Transport::new(&email.server).map_err(|error| error.to_string())?),
-            None => None,
-        };
+        if !renewed.keys().eq(self.carriers.keys()) {
+            return Err("a table of [webhooks] was added or removed; that takes a restart".to_owned());
+        }
+        if settings.mails != self.mails {
+            return Err(
+                "the first webhook was named as a recipient, or the last one removed; that takes a restart"
+                    .to_owned(),
+            );
+        }
         // What is new must be sound before what is old ends.
         let heartbeat = Heartbeat::of(&settings).map_err(|error| error.to_string())?;
         let changed = self.collectors.changed(&settings).map_err(|error| format!("{error:#}"))?;
-        if let (Some(shared), Some(renewed)) = (&self.transport, renewed) {
+        for (shared, renewed) in self.carriers.values().zip(renewed.into_values()) {
             shared.set(renewed);
         }
         self.heartbeat.set(heartbeat);
+        self.own.external_url(settings.web.external_url.as_ref().map(AsRef::as_ref));
+        self.hosts.set(Hosts::new(&settings.web, host_names::read()));
+        self.watching.set(Watching::of(&settings));
         self.secrets = SecretFiles::new(&settings);
         self.collectors.end_others(&settings, &changed).await;
         // Known before anything is read of it. A closed channel means that the daemon is stopping.
-        let _ = self.messages.send(Message::Accounts(Accounts::of(&settings))).await;
+        let _ = self.messages.send(Message::Accounts(Box::new(Accounts::of(&settings)))).await;
         self.start(changed, tasks);
         Ok(())
     }

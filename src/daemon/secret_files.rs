@@ -1,19 +1,19 @@
-//! The files that secrets came from, looked at from time to time: a change of one is a reason to reload. Reads none.
+//! The files that secrets came from, checked from time to time: a change of one is a reason to reload. Reads none.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::Settings;
 use crate::failpoint;
-use crate::http::web_config::Seen;
+use crate::file_stamp::FileStamp;
 
-/// They are looked at this often.
-const LOOK_EVERY: Duration = Duration::from_secs(10);
+/// They are checked this often.
+const CHECK_EVERY: Duration = Duration::from_secs(10);
 
 /// The files as they were when read.
 pub(super) struct SecretFiles {
     paths: Vec<PathBuf>,
-    known: Vec<Seen>,
+    known: Vec<FileStamp>,
 }
 
 impl SecretFiles {
@@ -23,13 +23,13 @@ impl SecretFiles {
         files
     }
 
-    /// Resolves once one of them is another than it was, and stays so for a look: who writes a file may
+    /// Resolves once one of them has changed, and is the same at the next check: who writes a file may
     /// not be done with it at first sight.
     pub(super) async fn changed(&self) {
         let mut before = None;
         loop {
-            tokio::time::sleep(LOOK_EVERY / failpoint::haste()).await;
-            let now = self.look();
+            tokio::time::sleep(CHECK_EVERY / failpoint::haste()).await;
+            let now = self.check();
             if now != self.known && before.as_ref() == Some(&now) {
                 return;
             }
@@ -39,10 +39,10 @@ impl SecretFiles {
 
     /// They are known as they are now, whatever came of it.
     pub(super) fn taken(&mut self) {
-        self.known = self.look();
+        self.known = self.check();
     }
 
-    fn look(&self) -> Vec<Seen> {
-        self.paths.iter().map(|path| Seen::now(path)).collect()
+    fn check(&self) -> Vec<FileStamp> {
+        self.paths.iter().map(|path| FileStamp::now(path)).collect()
     }
 }

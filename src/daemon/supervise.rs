@@ -1,4 +1,4 @@
-//! A running daemon: reloads it when asked, stops it when told or when a part of it dies, and waits a bounded time for
+//! A running daemon: reloads it when asked, stops it when asked or when a part of it dies, and waits a bounded time for
 //! all parts to end. Knows no part's work.
 
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 
+use super::publish::SharedStore;
 use super::reload::Reloader;
 use super::systemd;
 use super::tasks::{Ended, Tasks};
@@ -27,6 +28,7 @@ pub(super) struct Running {
     pub(super) tasks: Tasks,
     pub(super) own: Arc<Own>,
     pub(super) reloader: Reloader,
+    pub(super) store: SharedStore,
     /// Reloads that the web server was asked for.
     pub(super) reloads: mpsc::Receiver<Reload>,
     /// SIGHUP.
@@ -34,7 +36,7 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Until the daemon is told to stop, or a part of it dies.
+    /// Until the daemon is asked to stop, or a part of it dies.
     pub(super) async fn supervise(mut self) -> Result<()> {
         systemd::notify(&[NotifyState::Ready]);
         let died = loop {
@@ -55,6 +57,7 @@ impl Running {
             self.reload(asked).await;
         };
         self.drain().await;
+        self.keep();
         match died {
             Some(error) => Err(error).context("a part of the daemon ended by a fault of its own"),
             None => Ok(()),
@@ -94,6 +97,25 @@ impl Running {
         let drained = tokio::time::timeout(DRAIN, async { while self.tasks.join_next().await.is_some() {} });
         if drained.await.is_err() {
             tracing::warn!("not everything ended in time; nothing is lost");
+        }
+    }
+
+    /// What a store keeps in memory ends with the process: its file gets it now, or nobody does.
+    fn keep(&self) {
+        let mut store = self.store.lock();
+        if !store.is_in_memory() {
+            return;
+        }
+        match store.return_to_file(clock::now()) {
+            Ok(None) => tracing::info!("the store works again; what was kept in memory is in it"),
+            Ok(Some(aside)) => {
+                let aside = aside.display();
+                tracing::error!(%aside, "the store was damaged; it was set aside and a new one begun");
+            }
+            Err(error) => tracing::error!(
+                %error,
+                "the store still cannot be used: what it kept in memory is lost, and mails since may come twice"
+            ),
         }
     }
 }

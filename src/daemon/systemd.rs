@@ -1,8 +1,8 @@
-//! What systemd is told. Without it there is nobody to tell, and nothing fails.
+//! Messages to systemd. Without it there is nobody to send them to, and nothing fails.
 
 use sd_notify::NotifyState;
 
-/// Tells it something.
+/// Sends it a message.
 pub(super) fn notify(state: &[NotifyState<'_>]) {
     let _ = sd_notify::notify(state);
 }

@@ -1,4 +1,4 @@
-//! What runs in a daemon, and how a task says which it was when it returns.
+//! What runs in a daemon, and which task it was that returned.
 
 use tokio::task::JoinSet;
 

@@ -12,6 +12,7 @@ use super::heartbeat::Heartbeat;
 use super::liveness::Liveness;
 use super::publish::Published;
 use super::systemd::notify;
+use crate::clock::Clock;
 use crate::failpoint;
 use crate::metrics::Own;
 use crate::model::Snapshot;
@@ -21,8 +22,8 @@ use crate::store::Trouble;
 use crate::view::Alerting;
 use crate::view::words::count;
 
-/// Loops are looked at this often at least.
-const LOOK_EVERY: Duration = Duration::from_secs(15);
+/// Loops are checked this often at least.
+const CHECK_EVERY: Duration = Duration::from_secs(15);
 /// The heartbeat is pinged this often while all is well.
 const PING_EVERY: Duration = Duration::from_secs(60);
 /// A mail that waits for longer than this is not being delivered.
@@ -30,7 +31,7 @@ const MAIL_WAITS_AT_MOST: chrono::Duration = chrono::Duration::minutes(10);
 /// A mail that was given up counts for so long where no later one shows that mails go out.
 const DEAD_MAIL_COUNTS: chrono::Duration = chrono::Duration::days(1);
 
-/// What it looks at.
+/// What it checks.
 pub(super) struct Watchdog {
     pub(super) liveness: Arc<Liveness>,
     pub(super) published: Published,
@@ -38,37 +39,38 @@ pub(super) struct Watchdog {
     pub(super) snapshot: Shared<Snapshot>,
     /// Replaced at a reload.
     pub(super) heartbeat: Shared<Option<Heartbeat>>,
-    pub(super) clock: fn() -> DateTime<Utc>,
+    pub(super) clock: Clock,
 }
 
 impl Watchdog {
-    /// Looks until stopped.
+    /// Checks until stopped.
     pub(super) async fn run(self, stop: CancellationToken) {
         let watchdog = sd_notify::watchdog_enabled();
         // Twice in the time that systemd allows, as it advises.
-        let every = watchdog.map_or(LOOK_EVERY, |allowed| (allowed / 2).min(LOOK_EVERY)) / failpoint::haste();
-        let mut look = interval(every.max(Duration::from_millis(10)));
-        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let every =
+            watchdog.map_or(CHECK_EVERY, |allowed| (allowed / 2).min(CHECK_EVERY)) / failpoint::haste();
+        let mut check = interval(every.max(Duration::from_millis(10)));
+        check.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut pinged: Option<Instant> = None;
-        let mut stuck_said = Vec::new();
-        let mut trouble_said = None;
+        let mut stuck_before = Vec::new();
+        let mut trouble_before = None;
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
-                _ = look.tick() => self.look(watchdog.is_some(), &mut stuck_said),
+                _ = check.tick() => self.check(watchdog.is_some(), &mut stuck_before),
             }
             if pinged.is_none_or(|at| at.elapsed() >= PING_EVERY / failpoint::haste()) {
                 tokio::select! {
                     () = stop.cancelled() => return,
-                    () = self.ping(&mut trouble_said) => {}
+                    () = self.ping(&mut trouble_before) => {}
                 }
-                pinged = trouble_said.is_none().then(Instant::now);
+                pinged = trouble_before.is_none().then(Instant::now);
             }
         }
     }
 
-    fn look(&self, watchdog: bool, said: &mut Vec<&'static str>) {
-        let now = (self.clock)();
+    fn check(&self, watchdog: bool, before: &mut Vec<&'static str>) {
+        let now = self.clock.now();
         for (name, age) in self.liveness.ages() {
             let age = chrono::Duration::from_std(age).unwrap_or_default();
             self.own.loop_ran(name, now - age);
@@ -78,18 +80,18 @@ impl Watchdog {
             if watchdog {
                 notify(&[sd_notify::NotifyState::Watchdog]);
             }
-        } else if stuck != *said {
+        } else if stuck != *before {
             tracing::error!("watchdog: {}", stuck_words(&stuck));
         }
-        *said = stuck;
+        *before = stuck;
         let status = status_line(&self.snapshot.get(), &self.published.alerting.get());
         notify(&[sd_notify::NotifyState::Status(&status)]);
     }
 
-    async fn ping(&self, said: &mut Option<String>) {
+    async fn ping(&self, before: &mut Option<String>) {
         let heartbeat = self.heartbeat.get();
         let Some(heartbeat) = heartbeat.as_ref() else { return };
-        let now = (self.clock)();
+        let now = self.clock.now();
         let stuck = self.liveness.stuck();
         let trouble = if stuck.is_empty() {
             trouble(&self.snapshot.get(), *self.published.trouble.get(), self.published.keeps(), now)
@@ -100,20 +102,20 @@ impl Watchdog {
             Some(trouble) => Some(trouble),
             None => match heartbeat.ping().await {
                 Ok(()) => {
-                    self.own.heartbeat((self.clock)());
+                    self.own.heartbeat(self.clock.now());
                     None
                 }
                 Err(error) => Some(error.to_string()),
             },
         };
-        match (&*said, &trouble) {
+        match (&*before, &trouble) {
             (old, Some(trouble)) if old.as_ref() != Some(trouble) => {
                 tracing::warn!(why = trouble, "no heartbeat");
             }
             (Some(_), None) => tracing::info!("the heartbeat goes on"),
             (_, _) => {}
         }
-        *said = trouble;
+        *before = trouble;
     }
 }
 
@@ -179,13 +181,14 @@ mod tests {
             vm_memory_unit_bytes: None,
             collectors: [Collector::Vms].into(),
             stale_after: BTreeMap::from([(Collector::Vms, Duration::from_secs(900))]),
+            guide: Default::default(),
         };
-        let mut book = KnownAccount::new(Arc::new(profile));
+        let mut known = KnownAccount::new(Arc::new(profile));
         if let Some(minutes) = polled {
             let end = PollEnd { duration: Duration::ZERO, failure: None, complete: true };
-            book.end(Collector::Vms, end, at(minutes));
+            known.end(Collector::Vms, end, at(minutes));
         }
-        Snapshot { accounts: [("main".parse().unwrap(), book.publish())].into() }
+        Snapshot { accounts: [("main".parse().unwrap(), known.publish())].into() }
     }
 
     #[test]

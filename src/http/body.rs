@@ -1,4 +1,4 @@
-//! The body of a response: pieces at hand, or a page that is inflated while it is sent.
+//! The body of a response: ready pieces, or a page that is decompressed while it is sent.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -9,14 +9,17 @@ use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::idle::Serving;
 use crate::metrics::Identity;
 
 /// What is sent; its length is always known.
 #[derive(Debug)]
 pub(super) struct Body {
     content: Content,
-    /// A place among the scrapes, given up once all is sent or the client has gone.
+    /// The permit of a scrape, released once all is sent or the client has disconnected.
     _place: Option<OwnedSemaphorePermit>,
+    /// Until then its connection is not idle.
+    _serving: Option<Serving>,
 }
 
 #[derive(Debug)]
@@ -27,15 +30,19 @@ enum Content {
 
 impl Body {
     pub(super) fn pieces(pieces: impl Into<VecDeque<Bytes>>) -> Self {
-        Self { content: Content::Pieces(pieces.into()), _place: None }
+        Self { content: Content::Pieces(pieces.into()), _place: None, _serving: None }
     }
 
     pub(super) fn inflated(page: Identity) -> Self {
-        Self { content: Content::Inflated(Box::new(page)), _place: None }
+        Self { content: Content::Inflated(Box::new(page)), _place: None, _serving: None }
     }
 
     pub(super) fn keeping(self, place: Option<OwnedSemaphorePermit>) -> Self {
         Self { _place: place, ..self }
+    }
+
+    pub(super) fn over(self, serving: Serving) -> Self {
+        Self { _serving: Some(serving), ..self }
     }
 }
 

@@ -1,5 +1,5 @@
-//! What stands before the endpoints where others reach them: TLS, passwords, the limit of scrapes at one time, the
-//! rate limit. One guard serves all listeners of a daemon.
+//! Access control for listeners that others can reach: TLS, passwords, the limit of concurrent scrapes, the rate
+//! limit. All listeners of a daemon share one guard.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(crate) struct Guard {
 
 impl Guard {
     /// `config` and where it was read from; from then on it is read anew when a file of it changes. So many
-    /// scrapes are served at one time (0: any number); one more is turned away.
+    /// scrapes are served at one time (0: any number); one more is refused.
     pub(crate) fn new(config: Option<(&Path, WebConfig)>, max_requests: usize) -> Self {
         let scrapes = max_requests.min(Semaphore::MAX_PERMITS);
         Self {
@@ -54,19 +54,19 @@ impl Guard {
         }
     }
 
-    /// A place among the scrapes, to be kept until the page is sent; `None` where there is no limit.
+    /// A permit for one scrape, to be held until the page is sent; `None` where there is no limit.
     pub(super) fn scrape(&self) -> Result<Option<OwnedSemaphorePermit>, Refusal> {
         let Some(scrapes) = &self.scrapes else { return Ok(None) };
         Arc::clone(scrapes).try_acquire_owned().map(Some).map_err(|_| Refusal::Scrapes)
     }
 }
 
-/// Why a request goes no further.
+/// Why a request is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Refusal {
     Rate,
     Credentials,
-    /// Too many passwords wait to be checked.
+    /// Too many password checks are queued.
     Passwords,
     Scrapes,
 }
@@ -99,7 +99,7 @@ impl From<Refusal> for Response<Body> {
     }
 }
 
-/// Requests that may still come at once, as of some moment.
+/// Tokens left in the bucket, as of some moment.
 #[derive(Debug)]
 struct Bucket {
     tokens: f64,

@@ -1,6 +1,7 @@
 //! Where connections come from: TCP or Unix sockets, with a guard before the endpoints or without.
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -8,8 +9,8 @@ use tokio::net::{TcpListener, UnixListener};
 
 use super::guard::Guard;
 
-/// A socket that is listened on. Made of one, it lets in whoever reaches it: fit for a socket that file
-/// permissions guard.
+/// A listening socket. Without a guard it admits every connection: fit for a socket protected by file
+/// permissions.
 #[derive(Debug)]
 pub(crate) struct Listener {
     socket: Socket,
@@ -44,15 +45,16 @@ impl Listener {
         self.guard.as_ref()
     }
 
-    pub(super) async fn accept(&self) -> io::Result<Box<dyn Stream>> {
+    /// The next connection, and its client's address where it comes over a network.
+    pub(super) async fn accept(&self) -> io::Result<(Box<dyn Stream>, Option<IpAddr>)> {
         Ok(match &self.socket {
             Socket::Tcp(listener) => {
-                let (stream, _) = listener.accept().await?;
+                let (stream, client) = listener.accept().await?;
                 // Small responses are not held back to be sent with the next one.
                 let _ = stream.set_nodelay(true);
-                Box::new(stream)
+                (Box::new(stream), Some(client.ip()))
             }
-            Socket::Unix(listener) => Box::new(listener.accept().await?.0),
+            Socket::Unix(listener) => (Box::new(listener.accept().await?.0), None),
         })
     }
 }

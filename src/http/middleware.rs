@@ -1,4 +1,5 @@
-//! Every request's way in and out: what no endpoint takes, who may come in, what every response carries, the log.
+//! What happens to every request around its endpoint: malformed ones are refused, access is checked, common headers
+//! are set, the request is logged.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,19 +12,27 @@ use super::body::Body;
 use super::guard::Guard;
 use super::response::{text, with};
 use super::routes;
+use super::web_config::WebConfig;
 
-/// Answers one request. Logs its path, never its headers.
+/// Answers one request, which came over a network or from this machine. Logs its path, never its headers.
 pub(super) async fn answer<B>(
     request: &Request<B>,
     context: &Context,
     guard: Option<&Arc<Guard>>,
+    over_network: bool,
 ) -> Response<Body> {
     let start = Instant::now();
     let config = match guard {
         Some(guard) => guard.config().await,
         None => None,
     };
-    let mut response = match (misframed(request), guard.zip(config.as_deref())) {
+    let refusal = misframed(request).or_else(|| {
+        // No browser opens a Unix socket, and what is not guarded is for the daemon's own commands.
+        let authenticates = config.as_deref().is_some_and(WebConfig::authenticates);
+        let checked = guard.is_some() && over_network;
+        checked.then(|| context.hosts.get().refuse(request, authenticates)).flatten()
+    });
+    let mut response = match (refusal, guard.zip(config.as_deref())) {
         (Some(refusal), _) => refusal,
         (None, Some((guard, config))) => match guard.admit(config, request.headers()).await {
             Ok(()) => routes::answer(request, context, Some(guard)).await,

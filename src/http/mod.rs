@@ -1,13 +1,24 @@
 //! The web server: metrics, status page, JSON, health. Shows what others know; decides nothing and
 //! asks the provider nothing. The endpoints are listed at the top of `routes`.
 
+mod bar;
 mod body;
+mod cards;
+mod chart;
+mod control;
 mod guard;
+mod head;
+mod hosts;
+mod idle;
+mod listen_address;
 mod listener;
 mod middleware;
 mod negotiate;
 mod page;
+mod past;
+mod past_pages;
 mod query;
+mod remember;
 mod response;
 mod routes;
 mod server;
@@ -19,37 +30,52 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use tokio::sync::{mpsc, oneshot};
 
+use crate::clock::Clock;
 use crate::metrics;
 use crate::model::Snapshot;
 use crate::state::Shared;
 use crate::view::Alerting;
 
+#[cfg(test)]
+pub(crate) use chart::svg;
+pub(crate) use control::{Answering, Control};
 pub(crate) use guard::Guard;
+pub(crate) use hosts::{Hosts, WebSettings, domain};
+pub(crate) use listen_address::{DEFAULT_LISTEN_ADDRESS, ListenAddress};
 pub(crate) use listener::Listener;
-pub(crate) use server::{Limits, serve};
+pub(crate) use remember::Remember;
+pub(crate) use server::{ConnectionLimits, serve};
 pub(crate) use web_config::WebConfig;
 
 /// Asks for a reload of the configuration; the answer says whether it was taken over, or why not.
 pub(crate) type Reload = oneshot::Sender<Result<(), String>>;
 
-/// All that the server shows, and the little that it may ask for.
+/// Everything the server shows, and the reload it may ask for.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub snapshot: Shared<Snapshot>,
     /// The provider's facts, compressed.
     pub page: Shared<metrics::Page>,
+    /// What Prometheus is to probe, compressed.
+    pub targets: Shared<metrics::Targets>,
     pub own: Arc<metrics::Own>,
-    /// Incidents and mails, as whoever keeps them last said.
+    /// Incidents and mails, as last published by the pipeline.
     pub alerting: Shared<Alerting>,
+    /// Incidents of the past.
+    pub memory: Arc<dyn Remember>,
+    /// Answers commands, on listeners without a guard alone.
+    pub control: Arc<dyn Control>,
     /// Where metrics are served, with a leading slash.
     pub telemetry_path: String,
+    /// Under which names it may be asked.
+    pub hosts: Shared<Hosts>,
     /// `POST /-/reload` is allowed.
     pub lifecycle: bool,
     pub reload: mpsc::Sender<Reload>,
     pub build: BuildInfo,
     pub started_at: DateTime<Utc>,
-    /// Tells the time; the server has no clock of its own.
-    pub clock: fn() -> DateTime<Utc>,
+    /// The clock.
+    pub clock: Clock,
 }
 
 /// Which binary this is.

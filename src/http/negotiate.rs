@@ -11,46 +11,139 @@ pub(super) enum Format {
     OpenMetrics,
 }
 
+/// How metric names beyond the old alphabet are to be written. Ours are all within it, so each way is the same bytes;
+/// whoever names one is told that it was heard.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Escaping {
+    AllowUtf8,
+    Underscores,
+    Dots,
+    Values,
+}
+
+/// How a body is compressed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Coding {
+    Identity,
+    Gzip,
+    Zstd,
+}
+
+/// A format's type, and the same with each way of escaping.
+macro_rules! content_type {
+    ($escaping:expr, $format:literal) => {
+        match $escaping {
+            None => $format,
+            Some(Escaping::AllowUtf8) => concat!($format, "; escaping=allow-utf-8"),
+            Some(Escaping::Underscores) => concat!($format, "; escaping=underscores"),
+            Some(Escaping::Dots) => concat!($format, "; escaping=dots"),
+            Some(Escaping::Values) => concat!($format, "; escaping=values"),
+        }
+    };
+}
+
 impl Format {
-    pub(super) const fn content_type(self) -> &'static str {
+    /// With the escaping that was asked for, if any was.
+    pub(super) const fn content_type(self, escaping: Option<Escaping>) -> &'static str {
         match self {
-            Self::Text => "text/plain; version=0.0.4; charset=utf-8",
-            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            Self::Text => content_type!(escaping, "text/plain; version=0.0.4; charset=utf-8"),
+            Self::OpenMetrics => {
+                content_type!(escaping, "application/openmetrics-text; version=1.0.0; charset=utf-8")
+            }
+        }
+    }
+
+    const fn version(self) -> &'static str {
+        match self {
+            Self::Text => "0.0.4",
+            Self::OpenMetrics => "1.0.0",
         }
     }
 }
 
-/// OpenMetrics where it is asked for by name and at least as dearly as plain text.
-pub(super) fn format(headers: &HeaderMap) -> Format {
+impl Escaping {
+    fn read(word: &str) -> Option<Self> {
+        Some(match word {
+            "allow-utf-8" => Self::AllowUtf8,
+            "underscores" => Self::Underscores,
+            "dots" => Self::Dots,
+            "values" => Self::Values,
+            _ => return None,
+        })
+    }
+}
+
+/// OpenMetrics where it is asked for by name and at least as dearly as plain text; and the escaping that was asked for
+/// with it.
+pub(super) fn format(headers: &HeaderMap) -> (Format, Option<Escaping>) {
     let (mut openmetrics, mut text) = (0, 0);
-    for (range, quality) in items(headers, ACCEPT) {
-        let best = match range.as_str() {
+    let items: Vec<Item> = items(headers, ACCEPT).collect();
+    for item in &items {
+        let best = match item.name.as_str() {
             "application/openmetrics-text" => &mut openmetrics,
             "text/plain" | "text/*" | "*/*" => &mut text,
             _ => continue,
         };
-        *best = quality.max(*best);
+        *best = item.quality.max(*best);
     }
-    if openmetrics > 0 && openmetrics >= text { Format::OpenMetrics } else { Format::Text }
-}
-
-/// Does the client take gzip?
-pub(super) fn gzip(headers: &HeaderMap) -> bool {
-    let items: Vec<_> = items(headers, ACCEPT_ENCODING).collect();
-    let quality = |names: &[&str]| {
-        items.iter().find(|(name, _)| names.contains(&name.as_str())).map(|&(_, quality)| quality)
+    let (format, name) = if openmetrics > 0 && openmetrics >= text {
+        (Format::OpenMetrics, "application/openmetrics-text")
+    } else {
+        (Format::Text, "text/plain")
     };
-    quality(&["gzip", "x-gzip"]).or_else(|| quality(&["*"])).is_some_and(|quality| quality > 0)
+    let served = |item: &&Item| {
+        let version = item.parameter("version").is_none_or(|version| version == format.version());
+        item.name == name && item.quality > 0 && version
+    };
+    // The first of those that are asked for most.
+    let asked = items.iter().filter(served).rev().max_by_key(|item| item.quality);
+    (format, asked.and_then(|item| Escaping::read(item.parameter("escaping")?)))
 }
 
-/// The items of a list header in small letters, without parameters, with their quality in thousandths.
-fn items(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = (String, u32)> {
+/// zstd only where it is asked for by name, and no less than gzip.
+pub(super) fn coding(headers: &HeaderMap) -> Coding {
+    let items: Vec<Item> = items(headers, ACCEPT_ENCODING).collect();
+    let quality = |names: &[&str]| {
+        items.iter().find(|item| names.contains(&item.name.as_str())).map(|item| item.quality)
+    };
+    let gzip = quality(&["gzip", "x-gzip"]).or_else(|| quality(&["*"])).unwrap_or(0);
+    let zstd = quality(&["zstd"]).unwrap_or(0);
+    if zstd > 0 && zstd >= gzip {
+        Coding::Zstd
+    } else if gzip > 0 {
+        Coding::Gzip
+    } else {
+        Coding::Identity
+    }
+}
+
+/// An item of a list header in small letters.
+struct Item {
+    name: String,
+    parameters: Vec<(String, String)>,
+    /// In thousandths.
+    quality: u32,
+}
+
+impl Item {
+    fn parameter(&self, wanted: &str) -> Option<&str> {
+        self.parameters.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str())
+    }
+}
+
+fn items(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = Item> {
     let lines = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
     lines.flat_map(|line| line.split(',')).map(|item| {
+        let item = item.to_ascii_lowercase();
         let mut parts = item.split(';').map(str::trim);
-        let range = parts.next().unwrap_or_default().to_ascii_lowercase();
-        let quality = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
-        (range, quality.map_or(1000, thousandths))
+        let name = parts.next().unwrap_or_default().to_owned();
+        let pair = |part: &str| {
+            let (name, value) = part.split_once('=')?;
+            Some((name.trim().to_owned(), value.trim().trim_matches('"').to_owned()))
+        };
+        let mut made = Item { name, parameters: parts.filter_map(pair).collect(), quality: 1000 };
+        made.quality = made.parameter("q").map_or(1000, thousandths);
+        made
     })
 }
 
@@ -87,28 +180,75 @@ mod tests {
             ("application/json", Format::Text),
         ];
         for (accept, want) in table {
-            assert_eq!(format(&headers(ACCEPT, accept)), want, "{accept}");
+            assert_eq!(format(&headers(ACCEPT, accept)).0, want, "{accept}");
         }
-        assert_eq!(format(&HeaderMap::new()), Format::Text);
+        assert_eq!(format(&HeaderMap::new()), (Format::Text, None));
+    }
+
+    /// As a Prometheus of version 3 asks, and one whose metric names are of the old alphabet.
+    #[test]
+    fn escapings() {
+        let three = "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,\
+                     application/openmetrics-text;version=0.0.1;q=0.4,\
+                     text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,*/*;q=0.1";
+        let table = [
+            (
+                three.to_owned(),
+                "application/openmetrics-text; version=1.0.0; charset=utf-8; escaping=allow-utf-8",
+            ),
+            (
+                three.replace("allow-utf-8", "underscores"),
+                "application/openmetrics-text; version=1.0.0; charset=utf-8; escaping=underscores",
+            ),
+            (
+                "text/plain;version=1.0.0;escaping=allow-utf-8;q=0.6,text/plain;version=0.0.4;q=0.5"
+                    .to_owned(),
+                "text/plain; version=0.0.4; charset=utf-8",
+            ),
+            (
+                "text/plain;version=0.0.4;escaping=\"values\"".to_owned(),
+                "text/plain; version=0.0.4; charset=utf-8; escaping=values",
+            ),
+            (
+                "text/plain;escaping=dots".to_owned(),
+                "text/plain; version=0.0.4; charset=utf-8; escaping=dots",
+            ),
+            ("text/plain;escaping=none".to_owned(), "text/plain; version=0.0.4; charset=utf-8"),
+            ("text/plain;escaping=dots;q=0".to_owned(), "text/plain; version=0.0.4; charset=utf-8"),
+        ];
+        for (accept, want) in table {
+            let (format, escaping) = format(&headers(ACCEPT, &accept));
+            assert_eq!(format.content_type(escaping), want, "{accept}");
+        }
     }
 
     #[test]
     fn encodings() {
         let table = [
-            ("gzip", true),
-            ("GZIP", true),
-            ("deflate, gzip;q=0.5", true),
-            ("gzip;q=0", false),
-            ("gzip; q=0.000, *", false),
-            ("*", true),
-            ("*;q=0", false),
-            ("identity", false),
-            ("gzipped", false),
-            ("", false),
+            ("gzip", Coding::Gzip),
+            ("GZIP", Coding::Gzip),
+            ("deflate, gzip;q=0.5", Coding::Gzip),
+            ("gzip;q=0", Coding::Identity),
+            ("gzip; q=0.000, *", Coding::Identity),
+            ("*", Coding::Gzip),
+            ("*;q=0", Coding::Identity),
+            ("identity", Coding::Identity),
+            ("gzipped", Coding::Identity),
+            ("", Coding::Identity),
+            ("zstd", Coding::Zstd),
+            ("ZSTD", Coding::Zstd),
+            ("gzip, deflate, br, zstd", Coding::Zstd),
+            ("gzip;q=1.0, zstd;q=0.9", Coding::Gzip),
+            ("gzip;q=0.5, zstd;q=0.5", Coding::Zstd),
+            ("gzip;q=0.5, zstd;q=0.6", Coding::Zstd),
+            ("zstd;q=0", Coding::Identity),
+            ("zstd;q=0, gzip", Coding::Gzip),
+            ("zstd;q=0.5, *", Coding::Gzip),
+            ("zstandard", Coding::Identity),
         ];
         for (accept, want) in table {
-            assert_eq!(gzip(&headers(ACCEPT_ENCODING, accept)), want, "{accept}");
+            assert_eq!(coding(&headers(ACCEPT_ENCODING, accept)), want, "{accept}");
         }
-        assert!(!gzip(&HeaderMap::new()));
+        assert_eq!(coding(&HeaderMap::new()), Coding::Identity);
     }
 }

@@ -1,30 +1,47 @@
 //! The status page: the status as HTML. Everything in it is escaped by the template, but for the chart,
-//! which holds only numbers and dates. No script, no style outside of the sheet.
+//! which holds only numbers and dates, and the cards, which have a template of their own. No script, no style outside of
+//! the sheet.
+
+use std::collections::BTreeSet;
 
 use askama::Template;
-use chrono::NaiveDate;
+use chrono::{DateTime, NaiveDate, Utc};
+use chrono_tz::Tz;
 
-use super::query;
-use crate::alert::Severity;
+use super::cards::{self, anchor};
+use super::head::Head;
+use super::query::{Fold, PageQuery};
+use super::{chart, query};
 use crate::model::forecast::Disconnect;
 use crate::model::{AccountName, Money, PayBy, sanitize};
+use crate::view::chart::Chart;
+use crate::view::said::{Line, Topic};
 use crate::view::{
-    AccountStatus, Billing, CollectorRow, Health, Query, ResourceRow, StateCount, Status, Urgency, words,
+    AccountStatus, Billing, Cards, CollectorRow, Health, Query, ResourceKind, ResourceRow, StateCount,
+    Status, Urgency, words,
 };
 
-/// The style sheet, served beside the page.
-pub(super) const STYLE: &str = include_str!("templates/style.css");
+/// What is not fine, as far as it is listed where nobody asked for all.
+const NOT_FINE: usize = 5;
 
 /// The page as HTML.
-pub(super) fn render(status: &Status, query: &Query, telemetry_path: &str) -> String {
-    let page = Page { status, query, telemetry_path };
+pub(super) fn render(status: &Status, cards: &Cards, asked: &PageQuery, telemetry_path: &str) -> String {
+    let zone = status.accounts.first().map_or(Tz::UTC, AccountStatus::zone);
+    let headline = &status.headline;
+    let title = format!("{} {}", headline.level.sign(), headline.sentence);
+    let other = query::link(&PageQuery { refresh: !asked.refresh, ..asked.clone() }, "");
+    let head = Head::new(headline.level, &title, asked.refresh, other, zone, status.generated_at);
+    let page = Page { head, status, cards, asked, query: &asked.query, telemetry_path };
     sanitize::document(page.render().expect("a template over owned values has no way to fail"))
 }
 
 #[derive(Template)]
 #[template(path = "http/templates/status.html")]
 struct Page<'a> {
+    head: Head,
     status: &'a Status,
+    cards: &'a Cards,
+    asked: &'a PageQuery,
     query: &'a Query,
     telemetry_path: &'a str,
 }
@@ -35,11 +52,39 @@ impl Page<'_> {
         self.status.accounts.len() > 1
     }
 
-    /// The account whose billing is shown in full: the only one, or the one looked at.
+    fn card_list(&self) -> String {
+        cards::render(&self.cards.shown, self.several())
+    }
+
+    fn all_cards_link(&self) -> String {
+        query::link(&PageQuery { all: true, ..self.asked.clone() }, "#incidents")
+    }
+
+    fn past_link(&self, days: i64) -> String {
+        query::of_past(days, self.query.account.as_deref())
+    }
+
+    /// The account whose billing is shown in full: the only one, or the selected one.
     fn chosen(&self) -> Option<&AccountStatus> {
         match self.status.accounts.as_slice() {
             [only] => Some(only),
             _ => None,
+        }
+    }
+
+    /// Where the page shows what a line speaks of.
+    fn place(&self, line: &Line) -> String {
+        match (&line.incident, line.topic) {
+            (Some(key), _) if self.cards.show(key) => format!("#{}", anchor(key)),
+            (Some(key), _) => {
+                query::link(&PageQuery { all: true, ..self.asked.clone() }, &format!("#{}", anchor(key)))
+            }
+            (None, Topic::CutOff) if self.several() => "#accounts".to_owned(),
+            (None, Topic::CutOff) => "#billing".to_owned(),
+            (None, Topic::Mails | Topic::Store) => "#mails".to_owned(),
+            (None, Topic::Reading) => "#freshness".to_owned(),
+            (None, Topic::Resources) => "#resources".to_owned(),
+            (None, Topic::Incident) => "#incidents".to_owned(),
         }
     }
 
@@ -61,33 +106,36 @@ impl Page<'_> {
         }
     }
 
-    fn severity(&self, severity: &Severity) -> &'static str {
-        match severity {
-            Severity::Critical => "bad",
-            Severity::Warning => "unknown",
-            Severity::Info => "off",
+    fn day(&self, account: &AccountStatus, at: &DateTime<Utc>) -> String {
+        self.date(account, &at.with_timezone(&account.zone()).date_naive())
+    }
+
+    fn date(&self, account: &AccountStatus, date: &NaiveDate) -> String {
+        words::subject_day(*date, account.zone(), self.status.generated_at)
+    }
+
+    fn moment(&self, account: &AccountStatus, at: &DateTime<Utc>) -> String {
+        words::sentence_moment(*at, account.zone(), self.status.generated_at)
+    }
+
+    /// `23 min ago`, `in 2 d 5 h`.
+    fn distance(&self, at: &DateTime<Utc>) -> String {
+        let now = self.status.generated_at;
+        if *at > now {
+            format!("in {}", words::lasted(*at - now))
+        } else {
+            format!("{} ago", words::lasted(now - *at))
         }
     }
 
-    fn day(&self, account: &AccountStatus, at: &chrono::DateTime<chrono::Utc>) -> String {
-        words::day(*at, account.zone(), self.status.generated_at)
+    fn up_for(&self) -> String {
+        words::lasted(self.status.generated_at - self.status.started_at)
     }
 
-    fn date(&self, account: &AccountStatus, date: &chrono::NaiveDate) -> String {
-        words::date(*date, account.zone(), self.status.generated_at)
-    }
-
-    fn moment(&self, account: &AccountStatus, at: &chrono::DateTime<chrono::Utc>) -> String {
-        words::moment(*at, account.zone(), self.status.generated_at)
-    }
-
-    /// In the zone of this account.
-    fn moment_of(&self, account: &AccountName, at: &chrono::DateTime<chrono::Utc>) -> String {
-        words::moment(*at, self.status.zone_of(account), self.status.generated_at)
-    }
-
-    fn distance(&self, at: &chrono::DateTime<chrono::Utc>) -> String {
-        words::distance(*at, self.status.generated_at)
+    /// When anything was last read.
+    fn last_read(&self) -> Option<DateTime<Utc>> {
+        let rows = self.status.accounts.iter().flat_map(|account| &account.collectors);
+        rows.filter_map(|row| row.last_success).max()
     }
 
     fn amount(&self, account: &AccountStatus, money: &Money) -> String {
@@ -96,12 +144,26 @@ impl Page<'_> {
 
     /// An amount to pay, rounded up to whole units.
     fn to_pay(&self, account: &AccountStatus, money: &Money) -> String {
-        words::spaced_amount(money.ceil_units(), &account.currency)
+        words::spaced_to_pay(*money, &account.currency)
     }
 
-    /// How much longer the money would last.
+    fn chart(&self, account: &AccountStatus, drawn: &Chart) -> String {
+        let now = self.status.generated_at;
+        chart::svg(&drawn.zoomed(now), &account.currency, now)
+    }
+
     fn is_computed(&self, billing: &Billing) -> bool {
         matches!(billing.facts.disconnect, Disconnect::At { computed: true, .. })
+    }
+
+    /// The colour of what is said of the cut-off: none while it is far.
+    fn money(&self, account: &AccountStatus, billing: &Billing) -> &'static str {
+        let is_said = account.headline.lines.iter().any(|line| line.topic == Topic::CutOff);
+        match (is_said, self.is_at_once(billing)) {
+            (true, true) => "bad",
+            (true, false) => "unknown",
+            (false, _) => "",
+        }
     }
 
     fn is_at_once(&self, billing: &Billing) -> bool {
@@ -112,11 +174,12 @@ impl Page<'_> {
         billing.facts.pay_by.and_then(PayBy::date)
     }
 
+    /// How much longer the money would last if it were switched off.
     fn days_more(&self, days: &i64) -> String {
         match days {
-            0 => "under a day more".to_owned(),
-            1 => "1 day more".to_owned(),
-            days => format!("{days} days more"),
+            0 => "< 1 day".to_owned(),
+            1 => "1 day".to_owned(),
+            days => format!("{days} days"),
         }
     }
 
@@ -124,10 +187,14 @@ impl Page<'_> {
         *money == Money::ZERO
     }
 
+    fn list_link(&self, query: Query) -> String {
+        query::link(&PageQuery { query, ..self.asked.clone() }, "#resources")
+    }
+
     /// Every kind and state, with a link that shows only those.
     fn state_link(&self, count: &StateCount) -> String {
         let kind = Some(count.kind.to_string());
-        query::link(&Query { kind, state: Some(count.state.clone()), page: 1, ..self.query.clone() })
+        self.list_link(Query { kind, state: Some(count.state.clone()), page: 1, ..self.query.clone() })
     }
 
     fn is_chosen(&self, count: &StateCount) -> bool {
@@ -139,27 +206,100 @@ impl Page<'_> {
         self.query.kind.is_some() || self.query.state.is_some() || !self.query.text.is_empty()
     }
 
+    /// Resources are listed whatever their state.
+    fn lists_all(&self) -> bool {
+        self.is_filtered() || self.query.page > 1 || self.is_open(Fold::Fine)
+    }
+
+    /// Those that are listed; of those whose incident stands above, none.
+    fn rows(&self) -> Vec<&ResourceRow> {
+        let rows = self.status.resources.rows.iter();
+        if self.lists_all() {
+            return rows.collect();
+        }
+        let known = self.incident_resources();
+        let is_new = |row: &&ResourceRow| !known.contains(&(&row.account, row.kind, row.id));
+        rows.filter(|row| is_wrong(row.health)).filter(is_new).take(NOT_FINE).collect()
+    }
+
+    /// The resources that open incidents are about.
+    fn incident_resources(&self) -> BTreeSet<(&AccountName, ResourceKind, u64)> {
+        let open = self.status.incidents.open.iter();
+        open.filter_map(|row| Some((&row.account, ResourceKind::of(row.kind)?, row.key.id()?))).collect()
+    }
+
+    fn with_incident(&self) -> usize {
+        self.incident_resources().len().min(self.not_fine())
+    }
+
+    /// How many are neither fine nor switched off.
+    fn not_fine(&self) -> usize {
+        let states = self.status.resources.states.iter();
+        states.filter(|count| is_wrong(count.health)).map(|count| count.count).sum()
+    }
+
+    fn resource_link(&self, row: &ResourceRow) -> String {
+        query::of_resource(&row.account, row.kind, row.id)
+    }
+
+    fn container_link(&self, row: &ResourceRow, id: &u64) -> String {
+        query::of_resource(&row.account, ResourceKind::Container, *id)
+    }
+
+    fn is_open(&self, fold: Fold) -> bool {
+        self.asked.open.contains(&fold)
+    }
+
+    /// The same page with this open where it is folded, and folded where it is open.
+    fn fold_link(&self, fold: Fold, part: &str) -> String {
+        let mut asked = self.asked.clone();
+        if !asked.open.remove(&fold) {
+            asked.open.insert(fold);
+        }
+        query::link(&asked, part)
+    }
+
+    /// Of the resources: all of them, worst first.
     fn all_link(&self) -> String {
-        query::link(&Query { account: self.query.account.clone(), page: 1, ..Query::default() })
+        let mut asked = self.asked.clone();
+        asked.open.insert(Fold::Fine);
+        asked.query = Query { account: self.query.account.clone(), page: 1, ..Query::default() };
+        query::link(&asked, "#resources")
     }
 
     fn page_link(&self, page: usize) -> String {
-        query::link(&Query { page, ..self.query.clone() })
+        self.list_link(Query { page, ..self.query.clone() })
     }
 
     fn account_link(&self, account: &AccountStatus) -> String {
-        query::link(&Query { account: Some(account.name.to_string()), page: 1, ..Query::default() })
-            .replace("#resources", "")
+        let query = Query { account: Some(account.name.to_string()), page: 1, ..Query::default() };
+        query::link(&PageQuery { query, ..self.asked.clone() }, "")
+    }
+
+    fn everybody_link(&self) -> String {
+        let query = Query { page: 1, ..Query::default() };
+        query::link(&PageQuery { query, ..self.asked.clone() }, "")
     }
 
     fn name(&self, row: &ResourceRow) -> String {
         row.name.clone().unwrap_or_else(|| "(no name)".to_owned())
     }
 
-    /// Collectors of every account, those without trouble left out where there are several accounts.
+    /// Collectors of every account, those without trouble only where they are asked for.
     fn collectors(&self) -> Vec<(&AccountStatus, &CollectorRow)> {
         let accounts = self.status.accounts.iter();
         let all = accounts.flat_map(|account| account.collectors.iter().map(move |row| (account, row)));
-        all.filter(|(_, row)| !self.several() || row.success != Some(true)).collect()
+        all.filter(|(_, row)| self.is_open(Fold::Data) || !row.is_well()).collect()
     }
+
+    /// Something is to be said of mails beside how many went out.
+    fn mails_in_full(&self) -> bool {
+        let troubled = |outbox: &crate::view::OutboxSummary| outbox.waiting() > 0 || outbox.dead > 0;
+        self.is_open(Fold::Data) || self.status.mails.outbox.as_ref().is_some_and(troubled)
+    }
+}
+
+/// Neither fine nor switched off by its owner.
+fn is_wrong(health: Health) -> bool {
+    matches!(health, Health::Bad | Health::Unknown | Health::Passing)
 }

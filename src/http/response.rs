@@ -1,4 +1,4 @@
-//! Responses as endpoints and those who stand before them make them: status, headers, body. Knows no endpoint.
+//! Building blocks of responses, for endpoints and middleware: status, headers, body. Knows no endpoint.
 
 use bytes::Bytes;
 use hyper::header::{self, HeaderName, HeaderValue};
@@ -29,4 +29,18 @@ pub(super) fn with<const N: usize>(
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response
+}
+
+/// A page of our own.
+pub(super) fn html(page: String) -> Response<Body> {
+    // No scripts, no frames, nothing from other origins.
+    const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; \
+                          form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+    let headers = [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    with(typed(StatusCode::OK, "text/html; charset=utf-8", page), headers)
 }

@@ -5,45 +5,76 @@ use std::time::Duration;
 
 use hyper::header;
 use hyper::{Method, Request, Response, StatusCode};
+use percent_encoding::percent_decode_str;
+use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::body::Body;
 use super::guard::Guard;
-use super::response::{PLAIN, text, typed, with};
-use super::{Context, negotiate, page, query};
-use crate::model::Snapshot;
+use super::negotiate::Coding;
+use super::query::PageQuery;
+use super::response::{PLAIN, html, text, typed, with};
+use super::{BuildInfo, Context, head, negotiate, page, past, query};
+use crate::metrics::{Page, TargetKind};
 use crate::model::freshness::{state_collectors, was_tried};
-use crate::view::{About, Query, Status};
+use crate::model::{AccountName, AccountState, Snapshot};
+use crate::view::calendar::{self, Deadline};
+use crate::view::cut_off::Payer;
+use crate::view::{About, Cards, DaemonTime, IncidentRow, LastReading, Query, Status};
+
+/// Where commands ask; see [`super::Control`].
+const CONTROL: &str = "/control/v1";
 
 /// Every endpoint but the metrics, whose path is configured.
 const ROUTES: &[(&str, Endpoint)] = &[
     ("/", Endpoint::StatusPage),
+    ("/resource", Endpoint::ResourcePage),
+    ("/incidents", Endpoint::IncidentsPage),
+    ("/calendar.ics", Endpoint::Calendar),
     ("/api/v1/status", Endpoint::StatusJson),
+    ("/api/v1/report", Endpoint::ReportJson),
+    ("/api/v1/time", Endpoint::TimeJson),
+    ("/sd/sites", Endpoint::Targets(TargetKind::Sites)),
+    ("/sd/vms", Endpoint::Targets(TargetKind::Vms)),
     ("/-/healthy", Endpoint::Healthy),
     ("/-/ready", Endpoint::Ready),
     ("/-/reload", Endpoint::Reload),
     ("/-/style.css", Endpoint::Style),
+    (CONTROL, Endpoint::Control),
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Endpoint {
     Metrics,
+    Targets(TargetKind),
     StatusPage,
+    ResourcePage,
+    IncidentsPage,
+    Calendar,
     StatusJson,
+    ReportJson,
+    TimeJson,
     Healthy,
     Ready,
     Reload,
     Style,
+    Control,
 }
 
 impl Endpoint {
-    /// The one method that it knows beside HEAD, which goes with GET.
+    /// The method that it accepts; HEAD is accepted where GET is.
     fn method(self) -> Method {
         match self {
-            Self::Reload => Method::POST,
+            Self::Reload | Self::Control => Method::POST,
             Self::Metrics
+            | Self::Targets(_)
             | Self::StatusPage
+            | Self::ResourcePage
+            | Self::IncidentsPage
+            | Self::Calendar
             | Self::StatusJson
+            | Self::ReportJson
+            | Self::TimeJson
             | Self::Healthy
             | Self::Ready
             | Self::Style => Method::GET,
@@ -51,16 +82,24 @@ impl Endpoint {
     }
 }
 
-/// For a new configuration to be taken over: it asks nobody outside.
+/// Is asked by whoever watches the daemon, under whatever name.
+pub(super) fn is_health(path: &str) -> bool {
+    let endpoint = ROUTES.iter().find(|(known, _)| *known == path).map(|(_, endpoint)| endpoint);
+    matches!(endpoint, Some(Endpoint::Healthy | Endpoint::Ready))
+}
+
+/// Time for a reload; it makes no network requests.
 const RELOAD_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Answers a request that was let in.
+/// Answers a request that was admitted.
 pub(super) async fn answer<B>(
     request: &Request<B>,
     context: &Context,
     guard: Option<&Arc<Guard>>,
 ) -> Response<Body> {
-    let Some(endpoint) = find(request.uri().path(), context) else {
+    let found = find(request.uri().path(), context);
+    // What changes something is for who may open the daemon's own socket.
+    let Some(endpoint) = found.filter(|&endpoint| endpoint != Endpoint::Control || guard.is_none()) else {
         return text(StatusCode::NOT_FOUND, "404: nothing is served here\n");
     };
     let known = endpoint.method();
@@ -91,11 +130,24 @@ async fn respond<B>(
             Ok(place) => metrics(request, context, place),
             Err(refusal) => refusal.into(),
         },
+        // As dear as a scrape where there are many.
+        Endpoint::Targets(kind) => match guard.map_or(Ok(None), |guard| guard.scrape()) {
+            Ok(place) => targets(request, context, kind, place),
+            Err(refusal) => refusal.into(),
+        },
         Endpoint::StatusPage => {
-            let query = query_of(request);
-            html(page::render(&status(&query, context), &query, &context.telemetry_path))
+            let asked = query::parse(query_of(request));
+            html(status_page(&asked, context))
         }
-        Endpoint::StatusJson => json(&status(&query_of(request), context)),
+        Endpoint::ResourcePage => past::resource(query_of(request), context).await,
+        Endpoint::IncidentsPage => past::incidents(query_of(request), context).await,
+        Endpoint::Calendar => feed(context),
+        Endpoint::StatusJson => json(&status(&query::parse(query_of(request)).query, context)),
+        Endpoint::ReportJson => match report(&query::parse(query_of(request)).query, context) {
+            Some(last) => json(&last),
+            None => text(StatusCode::NOT_FOUND, "404: no report of this account was read yet\n"),
+        },
+        Endpoint::TimeJson => json(&DaemonTime { now: context.clock.now() }),
         Endpoint::Healthy => text(StatusCode::OK, "hostwatch is healthy.\n"),
         Endpoint::Ready => match is_ready(&context.snapshot.get()) {
             true => text(StatusCode::OK, "hostwatch is ready.\n"),
@@ -103,6 +155,7 @@ async fn respond<B>(
         },
         Endpoint::Reload => reload(context).await,
         Endpoint::Style => style(),
+        Endpoint::Control => control(query_of(request), context).await,
     }
 }
 
@@ -112,33 +165,98 @@ fn metrics<B>(
     context: &Context,
     place: Option<OwnedSemaphorePermit>,
 ) -> Response<Body> {
-    let format = negotiate::format(request.headers());
-    let page = context.page.get();
+    let (format, escaping) = negotiate::format(request.headers());
     let own = context.own.encode(format == negotiate::Format::OpenMetrics);
-    let gzip = negotiate::gzip(request.headers());
-    let body = if gzip { Body::pieces(page.gzip(&own)) } else { Body::inflated(page.identity(own)) };
-    let response = typed(StatusCode::OK, format.content_type(), body.keeping(place));
-    let response = with(response, [(header::VARY, "Accept, Accept-Encoding")]);
-    if gzip { with(response, [(header::CONTENT_ENCODING, "gzip")]) } else { response }
+    let response = compressed(request, &context.page.get(), own, format.content_type(escaping), place);
+    with(response, [(header::VARY, "Accept, Accept-Encoding")])
 }
 
-fn query_of<B>(request: &Request<B>) -> Query {
-    query::parse(request.uri().query().unwrap_or_default())
+/// What is to be probed. Whoever gets an error keeps what it had.
+fn targets<B>(
+    request: &Request<B>,
+    context: &Context,
+    kind: TargetKind,
+    place: Option<OwnedSemaphorePermit>,
+) -> Response<Body> {
+    let account = query::parse(query_of(request)).query.account;
+    match context.targets.get().document(kind, account.as_deref()) {
+        Some(Ok(page)) => {
+            let response = compressed(request, page, Vec::new(), "application/json", place);
+            with(response, [(header::VARY, "Accept-Encoding"), (header::CACHE_CONTROL, "no-store")])
+        }
+        Some(Err(why)) => typed(StatusCode::SERVICE_UNAVAILABLE, PLAIN, format!("503: {why}\n")),
+        None => text(StatusCode::NOT_FOUND, "404: no account of this name is configured\n"),
+    }
+}
+
+/// A page and what comes after it, in the coding that is asked for.
+fn compressed<B>(
+    request: &Request<B>,
+    page: &Page,
+    tail: Vec<u8>,
+    content_type: &'static str,
+    place: Option<OwnedSemaphorePermit>,
+) -> Response<Body> {
+    let (body, coding) = match negotiate::coding(request.headers()) {
+        Coding::Zstd => (Body::pieces(page.zstd(&tail)), Some("zstd")),
+        Coding::Gzip => (Body::pieces(page.gzip(&tail)), Some("gzip")),
+        Coding::Identity => (Body::inflated(page.identity(tail)), None),
+    };
+    let response = typed(StatusCode::OK, content_type, body.keeping(place));
+    match coding {
+        Some(coding) => with(response, [(header::CONTENT_ENCODING, coding)]),
+        None => response,
+    }
+}
+
+fn query_of<B>(request: &Request<B>) -> &str {
+    request.uri().query().unwrap_or_default()
+}
+
+fn status_page(asked: &PageQuery, context: &Context) -> String {
+    let (snapshot, alerting, now) = (context.snapshot.get(), context.alerting.get(), context.clock.now());
+    let status = Status::new(&snapshot, &alerting, &about(context), &asked.query, now);
+    let is_asked = |name: &AccountName| asked.query.account.as_deref().is_none_or(|one| one == name.as_str());
+    let accounts = snapshot.accounts.values().map(|state| &**state);
+    let accounts: Vec<&AccountState> = accounts.filter(|state| is_asked(&state.profile.name)).collect();
+    let rows: Vec<&IncidentRow> = alerting.incidents.iter().filter(|row| is_asked(&row.account)).collect();
+    let cards = Cards::of(&accounts, &rows, asked.all, now);
+    page::render(&status, &cards, asked, &context.telemetry_path)
+}
+
+/// The cut-offs of all accounts, for calendars that subscribe.
+fn feed(context: &Context) -> Response<Body> {
+    let (snapshot, alerting, now) = (context.snapshot.get(), context.alerting.get(), context.clock.now());
+    let entries = alerting.calendar.iter().filter_map(|(name, entry)| {
+        let state = snapshot.accounts.get(name)?;
+        Some(Deadline { account: name, entry: *entry, payer: Payer::of(state) })
+    });
+    let body = calendar::feed(entries, now);
+    with(typed(StatusCode::OK, calendar::MEDIA_TYPE, body), [(header::CACHE_CONTROL, "no-store")])
 }
 
 fn status(query: &Query, context: &Context) -> Status {
-    let about = About {
-        version: context.build.version,
-        commit: context.build.commit,
-        started_at: context.started_at,
-    };
-    Status::new(&context.snapshot.get(), &context.alerting.get(), &about, query, (context.clock)())
+    let (snapshot, alerting) = (context.snapshot.get(), context.alerting.get());
+    Status::new(&snapshot, &alerting, &about(context), query, context.clock.now())
 }
 
-/// Everything that says whether all is well was asked for once, well or not.
+fn about(context: &Context) -> About {
+    let BuildInfo { version, commit } = context.build;
+    About { version, commit, started_at: context.started_at }
+}
+
+/// The last report of the account that is named.
+fn report(query: &Query, context: &Context) -> Option<LastReading> {
+    let snapshot = context.snapshot.get();
+    let account = query.account.as_deref()?;
+    let mut accounts = snapshot.accounts.values();
+    LastReading::of(accounts.find(|state| state.profile.name.as_str() == account)?)
+}
+
+/// Every collector that sees states was polled once, successfully or not.
 fn is_ready(snapshot: &Snapshot) -> bool {
     snapshot.accounts.values().all(|account| {
-        // The sites of a thousand containers take their time.
+        // Reading the sites of a thousand containers takes long.
         let mut needed = state_collectors(&account.profile).filter(|collector| collector.follows().is_none());
         needed.all(|collector| was_tried(account, collector))
     })
@@ -164,26 +282,25 @@ async fn reload(context: &Context) -> Response<Body> {
     }
 }
 
-fn html(page: String) -> Response<Body> {
-    // No script at all, no frame, nothing from elsewhere.
-    const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; \
-                          form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-    let headers = [
-        (header::CONTENT_SECURITY_POLICY, POLICY),
-        (header::REFERRER_POLICY, "no-referrer"),
-        (header::X_FRAME_OPTIONS, "DENY"),
-        (header::CACHE_CONTROL, "no-store"),
-    ];
-    with(typed(StatusCode::OK, "text/html; charset=utf-8", page), headers)
+/// What a command asks stands in the query, percent-encoded.
+async fn control(asked: &str, context: &Context) -> Response<Body> {
+    let answer = match percent_decode_str(asked).decode_utf8() {
+        Ok(request) => context.control.answer(&request).await,
+        Err(_) => None,
+    };
+    match answer {
+        Some(answer) => typed(StatusCode::OK, "application/json", answer),
+        None => text(StatusCode::NOT_IMPLEMENTED, "501: this daemon does not know what that asks\n"),
+    }
 }
 
-fn json(status: &Status) -> Response<Body> {
-    let mut text = serde_json::to_string(status).expect("the status holds nothing that JSON has no form for");
+fn json(value: &impl Serialize) -> Response<Body> {
+    let mut text = serde_json::to_string(value).expect("no value shown holds what JSON has no form for");
     text.push('\n');
     with(typed(StatusCode::OK, "application/json", text), [(header::CACHE_CONTROL, "no-store")])
 }
 
 fn style() -> Response<Body> {
     let headers = [(header::CONTENT_TYPE, "text/css; charset=utf-8"), (header::CACHE_CONTROL, "max-age=300")];
-    with(text(StatusCode::OK, page::STYLE), headers)
+    with(text(StatusCode::OK, head::STYLE), headers)
 }

@@ -1,8 +1,10 @@
 //! Connections: accepting, TLS, limits, time-outs, the drain at the end. Knows no endpoint.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hyper::server::conn::http1;
@@ -16,11 +18,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::Context;
 use super::guard::Guard;
+use super::idle::{Connected, IdleConnections};
 use super::listener::{Listener, Stream};
 use super::middleware;
 use super::write_timeout::WriteTimeout;
 
-/// Beside what listeners with a guard may take: the daemon's own commands get in when others have filled it up.
+/// Connections of listeners without a guard, counted apart: the daemon's own commands get through when the others
+/// are full.
 const MAX_UNGUARDED: usize = 64;
 /// A request's head, in bytes.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
@@ -31,9 +35,9 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
 /// After accepting failed, as it does when file descriptors run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How much clients may take of the server.
+/// Limits on what clients may use of the server.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct ConnectionLimits {
     /// Connections at one time; more wait to be accepted.
     pub connections: usize,
     /// For a TLS handshake, and for a request's head to arrive; also how long an idle connection is kept.
@@ -42,7 +46,7 @@ pub(crate) struct Limits {
     pub write_timeout: Duration,
 }
 
-impl Default for Limits {
+impl Default for ConnectionLimits {
     fn default() -> Self {
         Self {
             connections: 512,
@@ -56,12 +60,13 @@ impl Default for Limits {
 /// requests have ended, three seconds later at most.
 pub(crate) async fn serve(
     listeners: Vec<Listener>,
-    limits: Limits,
+    limits: ConnectionLimits,
     context: Arc<Context>,
     stop: CancellationToken,
 ) {
     let guarded = Arc::new(Semaphore::new(limits.connections));
     let unguarded = Arc::new(Semaphore::new(limits.connections.min(MAX_UNGUARDED)));
+    let idle = Arc::new(IdleConnections::default());
     let mut accepting = JoinSet::new();
     for listener in listeners {
         let slots = if listener.guard().is_some() { &guarded } else { &unguarded };
@@ -69,6 +74,7 @@ pub(crate) async fn serve(
             guard: listener.guard().cloned(),
             limits,
             context: Arc::clone(&context),
+            idle: Arc::clone(&idle),
             stop: stop.clone(),
         };
         accepting.spawn(listen(listener, Arc::clone(slots), visit));
@@ -77,7 +83,7 @@ pub(crate) async fn serve(
         if let Err(error) = ended
             && let Ok(panic) = error.try_into_panic()
         {
-            // A listener that ended by a fault must not look like one that was stopped.
+            // A listener that panicked must not look like one that was stopped.
             std::panic::resume_unwind(panic);
         }
     }
@@ -96,10 +102,10 @@ async fn listen(listener: Listener, slots: Arc<Semaphore>, visit: Visit) {
         };
         while connections.try_join_next().is_some() {}
         match accepted {
-            Ok(stream) => {
+            Ok((stream, client)) => {
                 let visit = visit.clone();
                 connections.spawn(async move {
-                    visit.connection(stream).await;
+                    visit.connection(stream, client).await;
                     drop(slot);
                 });
             }
@@ -121,24 +127,28 @@ async fn listen(listener: Listener, slots: Arc<Semaphore>, visit: Visit) {
 #[derive(Clone)]
 struct Visit {
     guard: Option<Arc<Guard>>,
-    limits: Limits,
+    limits: ConnectionLimits,
     context: Arc<Context>,
+    idle: Arc<IdleConnections>,
     stop: CancellationToken,
 }
 
 impl Visit {
-    async fn connection(self, stream: Box<dyn Stream>) {
+    async fn connection(self, stream: Box<dyn Stream>, client: Option<IpAddr>) {
+        let connected = self.idle.connected(client);
         let config = match &self.guard {
             Some(guard) => guard.config().await,
             None => None,
         };
         let stream = WriteTimeout::new(stream, self.limits.write_timeout);
+        let unsent = stream.unsent();
         let stream: Box<dyn Stream> = match config.as_ref().and_then(|config| config.tls()) {
             None => Box::new(stream),
             Some(tls) => {
                 let handshake = timeout(self.limits.head_timeout, TlsAcceptor::from(tls).accept(stream));
                 let shaken = tokio::select! {
                     () = self.stop.cancelled() => return,
+                    () = connected.crowded_out.cancelled() => return,
                     shaken = handshake => shaken,
                 };
                 match shaken {
@@ -148,16 +158,28 @@ impl Visit {
                 }
             }
         };
-        // Whoever came in under another configuration (another CA, say) has to come in anew.
+        // A client admitted under another configuration (another CA, say) has to connect again.
         let replaced = config.map_or_else(CancellationToken::new, |config| config.replaced.clone());
-        self.requests(stream, replaced).await;
+        self.requests(stream, &connected, &unsent, replaced).await;
     }
 
-    async fn requests(self, stream: Box<dyn Stream>, replaced: CancellationToken) {
-        let Self { guard, limits, context, stop } = self;
+    async fn requests(
+        self,
+        stream: Box<dyn Stream>,
+        connected: &Arc<Connected>,
+        unsent: &AtomicBool,
+        replaced: CancellationToken,
+    ) {
+        let Self { guard, limits, context, stop, idle: _ } = self;
+        let asked = Arc::clone(connected);
         let service = service_fn(move |request| {
-            let (context, guard) = (Arc::clone(&context), guard.clone());
-            async move { Ok::<_, Infallible>(middleware::answer(&request, &context, guard.as_ref()).await) }
+            let (context, guard, asked) = (Arc::clone(&context), guard.clone(), Arc::clone(&asked));
+            async move {
+                let serving = asked.serve();
+                let over_network = asked.is_over_network();
+                let answer = middleware::answer(&request, &context, guard.as_ref(), over_network).await;
+                Ok::<_, Infallible>(answer.map(|body| body.over(serving)))
+            }
         });
         let mut builder = http1::Builder::new();
         builder
@@ -168,13 +190,22 @@ impl Visit {
         let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
         let ended = tokio::select! {
             ended = connection.as_mut() => ended,
-            () = async { tokio::select! { () = stop.cancelled() => {} () = replaced.cancelled() => {} } } => {
+            () = async {
+                tokio::select! {
+                    () = stop.cancelled() => {}
+                    () = replaced.cancelled() => {}
+                    () = connected.crowded_out.cancelled() => {}
+                }
+            } => {
+                if connected.crowded_out.is_cancelled() && connected.is_idle() && !unsent.load(Ordering::Relaxed) {
+                    return;
+                }
                 connection.as_mut().graceful_shutdown();
                 connection.await
             }
         };
         if let Err(error) = ended {
-            // Clients come and go as they please; nothing here is for an operator to act on.
+            // Clients disconnect for many reasons; an operator can do nothing about it.
             tracing::debug!(%error, "an HTTP connection ended early");
         }
     }

@@ -1,8 +1,10 @@
-//! A stream that fails when its other end takes nothing for too long, so that a stalled reader holds
-//! neither its connection nor a page.
+//! A stream that fails when the client reads nothing for too long, so that a stalled client holds neither a
+//! connection nor a page.
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -14,14 +16,22 @@ pub(super) struct WriteTimeout<S> {
     inner: S,
     limit: Duration,
     waiting: Option<Pin<Box<Sleep>>>,
+    /// The client has not yet taken all that was written.
+    unsent: Arc<AtomicBool>,
 }
 
 impl<S> WriteTimeout<S> {
     pub(super) fn new(inner: S, limit: Duration) -> Self {
-        Self { inner, limit, waiting: None }
+        Self { inner, limit, waiting: None, unsent: Arc::default() }
+    }
+
+    /// Says whether the client has yet to take some of what was written.
+    pub(super) fn unsent(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.unsent)
     }
 
     fn bound<T>(&mut self, written: Poll<io::Result<T>>, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
+        self.unsent.store(written.is_pending(), Ordering::Relaxed);
         if written.is_ready() {
             self.waiting = None;
             return written;

@@ -2,24 +2,30 @@
 //! come from the same structure, so that each is complete in itself. Pure.
 
 use crate::alert::Severity;
+use crate::view::Link;
 
 const WIDTH: usize = 78;
 
 /// A mail's content. Every text in it is one line; escaping is the template's.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Body {
     pub tone: Tone,
     /// The first line: what, when, how much to pay by when.
     pub lead: String,
+    /// Where to go from here, below the first line.
+    pub links: Vec<Link>,
+    /// What has to be known before anything else is read.
+    pub notes: Vec<String>,
     pub sections: Vec<Section>,
     pub foot: Vec<String>,
 }
 
 /// The colour of the first line.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Tone {
     Critical,
     Warning,
+    #[default]
     Info,
     Good,
 }
@@ -33,6 +39,8 @@ pub(super) struct Section {
     pub lines: Vec<String>,
     pub list: Vec<String>,
     pub table: Option<Table>,
+    /// Lines below all that.
+    pub below: Vec<String>,
     /// HTML only: what it shows is in words elsewhere.
     pub figure: Option<Figure>,
 }
@@ -49,15 +57,24 @@ pub(super) struct Table {
 pub(super) struct Figure {
     pub png: Vec<u8>,
     pub alt: String,
-    /// Left and right, above and below.
-    pub above: (String, String),
-    pub below: (String, String),
-    /// Colour and meaning.
-    pub legend: Vec<(&'static str, String)>,
+    /// What it measures, and in what.
+    pub title: String,
+    /// Beside the picture, the highest first, in rows of one height.
+    pub ticks: Vec<String>,
+    /// Below its left end, its middle and its right end.
+    pub days: [String; 3],
+    pub legend: Vec<Legend>,
+}
+
+/// What a colour means.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Legend {
+    pub colour: &'static str,
+    pub meaning: String,
 }
 
 impl Table {
-    /// Too much in a row for a telephone: there each row becomes a block.
+    /// Too wide for a telephone: there each row becomes a block.
     pub(super) fn is_wide(&self) -> bool {
         const MOST_CHARS: usize = 50;
         let widest = |column: usize| {
@@ -94,11 +111,16 @@ impl Section {
 
     /// Nothing below the heading.
     pub(super) fn is_empty(&self) -> bool {
+        self.says_nothing() && self.figure.is_none()
+    }
+
+    /// Nothing but a picture.
+    fn says_nothing(&self) -> bool {
         self.rows.is_empty()
             && self.lines.is_empty()
             && self.list.is_empty()
             && self.table.is_none()
-            && self.figure.is_none()
+            && self.below.is_empty()
     }
 }
 
@@ -109,28 +131,46 @@ impl Body {
 
     /// The text part; lines end with `\n`.
     pub(super) fn text(&self) -> String {
-        let mut out = String::new();
-        // Not wrapped: whoever reads only the first line reads all of it.
-        out.push_str(&self.lead);
-        out.push('\n');
-        for section in &self.sections {
-            section_text(section, &mut out);
-        }
+        let mut out = self.content();
         out.push_str("\n--\n");
         for line in &self.foot {
-            wrap(line, "", "", &mut out);
+            // A command line that is broken in two cannot be copied.
+            match line.split_once(": ").filter(|(_, command)| command.starts_with("hostwatch ")) {
+                Some((label, command)) if line.chars().count() > WIDTH => {
+                    out.push_str(&format!("{label}:\n{command}\n"));
+                }
+                Some(_) | None => wrap(line, "", "", &mut out),
+            }
+        }
+        out
+    }
+
+    /// The same without who sent it.
+    pub(super) fn content(&self) -> String {
+        let mut out = String::new();
+        // Not wrapped: previews show only the first line.
+        out.push_str(&self.lead);
+        out.push('\n');
+        if !(self.links.is_empty() && self.notes.is_empty()) {
+            out.push('\n');
+        }
+        let widest = self.links.iter().map(|link| link.word.chars().count()).max().unwrap_or(0);
+        for Link { word, url } in &self.links {
+            let fill = " ".repeat(widest - word.chars().count());
+            out.push_str(&format!("{word}:{fill} {url}\n"));
+        }
+        for note in &self.notes {
+            wrap(note, "", "", &mut out);
+        }
+        for section in &self.sections {
+            section_text(section, &mut out);
         }
         out
     }
 }
 
 fn section_text(section: &Section, out: &mut String) {
-    // A section of a picture alone says nothing in text.
-    if section.rows.is_empty()
-        && section.lines.is_empty()
-        && section.list.is_empty()
-        && section.table.is_none()
-    {
+    if section.says_nothing() {
         return;
     }
     out.push('\n');
@@ -149,6 +189,9 @@ fn section_text(section: &Section, out: &mut String) {
     }
     if let Some(table) = &section.table {
         table_text(table, out);
+    }
+    for line in &section.below {
+        wrap(line, "  ", "  ", out);
     }
 }
 
@@ -244,7 +287,8 @@ mod tests {
             head: vec!["For".into(), "Pay".into()],
             rows: vec![vec!["7 days".into(), "45 RUB".into()], vec!["90 days".into(), "0".into()]],
         });
-        let body = Body { tone: Tone::Info, lead: "Lead.".into(), sections: vec![section], foot: vec![] };
+        let body =
+            Body { tone: Tone::Info, lead: "Lead.".into(), sections: vec![section], ..Body::default() };
         insta::assert_snapshot!(body.text(), @r"
         Lead.
 

@@ -7,26 +7,30 @@ use chrono_tz::Tz;
 use lettre::message::Mailbox;
 
 use crate::model::{AccountName, AccountState, Snapshot};
+use crate::view::cut_off::Payer;
 
-/// Incidents listed in one mail, each with its pair of headers; beyond, mail servers mind the size.
-pub(super) const MOST_LISTED: usize = 1000;
+/// Names in one mail: more than a person reads.
+pub(super) const MOST_LISTED: usize = 50;
 /// The same in a first-start mail.
 pub(super) const MOST_STARTED: usize = 20;
-/// How long a payment takes where nothing is said of the account.
+/// How many days a payment takes where the account is not known.
 const LEAD_DAYS: u32 = 3;
 
 /// What a mail is written from, beside its notice.
+#[derive(Clone)]
 pub(crate) struct Context<'a> {
     pub from: &'a Mailbox,
     pub snapshot: &'a Snapshot,
     /// When the mail is made: its `Date`.
     pub now: DateTime<Utc>,
-    /// The last rung before overdue, in days; 1 where nothing is said of the account.
+    /// The last rung before overdue, in days; 1 where the account is not in it.
     pub tightest_rungs: BTreeMap<AccountName, u32>,
     /// Where hostwatch itself runs on what it watches.
     pub lives_on: Option<LivesOn>,
-    /// Lines that go into this mail beside what it tells: mails that were given up, and to whom.
+    /// Lines that go into this mail beside its notice: for example mails that were given up, and to whom.
     pub notes: &'a [String],
+    /// How people reach the status page, where that is known.
+    pub page: Option<&'a str>,
 }
 
 /// The watched VM on which hostwatch itself runs: it goes dark with its account.
@@ -37,7 +41,7 @@ pub(crate) struct LivesOn {
     pub vm: String,
 }
 
-/// Why a mail could not be made. None of these passes by itself.
+/// Why a mail could not be made. Trying again does not help.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RenderError {
     #[error("'{text}' is no mail address; correct it in the recipients")]
@@ -46,14 +50,16 @@ pub(crate) enum RenderError {
     Header(String),
     #[error("putting the mail together failed")]
     Message(#[source] lettre::error::Error),
+    #[error("writing the JSON failed")]
+    Json(#[source] serde_json::Error),
     #[error("writing the HTML part failed")]
     Template(#[source] askama::Error),
 }
 
 impl<'a> Context<'a> {
-    /// With nothing said of any account.
+    /// Without rungs, notes, a page and the VM that hostwatch runs on.
     pub(crate) fn new(from: &'a Mailbox, snapshot: &'a Snapshot, now: DateTime<Utc>) -> Self {
-        Self { from, snapshot, now, tightest_rungs: BTreeMap::new(), lives_on: None, notes: &[] }
+        Self { from, snapshot, now, tightest_rungs: BTreeMap::new(), lives_on: None, notes: &[], page: None }
     }
 }
 
@@ -69,6 +75,12 @@ impl Context<'_> {
 
     pub(super) fn lead(&self, name: &AccountName) -> u32 {
         self.account(name).map_or(LEAD_DAYS, |state| state.profile.lead_days)
+    }
+
+    /// The account as far as its cut-off is concerned.
+    pub(super) fn payer(&self, name: &AccountName) -> Payer<'_> {
+        let unknown = Payer { report: None, currency: "", lead_days: LEAD_DAYS, zone: Tz::UTC };
+        self.account(name).map_or(unknown, Payer::of)
     }
 
     pub(super) fn tightest_rung(&self, name: &AccountName) -> u32 {

@@ -29,8 +29,15 @@ pub(crate) struct Rendered {
 
 /// Lines of a header are not to pass 998 characters (RFC 5322, 2.1.1).
 const LONGEST_VALUE: usize = 900;
-/// Mail programs look at the last few at most.
-const MOST_REFERENCES: usize = 20;
+/// Mail programs use only the last few.
+const MOST_REFERENCES: usize = 5;
+/// Pairs of headers: some servers refuse a head of more than 32 KiB for good.
+const MOST_PAIRS: usize = 50;
+/// What they may come to, and the list of recipients.
+const MOST_PAIR_BYTES: usize = 16 << 10;
+const MOST_TO: usize = 50;
+const MOST_TO_BYTES: usize = 4 << 10;
+const LONGEST_NAME: usize = 200;
 const LONGEST_LIST_ID: usize = 120;
 
 /// All that goes into a mail.
@@ -38,25 +45,27 @@ pub(super) struct Draft<'a> {
     pub from: &'a Mailbox,
     pub to: &'a [String],
     pub now: DateTime<Utc>,
-    pub id: Identity,
+    pub id: MailIdentity,
     pub accounts: &'a [AccountName],
     pub subject: String,
     pub body: &'a Body,
-    /// Incident and event.
+    /// Incident and event, worst first.
     pub pairs: Vec<(String, String)>,
     /// Message-IDs without brackets; the first is the one replied to.
     pub references: Vec<String>,
+    /// The cut-offs that it is about, for calendars.
+    pub calendar: Option<String>,
 }
 
-/// What makes a mail this mail and no other; Message-ID, boundaries and Content-ID come from it.
+/// Unique to a mail; Message-ID, boundaries and Content-ID are made from it.
 #[derive(Clone, Debug)]
-pub(super) struct Identity {
+pub(super) struct MailIdentity {
     hash: String,
     domain: String,
 }
 
-impl Identity {
-    /// Of what a mail tells, to whom, since when.
+impl MailIdentity {
+    /// From the time, the recipients and the events of a mail.
     pub(super) fn new<'a>(
         from: &Mailbox,
         to: &'a [String],
@@ -90,14 +99,22 @@ impl Identity {
 pub(super) fn build(draft: Draft<'_>) -> Result<Rendered, RenderError> {
     let mut recipients: Vec<String> = Vec::new();
     let mut message = Message::builder().from(draft.from.clone());
+    let mut room = MOST_TO_BYTES;
     for text in draft.to {
-        let mailbox: Mailbox =
+        let mut mailbox: Mailbox =
             text.parse().map_err(|source| RenderError::Recipient { text: text.clone(), source })?;
         let address = mailbox.email.to_string();
-        if !recipients.contains(&address) {
-            recipients.push(address);
+        if recipients.contains(&address) {
+            continue;
+        }
+        mailbox.name = mailbox.name.filter(|name| name.len() <= LONGEST_NAME);
+        // Encoded, a name is up to four times as long. Whoever has no room gets the mail all the same.
+        let bytes = 4 * mailbox.name.as_deref().map_or(0, str::len) + address.len() + ", <>\r\n ".len();
+        if recipients.is_empty() || (recipients.len() < MOST_TO && bytes <= room) {
+            room = room.saturating_sub(bytes);
             message = message.to(mailbox);
         }
+        recipients.push(address);
     }
     let message_id = draft.id.message_id();
     let message = message
@@ -111,7 +128,38 @@ pub(super) fn build(draft: Draft<'_>) -> Result<Rendered, RenderError> {
     Ok(Rendered { message_id, subject: draft.subject, sender: draft.from.email.to_string(), recipients, raw })
 }
 
+/// All that can be read; beside it the dates for calendars and, where there are more incidents than the head has room
+/// for, all of them.
 fn parts(draft: &Draft<'_>) -> Result<MultiPart, RenderError> {
+    let read = alternative(draft)?;
+    let file = |name: &str, media_type: &str, text: String| {
+        let media_type: ContentType = media_type.parse().expect("a fixed media type");
+        Attachment::new(name.to_owned()).body(text, media_type)
+    };
+    let calendar = draft.calendar.clone().map(|text| {
+        file("cut-off.ics", "text/calendar; charset=utf-8; method=PUBLISH; name=cut-off.ics", text)
+    });
+    let more = draft.pairs.len() > in_head(&draft.pairs);
+    let json = "application/json; name=incidents.json";
+    let all = more.then(|| file("incidents.json", json, incidents(&draft.pairs)));
+    let files: Vec<SinglePart> = calendar.into_iter().chain(all).collect();
+    if files.is_empty() {
+        return Ok(read);
+    }
+    let mixed = MultiPart::mixed().boundary(draft.id.boundary("mix")).multipart(read);
+    Ok(files.into_iter().fold(mixed, MultiPart::singlepart))
+}
+
+/// As JSON, a line each.
+fn incidents(pairs: &[(String, String)]) -> String {
+    let lines: Vec<String> = pairs
+        .iter()
+        .map(|(incident, event)| serde_json::json!({ "incident": incident, "event": event }).to_string())
+        .collect();
+    format!("[\n{}\n]\n", lines.join(",\n"))
+}
+
+fn alternative(draft: &Draft<'_>) -> Result<MultiPart, RenderError> {
     let id = &draft.id;
     let content_id = id.content_id();
     let page = html::render(draft.body, &draft.subject, &content_id)?;
@@ -133,7 +181,7 @@ fn parts(draft: &Draft<'_>) -> Result<MultiPart, RenderError> {
 /// The headers that lettre cannot repeat or does not know, each line ASCII and short enough.
 fn own_headers(draft: &Draft<'_>) -> Result<String, RenderError> {
     let mut out = String::new();
-    for (incident, event) in &draft.pairs {
+    for (incident, event) in draft.pairs.iter().take(in_head(&draft.pairs)) {
         for value in [incident, event] {
             if !is_header_safe(value) {
                 return Err(RenderError::Header(value.clone()));
@@ -151,6 +199,18 @@ fn own_headers(draft: &Draft<'_>) -> Result<String, RenderError> {
         let _ = write!(out, "References: {}\r\n", all.join("\r\n "));
     }
     Ok(out)
+}
+
+/// For how many of them the head has room.
+fn in_head(pairs: &[(String, String)]) -> usize {
+    let mut room = MOST_PAIR_BYTES;
+    let fits = pairs.iter().take(MOST_PAIRS).take_while(|(incident, event)| {
+        let bytes = "X-Hostwatch-Incident: \r\nX-Hostwatch-Event: \r\n".len() + incident.len() + event.len();
+        let fits = bytes <= room;
+        room = room.saturating_sub(bytes);
+        fits
+    });
+    fits.count()
 }
 
 fn is_header_safe(value: &str) -> bool {
@@ -180,7 +240,16 @@ fn ascii_domain(domain: &str) -> String {
     }
 }
 
-/// FNV-1a of 128 bits: tells mails apart, keeps no secret.
+/// Of these texts, in this order: 32 digits.
+pub(super) fn hash_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
+    let mut hash = Fnv::default();
+    for text in texts {
+        hash.part(text.as_bytes());
+    }
+    format!("{:032x}", hash.0)
+}
+
+/// FNV-1a of 128 bits: for different mails, different; no secret depends on it.
 struct Fnv(u128);
 
 impl Default for Fnv {
@@ -221,7 +290,7 @@ mod tests {
         let now = DateTime::from_timestamp(1_800_000_000, 0).unwrap();
         let id = |to: &[&str], now, events: &[&str]| {
             let to: Vec<String> = to.iter().map(|&text| text.to_owned()).collect();
-            Identity::new(&from, &to, now, events.iter().copied()).message_id()
+            MailIdentity::new(&from, &to, now, events.iter().copied()).message_id()
         };
         let base = id(&["a@b"], now, &["main/vm_error/1#1#opened"]);
         assert_eq!(base, id(&["a@b"], now, &["main/vm_error/1#1#opened"]));

@@ -1,21 +1,22 @@
-//! The mail about the hourly cap: everything that was held back, in one. Pure.
+//! The mail about the hourly limit: all that it kept back, in one. Pure.
 
 use chrono_tz::Tz;
 
 use super::body::{Body, Section, Tone};
 use super::context::{Context, MOST_LISTED};
-use super::{resources, subject};
-use crate::alert::{Event, Item, Notice, Overflow};
+use super::parts::{self, Stage};
+use super::subject;
+use crate::alert::{Item, Notice, Overflow};
 use crate::view::words;
 
 /// The content of an overflow mail.
 pub(super) fn body(notice: &Notice, facts: &Overflow, context: &Context<'_>) -> Body {
-    let items = worst_first(&notice.items);
+    let items = parts::worst_first(&notice.items);
     let several = notice.accounts.len() > 1;
     let shown = items.len().min(MOST_LISTED);
-    let open = items[..shown].iter().take_while(|item| !resources::is_over(item)).count();
+    let open = items[..shown].iter().take_while(|item| !item.event.is_end()).count();
     let mut sections = Vec::new();
-    for (title, part) in [("Wrong", &items[..open]), ("Over again", &items[open..shown])] {
+    for (title, part) in [("Open", &items[..open]), ("Resolved", &items[open..shown])] {
         if !part.is_empty() {
             let mut section = Section::new(title);
             section.list = part.iter().map(|item| line(item, several, context)).collect();
@@ -25,39 +26,29 @@ pub(super) fn body(notice: &Notice, facts: &Overflow, context: &Context<'_>) -> 
     if items.len() > shown
         && let Some(last) = sections.last_mut()
     {
-        last.lines.push(format!(
-            "Too many for one mail: {} are not listed; `hostwatch incidents` shows all.",
-            items.len() - shown
-        ));
+        last.lines.push(left_out(&items[shown..]));
     }
     sections.push(limit(facts));
     Body {
-        tone: items.first().map_or(Tone::Info, |worst| resources::tone_of(worst)),
+        tone: items.first().map_or(Tone::Info, |worst| parts::tone_of(worst)),
         lead: lead(&items, notice, facts, context),
         sections,
         foot: vec![
-            "How each was decided: hostwatch why, with its key".to_owned(),
-            resources::sender_line(&notice.accounts),
+            "Details of each: hostwatch why, with its key, name or ID".to_owned(),
+            parts::sender_line(&notice.accounts),
         ],
+        ..Body::default()
     }
 }
 
-/// `[CRITICAL] 7 more events: the limit of 60 mails an hour is reached`.
-pub(super) fn subject(notice: &Notice, facts: &Overflow) -> String {
-    let items = worst_first(&notice.items);
-    let bracket = items.first().map_or("INFO", |worst| subject::bracket(worst));
-    let events = words::count(items.len(), "more event", "more events");
-    format!("[{bracket}] {events}: the limit of {} is reached", per_hour(facts))
-}
-
-/// What is wrong before what is over, each worst first.
-pub(super) fn worst_first(items: &[Item]) -> Vec<&Item> {
-    let mut items: Vec<&Item> = items.iter().collect();
-    items.sort_by(|a, b| {
-        let rank = |item: &Item| (resources::is_over(item), std::cmp::Reverse(item.severity));
-        rank(a).cmp(&rank(b)).then_with(|| a.key.cmp(&b.key))
-    });
-    items
+/// How many are not listed, and of which sort they are.
+fn left_out(items: &[&Item]) -> String {
+    let over = items.iter().filter(|item| item.event.is_end()).count();
+    let wrong = items.len() - over;
+    format!(
+        "Too many for one mail: {wrong} open and {over} resolved are not listed; `hostwatch incidents` \
+         and the attached incidents.json name each."
+    )
 }
 
 fn per_hour(facts: &Overflow) -> String {
@@ -69,13 +60,13 @@ fn per_hour(facts: &Overflow) -> String {
 fn lead(items: &[&Item], notice: &Notice, facts: &Overflow, context: &Context<'_>) -> String {
     let zone = notice.accounts.first().map_or(Tz::UTC, |name| context.zone(name));
     let events = words::count(items.len(), "more event", "more events");
-    let since = words::iso_moment(facts.since, zone);
+    let since = words::sentence_moment(facts.since, zone, context.now);
     let worst = match items.first() {
-        Some(worst) if resources::is_over(worst) => "all of it is over".to_owned(),
-        Some(worst) => format!("the worst: {}", resources::name(worst)),
+        Some(worst) if worst.event.is_end() => "all of it is resolved".to_owned(),
+        Some(worst) => format!("the worst: {}", parts::name(worst)),
         None => "none of them is known any more".to_owned(),
     };
-    let accounts = resources::accounts(notice);
+    let accounts = parts::accounts(notice);
     format!(
         "{events} since {since}, when the limit of {} was reached; {worst} ({accounts}).",
         per_hour(facts)
@@ -84,30 +75,27 @@ fn lead(items: &[&Item], notice: &Notice, facts: &Overflow, context: &Context<'_
 
 fn line(item: &Item, several: bool, context: &Context<'_>) -> String {
     let zone = context.zone(&item.key.account);
-    let account = if several { format!("{}: ", item.key.account) } else { String::new() };
-    let (since, at) = (words::iso_moment(item.since, zone), words::iso_moment(item.at, zone));
-    let lasted = words::long_span(item.at - item.since);
-    let head = if resources::is_over(item) { String::new() } else { format!("{} ", subject::bracket(item)) };
-    let when = match item.event {
-        Event::Resolved | Event::WasDown => format!("from {since} to {at}, {lasted}"),
-        Event::Removed => format!("from {since} on; since {at} the provider no longer lists it"),
-        Event::Reminder(_) => format!("since {since}, {lasted} now"),
-        Event::Flapping => format!("again and again, last seen {at}"),
-        Event::Started
-        | Event::Opened
-        | Event::Rung(_)
-        | Event::Extended(_)
-        | Event::Digest(_)
-        | Event::Overflow
-        | Event::Test => format!("since {since}"),
+    let moment = |at| words::sentence_moment(at, zone, context.now);
+    let (since, at) = (moment(item.since), moment(item.at));
+    let lasted = words::lasted(item.at - item.since);
+    let head = if item.event.is_end() { String::new() } else { format!("{} ", subject::bracket(item)) };
+    let when = match Stage::from(&item.event) {
+        Stage::Over | Stage::WasDown => {
+            format!("{} ({lasted})", words::period(item.since, item.at, zone, context.now))
+        }
+        Stage::Gone => format!("from {since} on; since {at} the provider does not list it any more"),
+        Stage::Unwatched => format!("no longer watched since {at}"),
+        Stage::StillSo => format!("since {since}, for {lasted} now"),
+        Stage::Flapping => format!("keeps changing, the last time {at}"),
+        Stage::Begun => format!("since {since}"),
     };
-    format!("{head}{account}{}: {when} ({})", resources::name(item), item.key)
+    format!("{head}{}: {when} ({})", parts::title(item, several), item.key)
 }
 
 fn limit(facts: &Overflow) -> Section {
     let mut section = Section::new("The limit");
     section.row("Limit", format!("{}: email.max_per_hour", per_hour(facts)));
     section.row("To raise it", "Set email.max_per_hour in the configuration and reload (SIGHUP).");
-    section.row("Never held back", "Mails about a disconnect: they have a lane of their own.");
+    section.row("Never held back", "Mails about a cut-off: they are always sent at once.");
     section
 }

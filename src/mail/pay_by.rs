@@ -5,75 +5,48 @@ use chrono_tz::Tz;
 
 use crate::model::PayBy;
 use crate::model::pay_by::friday_before;
+use crate::view::cut_off;
 use crate::view::words;
 
 impl PayBy {
     /// In a sentence: `pay 45 RUB …`.
-    pub(super) fn in_sentence(self) -> String {
-        match self {
-            Self::Now => "now".to_owned(),
-            Self::Missed(_) => "at once".to_owned(),
-            Self::Today(date) => format!("today ({})", words::iso_weekday(date)),
-            Self::On(date) => format!("by {}", words::iso_weekday(date)),
-        }
+    pub(super) fn in_sentence(self, zone: Tz, now: DateTime<Utc>) -> String {
+        cut_off::by(Some(self), zone, now)
     }
 
     /// In a column of days.
-    pub(super) fn in_table(self) -> String {
+    pub(super) fn in_table(self, zone: Tz, now: DateTime<Utc>) -> String {
         match self {
-            Self::Now => "now".to_owned(),
-            Self::Missed(_) => "at once".to_owned(),
-            Self::Today(_) => "today".to_owned(),
-            Self::On(date) => words::iso_weekday(date),
+            Self::On(date) => words::subject_day(date, zone, now),
+            Self::Now | Self::Missed(_) | Self::Today(_) => self.in_sentence(zone, now),
         }
     }
 
-    /// In a narrow column: `2026-03-01`.
-    pub(super) fn in_column(self) -> String {
+    /// In full, with how it was counted; `None` where there is nothing to count.
+    pub(super) fn in_full(self, lead_days: u32, now: DateTime<Utc>, zone: Tz) -> Option<String> {
+        let takes = words::count(lead_days as usize, "day", "days");
+        let day = |date| words::subject_day(date, zone, now);
+        let weekend = |date| weekend(date, now.with_timezone(&zone).date_naive(), day);
         match self {
-            Self::Now | Self::Missed(_) | Self::Today(_) => self.in_table(),
-            Self::On(date) => date.to_string(),
-        }
-    }
-
-    /// In full, with how it was counted.
-    pub(super) fn in_full(self, lead_days: u32, now: DateTime<Utc>, zone: Tz) -> String {
-        let days = words::count(lead_days as usize, "day", "days");
-        match self {
-            Self::Now => "Overdue: pay now".to_owned(),
-            Self::Missed(date) => format!(
-                "Overdue: {} was the last safe day (a payment takes {days}); pay at once",
-                words::iso_weekday(date)
-            ),
+            Self::Now => None,
+            Self::Missed(date) => {
+                Some(format!("Too late to be safe ({} was the last safe day): pay now.", day(date)))
+            }
             Self::Today(date) => {
-                format!(
-                    "Today, {} (a payment takes {days}){}",
-                    words::iso_weekday(date),
-                    weekend(date, today(now, zone))
-                )
+                Some(format!("Today is the last safe day: a payment takes {takes}.{}", weekend(date)))
             }
             Self::On(date) => {
-                format!(
-                    "{} (a payment takes {days}){}",
-                    words::iso_weekday(date),
-                    weekend(date, today(now, zone))
-                )
+                Some(format!("{} is the last safe day: a payment takes {takes}.{}", day(date), weekend(date)))
             }
         }
     }
-}
-
-fn today(now: DateTime<Utc>, zone: Tz) -> NaiveDate {
-    now.with_timezone(&zone).date_naive()
 }
 
 /// A payment made on a weekend may lie until Monday.
-fn weekend(date: NaiveDate, today: NaiveDate) -> String {
+fn weekend(date: NaiveDate, today: NaiveDate, day: impl Fn(NaiveDate) -> String) -> String {
     match friday_before(date) {
-        Some(friday) if friday >= today => {
-            format!(". That is a weekend: better by {}", words::iso_weekday(friday))
-        }
-        Some(_) => ". That is a weekend: banks may be slower".to_owned(),
+        Some(friday) if friday >= today => format!(" That is a weekend: better by {}.", day(friday)),
+        Some(_) => " That is a weekend: banks may be slower.".to_owned(),
         None => String::new(),
     }
 }
@@ -88,16 +61,12 @@ mod tests {
         let now = t("2026-03-25T12:00:00");
         let words = |edd| {
             let by = PayBy::before(t(edd), 3, Tz::UTC, now).unwrap();
-            by.in_full(3, now, Tz::UTC)
+            by.in_full(3, now, Tz::UTC).unwrap()
         };
-        assert_eq!(words("2026-03-30T12:00:00"), "Friday 2026-03-27 (a payment takes 3 days)");
-        assert_eq!(
-            words("2026-03-31T12:00:00"),
-            "Saturday 2026-03-28 (a payment takes 3 days). That is a weekend: better by Friday 2026-03-27"
-        );
-        assert_eq!(
-            words("2026-04-01T12:00:00"),
-            "Sunday 2026-03-29 (a payment takes 3 days). That is a weekend: better by Friday 2026-03-27"
-        );
+        let safe = "is the last safe day: a payment takes 3 days.";
+        assert_eq!(words("2026-03-30T12:00:00"), format!("Fri 27 Mar {safe}"));
+        let better = "That is a weekend: better by Fri 27 Mar.";
+        assert_eq!(words("2026-03-31T12:00:00"), format!("Sat 28 Mar {safe} {better}"));
+        assert_eq!(words("2026-04-01T12:00:00"), format!("Sun 29 Mar {safe} {better}"));
     }
 }

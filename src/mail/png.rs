@@ -6,8 +6,8 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-/// Red, green, blue.
-pub(super) type Colour = [u8; 3];
+/// Red, green, blue, and how much of it covers what is below.
+pub(super) type Colour = [u8; 4];
 
 /// Pixels by index into a palette.
 pub(super) struct Canvas {
@@ -41,7 +41,10 @@ impl Canvas {
         header.extend_from_slice(&(self.height as u32).to_be_bytes());
         header.extend_from_slice(&[8, 3, 0, 0, 0]);
         chunk(&mut out, b"IHDR", &header);
-        chunk(&mut out, b"PLTE", &self.palette.concat());
+        let (solid, covers): (Vec<[u8; 3]>, Vec<u8>) =
+            self.palette.iter().map(|&[red, green, blue, covers]| ([red, green, blue], covers)).unzip();
+        chunk(&mut out, b"PLTE", &solid.concat());
+        chunk(&mut out, b"tRNS", &covers);
         let mut packed = ZlibEncoder::new(Vec::new(), Compression::best());
         for row in self.pixels.chunks(self.width) {
             packed.write_all(&[0]).and_then(|()| packed.write_all(row)).expect("memory takes any write");
@@ -70,7 +73,7 @@ mod tests {
 
     #[test]
     fn rectangles_are_cut_at_the_edge_and_the_picture_unpacks_to_its_pixels() {
-        let mut canvas = Canvas::new(4, 2, &[[255, 255, 255], [1, 2, 3]]);
+        let mut canvas = Canvas::new(4, 2, &[[255, 255, 255, 0], [1, 2, 3, 255]]);
         canvas.fill(2, 1, 9, 9, 1);
         canvas.fill(9, 9, 1, 1, 1);
         canvas.fill(usize::MAX, 0, usize::MAX, 1, 1);
@@ -84,5 +87,6 @@ mod tests {
         let packed = &png[at + 4..at + 4 + length];
         flate2::read::ZlibDecoder::new(packed).read_to_end(&mut pixels).unwrap();
         assert_eq!(pixels, [0, 0, 0, 0, 0, 0, 0, 0, 1, 1]);
+        assert!(png.windows(6).any(|part| part == b"tRNS\x00\xff"), "the paper shows through");
     }
 }

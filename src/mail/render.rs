@@ -1,30 +1,20 @@
-//! A notice as a mail, ready to be sent as it is for ever. Pure: the same notice and context give the
-//! same bytes, so that a mail sent twice is one mail to whoever reads it.
+//! A notice as the bytes of a mail. Pure: the same notice and context give the same bytes, so that mail programs see
+//! a mail that was sent twice as one.
 
 use super::body::{Body, Section};
-use super::context::{Context, MOST_LISTED, MOST_STARTED, RenderError};
-use super::message::{self, Draft, Identity, Rendered};
-use super::{digest, disconnect, overflow, resources, sample, started, subject};
-use crate::alert::{Event, Form, Item, Notice};
+use super::context::{Context, RenderError};
+use super::message::{self, Draft, MailIdentity, Rendered};
+use super::{covered, digest, disconnect, overflow, parts, resources, sample, started, subject, unwatched};
+use crate::alert::{Event, Form, Item, Kind, Notice};
 use crate::model::{AccountName, sanitize};
+use crate::view::Link;
+use crate::view::calendar::{self, Deadline};
 
 /// Writes the mail of a notice.
 pub(crate) fn render(notice: &Notice, context: &Context<'_>) -> Result<Rendered, RenderError> {
-    let (subject, mut body) = match &notice.form {
-        Form::Started(facts) => (subject::of(notice), started::body(notice, facts, context)),
-        Form::Disconnect => match notice.items.as_slice() {
-            [item] => (subject::of(notice), disconnect::body(item, context)),
-            _ => (subject::of(notice), resources::body(notice, context)),
-        },
-        Form::Opened | Form::Closed | Form::Reminder => {
-            (subject::of(notice), resources::body(notice, context))
-        }
-        Form::Overflow(facts) => (overflow::subject(notice, facts), overflow::body(notice, facts, context)),
-        Form::Digest(facts) => digest::write(notice, facts, context),
-    };
-    add_notes(&mut body, context);
+    let (subject, body) = content(notice, context);
     let events = events(notice);
-    let id = Identity::new(context.from, &notice.to, context.now, events.iter().map(String::as_str));
+    let id = MailIdentity::new(context.from, &notice.to, context.now, events.iter().map(String::as_str));
     message::build(Draft {
         from: context.from,
         to: &notice.to,
@@ -35,31 +25,88 @@ pub(crate) fn render(notice: &Notice, context: &Context<'_>) -> Result<Rendered,
         body: &body,
         pairs: pairs(notice),
         references: references(notice, context),
+        calendar: dates(notice, context),
     })
+}
+
+/// Subject and content, whatever they go out as.
+pub(super) fn content(notice: &Notice, context: &Context<'_>) -> (String, Body) {
+    let (subject, mut body) = match &notice.form {
+        Form::Started(facts) => {
+            (subject::of_start(notice, facts, context), started::body(notice, facts, context))
+        }
+        Form::Disconnect => match notice.items.as_slice() {
+            [item] => (disconnect::news::subject(item, context), disconnect::body(item, context)),
+            _ => (subject::of(notice, context), resources::body(notice, context)),
+        },
+        Form::Opened | Form::Closed | Form::Reminder => {
+            (subject::of(notice, context), resources::body(notice, context))
+        }
+        Form::Covered => (covered::subject(notice), covered::body(notice, context)),
+        Form::Unwatched => (unwatched::subject(notice, context), unwatched::body(notice, context)),
+        Form::Overflow(facts) => {
+            (subject::of_overflow(notice, context), overflow::body(notice, facts, context))
+        }
+        Form::Digest(facts) => digest::write(notice, facts, context),
+    };
+    body.links = links(notice, context);
+    add_notes(&mut body, context);
+    (subject, body)
 }
 
 /// Writes the mail of `hostwatch test-email`: what an alert looks like, and proof that it arrives.
 pub(crate) fn render_test(to: &[String], context: &Context<'_>) -> Result<Rendered, RenderError> {
     let accounts: Vec<AccountName> = context.snapshot.accounts.keys().cloned().collect();
-    let mut body = sample::body(context);
-    add_notes(&mut body, context);
-    let account = accounts.first().map_or("none", AccountName::as_str);
-    let incident = format!("{account}/test/account");
+    let (subject, body) = test_content(context);
+    let incident = test_incident(context);
     message::build(Draft {
         from: context.from,
         to,
         now: context.now,
-        id: Identity::new(context.from, to, context.now, [incident.as_str(), "test"].into_iter()),
+        id: MailIdentity::new(context.from, to, context.now, [incident.as_str(), "test"].into_iter()),
         accounts: &accounts,
-        subject: "[TEST] hostwatch: sample alert".to_owned(),
+        subject,
         body: &body,
         pairs: vec![(incident, Event::Test.to_string())],
         references: Vec::new(),
+        calendar: None,
     })
 }
 
-/// Whether the mail of this item begins a thread of its own: nothing was told of it before, or its
-/// last day on which a payment arrives has come.
+/// Subject and content of the same.
+pub(super) fn test_content(context: &Context<'_>) -> (String, Body) {
+    let accounts: Vec<AccountName> = context.snapshot.accounts.keys().cloned().collect();
+    let mut body = sample::body(context);
+    add_notes(&mut body, context);
+    (subject::line("TEST", "Sample alert, nothing is wrong", &accounts), body)
+}
+
+/// What it says that it is about.
+pub(super) fn test_incident(context: &Context<'_>) -> String {
+    let account = context.snapshot.accounts.keys().next().map_or("none", AccountName::as_str);
+    format!("{account}/test/account")
+}
+
+/// To pay where a cut-off is ahead, to the panel at what the mail is about, to the status page.
+fn links(notice: &Notice, context: &Context<'_>) -> Vec<Link> {
+    let one = match notice.accounts.as_slice() {
+        [one] => Some(one),
+        _ => None,
+    };
+    let guide = one.and_then(|account| context.account(account)).map(|state| &state.profile.guide);
+    let pays = |item: &Item| item.key.kind == Kind::Disconnect && !item.event.is_end();
+    let key = match notice.items.as_slice() {
+        [item] => Some(&item.key),
+        _ => None,
+    };
+    let pay = guide.filter(|_| notice.items.iter().any(pays)).and_then(Link::pay);
+    let panel = guide.and_then(|guide| Link::panel(guide, key));
+    let page = context.page.map(|page| Link::page(page, one));
+    [pay, panel, page].into_iter().flatten().collect()
+}
+
+/// Whether the mail of this item begins a thread of its own: it is the first of its incident, or
+/// the last day on which a payment arrives in time has come.
 fn opens_thread(item: &Item, lead_days: u32) -> bool {
     item.threads.is_empty() || item.event == Event::Rung(lead_days.saturating_add(1))
 }
@@ -72,55 +119,58 @@ fn add_notes(body: &mut Body, context: &Context<'_>) {
     }
 }
 
-/// What makes this mail another than any other.
-fn events(notice: &Notice) -> Vec<String> {
+/// What the identity of this mail is made from.
+pub(super) fn events(notice: &Notice) -> Vec<String> {
     let mut events: Vec<String> = notice.items.iter().map(Item::event_key).collect();
     let accounts = || notice.accounts.iter();
-    match &notice.form {
-        Form::Overflow(_) => events.extend(accounts().map(|account| format!("{account}/overflow"))),
-        Form::Digest(facts) => {
-            events.extend(accounts().map(|account| format!("{account}/digest:{}", facts.date)));
-        }
-        Form::Started(_) | Form::Opened | Form::Closed | Form::Disconnect | Form::Reminder => {
-            if events.is_empty() {
-                events.extend(accounts().map(|account| format!("{account}/started")));
-            }
-        }
+    if let Form::Overflow(_) = &notice.form {
+        events.extend(accounts().map(|account| format!("{account}/overflow")));
+    } else if let Form::Digest(facts) = &notice.form {
+        events.extend(accounts().map(|account| format!("{account}/digest:{}", facts.date)));
+    } else if events.is_empty() {
+        events.extend(accounts().map(|account| format!("{account}/started")));
     }
     events
 }
 
-/// Incident and event of all that a mail lists, worst first.
+/// Incident and event of all that a mail is about, worst first.
 fn pairs(notice: &Notice) -> Vec<(String, String)> {
     let pair = |item: &Item| (item.key.to_string(), item.event.to_string());
     let first = notice.accounts.first().map_or("none", AccountName::as_str);
-    match &notice.form {
-        Form::Started(_) if notice.items.is_empty() => {
-            vec![(format!("{first}/started/account"), Event::Started.to_string())]
-        }
-        Form::Started(_) => notice.items.iter().take(MOST_STARTED).map(pair).collect(),
-        Form::Overflow(_) => {
-            let items = overflow::worst_first(&notice.items).into_iter().take(MOST_LISTED);
-            let head = (format!("{first}/overflow/account"), Event::Overflow.to_string());
-            std::iter::once(head).chain(items.map(pair)).collect()
-        }
-        Form::Digest(facts) if notice.items.is_empty() => {
-            let event = Event::Digest(facts.date).to_string();
-            let accounts = notice.accounts.iter().take(MOST_LISTED);
-            accounts.map(|account| (format!("{account}/digest/account"), event.clone())).collect()
-        }
-        Form::Digest(_) => digest::listed(&notice.items).into_iter().map(pair).collect(),
-        Form::Opened | Form::Closed | Form::Disconnect | Form::Reminder => {
-            notice.items.iter().take(MOST_LISTED).map(pair).collect()
-        }
+    let head = |what: &str, event: Event| (format!("{first}/{what}/account"), event.to_string());
+    if let Form::Digest(facts) = &notice.form {
+        let event = Event::Digest(facts.date).to_string();
+        let empty = notice.accounts.iter().filter(|_| notice.items.is_empty());
+        let empty = empty.map(|account| (format!("{account}/digest/account"), event.clone()));
+        return empty.chain(digest::in_order(&notice.items).into_iter().map(pair)).collect();
     }
+    if let Form::Overflow(_) = &notice.form {
+        let items = parts::worst_first(&notice.items).into_iter();
+        return std::iter::once(head("overflow", Event::Overflow)).chain(items.map(pair)).collect();
+    }
+    if notice.items.is_empty() {
+        return vec![head("started", Event::Started)];
+    }
+    notice.items.iter().map(pair).collect()
+}
+
+/// The cut-offs that a mail is about, for calendars.
+fn dates(notice: &Notice, context: &Context<'_>) -> Option<String> {
+    if !matches!(notice.form, Form::Disconnect | Form::Unwatched) {
+        return None;
+    }
+    let deadlines = notice.items.iter().filter_map(|item| {
+        let account = &item.key.account;
+        Some(Deadline { account, entry: item.calendar?, payer: context.payer(account) })
+    });
+    calendar::attachment(deadlines, context.now)
 }
 
 /// The mails that opened what this one speaks of, each once.
 fn references(notice: &Notice, context: &Context<'_>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     if matches!(notice.form, Form::Digest(_)) {
-        // It speaks of all and belongs to none.
+        // It is about every incident and part of no thread.
         return found;
     }
     let goes_on = |item: &&Item| !opens_thread(item, context.lead(&item.key.account));

@@ -2,7 +2,7 @@
 
 use super::body::{Body, Section, Tone};
 use super::context::Context;
-use super::{resources, started};
+use super::{parts, started};
 use crate::model::AccountName;
 use crate::view::words;
 
@@ -10,9 +10,9 @@ use crate::view::words;
 pub(super) fn body(context: &Context<'_>) -> Body {
     let accounts: Vec<AccountName> = context.snapshot.accounts.keys().cloned().collect();
     let zone = accounts.first().map_or(chrono_tz::Tz::UTC, |name| context.zone(name));
-    let at = words::iso_moment(context.now, zone);
+    let at = words::sentence_moment(context.now, zone, context.now);
     let mut sample = Section::new("VM web-1 in error (invented)");
-    sample.row("Seen", "Its state is error");
+    sample.row("State", "error");
     sample.row("Since", at.clone());
     sample.row("Why", "Somebody asked for a test mail");
     sample.row("What to do", "Nothing: mails arrive. Check that this one is not in the spam folder.");
@@ -25,6 +25,7 @@ pub(super) fn body(context: &Context<'_>) -> Body {
         tone: Tone::Info,
         lead: format!("Test: mails of hostwatch arrive here; nothing is wrong (sent {at})."),
         sections,
-        foot: vec![resources::sender_line(&accounts)],
+        foot: vec![parts::sender_line(&accounts)],
+        ..Body::default()
     }
 }

@@ -1,4 +1,4 @@
-//! `[email]`, as the transport and the renderer need it. No I/O.
+//! `[email]` and `[webhooks]`, as the transports and the renderer need them. No I/O.
 
 use std::path::PathBuf;
 
@@ -7,10 +7,9 @@ use secrecy::SecretString;
 
 /// Where mail goes out, and as whom.
 #[derive(Clone, Debug)]
-pub(crate) struct Settings {
+pub(crate) struct MailSettings {
     pub server: Server,
     pub from: Mailbox,
-    pub max_per_hour: u32,
 }
 
 /// The SMTP server of `smtp_url`.
@@ -34,4 +33,12 @@ pub(crate) enum Security {
     StartTls,
     /// None; only to a loopback address.
     Plain,
+}
+
+/// One of `[webhooks]`.
+#[derive(Clone, Debug)]
+pub(crate) struct WebhookSettings {
+    pub name: String,
+    /// A secret: whoever has it can write there.
+    pub url: SecretString,
 }

@@ -1,11 +1,13 @@
 //! The mail of the first start: what is watched, what already needs someone, what could not be read.
 //! Pure.
 
+use chrono::{DateTime, Utc};
+
 use super::body::{Body, Section, Table};
 use super::context::{Context, MOST_STARTED};
-use super::{resources, subject};
+use super::{groups, parts, subject};
 use crate::alert::{Notice, Started};
-use crate::model::forecast::{self, Disconnect};
+use crate::model::forecast;
 use crate::model::sanitize;
 use crate::model::{AccountName, AccountState};
 use crate::view::words;
@@ -17,49 +19,45 @@ const MOST_ACCOUNTS: usize = 50;
 pub(super) fn body(notice: &Notice, facts: &Started, context: &Context<'_>) -> Body {
     let severity = subject::started_severity(facts, &notice.items);
     let zone = notice.accounts.first().map_or(chrono_tz::Tz::UTC, |name| context.zone(name));
-    let watching = words::capital(&subject::watching(facts));
+    let watching = subject::watching(facts, &notice.items, context);
     let mut sections = Vec::new();
     if facts.disconnect {
-        let mut section = Section::new("Disconnect ahead");
-        section.lines.push("A mail of its own says when, and how much to pay by which day.".to_owned());
+        let mut section = Section::new("Cut-off ahead");
+        section.lines.push("See the separate mail about the cut-off.".to_owned());
         sections.push(section);
     }
     let several = notice.accounts.len() > 1;
-    let listed = notice.items.iter().take(MOST_STARTED);
-    sections.extend(listed.map(|item| resources::section(item, several, context)));
-    let more = notice.items.len().saturating_sub(MOST_STARTED);
-    if more > 0 {
-        let mut section = Section::new(format!("and {more} more"));
-        section.lines.push("`hostwatch incidents` lists all of them.".to_owned());
-        sections.push(section);
-    }
+    sections.extend(groups::sections(&notice.items, several, MOST_STARTED, context));
     if !facts.unread.is_empty() {
         let mut section = Section::new("Could not be read");
-        section.list =
-            resources::first(facts.unread.iter().map(|line| sanitize::one_line(line, 300)).collect());
+        section.list = parts::first(
+            facts.unread.iter().map(|line| sanitize::one_line(line, 300)).collect(),
+            parts::MOST_NAMES,
+        );
         section.lines.push("Nothing is known of these yet; a mail follows if it stays so:".to_owned());
         sections.push(section);
     }
     sections.push(overview(&notice.accounts, context));
-    sections.extend(resources::lives_on(&notice.accounts, context));
+    sections.extend(parts::lives_on(&notice.accounts, context));
     sections.push(next(facts));
     Body {
         tone: severity.into(),
-        lead: format!("{watching} ({}).", words::iso_moment(context.now, zone)),
+        lead: format!("{watching} ({}).", words::sentence_moment(context.now, zone, context.now)),
         sections,
-        foot: vec![resources::sender_line(&notice.accounts)],
+        foot: vec![parts::sender_line(&notice.accounts)],
+        ..Body::default()
     }
 }
 
 fn next(facts: &Started) -> Section {
     let mut section = Section::new("From now on");
     let known = if facts.needs > 0 {
-        "What is listed here is known: no reminders of it come, its end is told. "
+        "You will get no reminders of these, only a mail when they recover. "
     } else {
         ""
     };
     section.lines.push(format!(
-        "{known}A mail comes when something breaks, when it is right again, and before an account is cut off."
+        "{known}A mail comes when something breaks, when it recovers, and before an account is cut off."
     ));
     section
 }
@@ -67,10 +65,10 @@ fn next(facts: &Started) -> Section {
 /// One line an account.
 pub(super) fn overview(accounts: &[AccountName], context: &Context<'_>) -> Section {
     let mut section = Section::new("What is watched");
-    let head = ["Account", "VMs", "Containers", "Sites", "Balance", "Disconnect"];
+    let head = ["Account", "VMs", "Containers", "Sites", "Balance", "Cut-off"];
     let rows = accounts.iter().take(MOST_ACCOUNTS).filter_map(|name| {
         let state = context.account(name)?;
-        let (balance, disconnect) = billing(state);
+        let (balance, disconnect) = billing(state, context);
         Some(vec![
             name.to_string(),
             state.vms.rows.len().to_string(),
@@ -90,17 +88,12 @@ pub(super) fn overview(accounts: &[AccountName], context: &Context<'_>) -> Secti
     section
 }
 
-fn billing(state: &AccountState) -> (String, String) {
-    let Some(report) = &state.billing.report else {
+fn billing(state: &AccountState, context: &Context<'_>) -> (String, String) {
+    let Some((report, _)) = state.billing.last_known() else {
         return ("not known".to_owned(), "not known".to_owned());
     };
-    let balance = forecast::balance_now(report)
-        .map_or_else(|| "not known".to_owned(), |balance| words::amount(balance, &state.profile.currency));
-    let disconnect = match forecast::disconnect(report) {
-        Disconnect::At { at, .. } => words::iso_day(at, state.profile.zone()),
-        Disconnect::Now => "now".to_owned(),
-        Disconnect::NotExpected => "not expected".to_owned(),
-        Disconnect::Unknown => "not known".to_owned(),
-    };
-    (balance, disconnect)
+    let balance = words::known_spaced_amount(forecast::balance_now(report), &state.profile.currency);
+    let zone = state.profile.zone();
+    let day = |at: DateTime<Utc>| words::subject_day(at.with_timezone(&zone).date_naive(), zone, context.now);
+    (balance, words::cut_off(forecast::disconnect(report), day))
 }

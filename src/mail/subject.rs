@@ -1,29 +1,136 @@
-//! Subject lines: severity or outcome in brackets, then words that stay the same over an incident, so
-//! that mail programs keep its mails together. Pure.
+//! Subject lines: severity or outcome in brackets, the sentence of `view`, and whose it is at the end. Pure.
 
+use super::context::Context;
+use super::parts::Stage;
+use super::{parts as common, resolved};
 use crate::alert::{Event, Form, Item, Notice, Severity, Started};
-use crate::model::sanitize;
+use crate::model::{AccountName, sanitize};
+use crate::view::sentence::{self, Part, Problem};
 use crate::view::words;
 
 /// What phones and lists still show.
 const LONGEST: usize = 150;
 
-/// The subject of a notice: one line, at most 150 characters.
-pub(super) fn of(notice: &Notice) -> String {
-    if let Form::Started(facts) = &notice.form {
-        return started(facts, &notice.items);
-    }
+/// `[CRITICAL] VM web-1 in error (main)`: one line, at most 150 characters.
+pub(super) fn line(bracket: &str, words: &str, accounts: &[AccountName]) -> String {
+    let (head, whose) = (format!("[{bracket}] "), sentence::whose(accounts));
+    let room = LONGEST.saturating_sub(head.chars().count() + whose.chars().count() + 1);
+    format!("{head}{}{whose}", literal(words, room))
+}
+
+/// The same with a severity in brackets.
+pub(super) fn with_account(severity_of: Severity, words: &str, notice: &Notice) -> String {
+    line(severity(severity_of), words, &notice.accounts)
+}
+
+/// The subject of news about resources, collectors and orders.
+pub(super) fn of(notice: &Notice, context: &Context<'_>) -> String {
     let Some(first) = notice.items.first() else {
-        return "[INFO] hostwatch: nothing to tell".to_owned();
+        return line("INFO", "Nothing to report", &notice.accounts);
     };
-    let more = match notice.items.len() {
-        0 | 1 => String::new(),
-        count => format!(" and {} more", count - 1),
+    line(bracket(first), &words(notice, context), &notice.accounts)
+}
+
+/// What the subject says of its items; the first line begins with it.
+pub(super) fn words(notice: &Notice, context: &Context<'_>) -> String {
+    match notice.items.as_slice() {
+        [one] => alone(one, context),
+        several => {
+            let what = if notice.form == Form::Closed { "problems over" } else { "problems" };
+            sentence::several(&parts(several, context), what)
+        }
+    }
+}
+
+/// `[INFO] Watching 43 resources; nothing needs you (main)`.
+pub(super) fn of_start(notice: &Notice, facts: &Started, context: &Context<'_>) -> String {
+    let severity_of = started_severity(facts, &notice.items);
+    with_account(severity_of, &watching(facts, &notice.items, context), notice)
+}
+
+/// `[CRITICAL] 7 more events: 3 sites in error in agency and 4 more (main)`.
+pub(super) fn of_overflow(notice: &Notice, context: &Context<'_>) -> String {
+    let items: Vec<Item> = common::worst_first(&notice.items).into_iter().cloned().collect();
+    let bracket = items.first().map_or("INFO", |worst| bracket(worst));
+    let parts = parts(&items, context);
+    let events = words::count(items.len(), "more event", "more events");
+    let words = match parts.as_slice() {
+        [] => events,
+        [one] => format!("{events}: {}", one.text),
+        several => sentence::several(several, "more events"),
     };
-    let head = format!("[{}] {}: ", bracket(first), first.key.account);
-    let head = if head.chars().count() > LONGEST / 2 { format!("[{}] ", bracket(first)) } else { head };
-    let room = LONGEST - head.chars().count() - more.chars().count() - 1;
-    format!("{head}{}{more}", literal(&first.words(), room))
+    line(bracket, &words, &notice.accounts)
+}
+
+/// Items as parts of a sentence, what is alike together.
+pub(super) fn parts<'a>(items: impl IntoIterator<Item = &'a Item>, context: &Context<'_>) -> Vec<Part> {
+    let problems = items.into_iter().map(|item| problem(item, context));
+    sentence::groups(problems).iter().map(sentence::Group::part).collect()
+}
+
+/// One item with when, or for how long.
+fn alone(item: &Item, context: &Context<'_>) -> String {
+    let zone = context.zone(&item.key.account);
+    let text = parts([item], context).into_iter().map(|part| part.text).collect::<String>();
+    let after = words::lasted(item.at - item.since);
+    match Stage::from(&item.event) {
+        _ if item.event == Event::Escalated => format!("{text} after {after}, nobody acknowledged it"),
+        Stage::Over | Stage::StillSo if item.since < item.at => format!("{text} after {after}"),
+        Stage::WasDown => format!("{text} {}", words::from_to(item.since, item.at, zone, context.now)),
+        Stage::Flapping => match item.reason.changes_in_an_hour() {
+            Some(changes) => format!("{text}: {changes} changes in an hour"),
+            None => text,
+        },
+        Stage::Begun | Stage::StillSo | Stage::Over | Stage::Gone | Stage::Unwatched => text,
+    }
+}
+
+/// One item as a part of a sentence.
+pub(super) fn problem<'a>(item: &'a Item, context: &Context<'_>) -> Problem<'a> {
+    let state = context.account(&item.key.account);
+    let as_it_is = || (item.subject.clone(), item.problem.clone());
+    let (subject, words) = match Stage::from(&item.event) {
+        _ if item.ended.is_some() => as_it_is(),
+        Stage::Over => resolved::words(item, state),
+        Stage::Gone => (item.subject.clone(), format!("no longer listed, was {}", item.problem)),
+        Stage::WasDown => resolved::past(item),
+        Stage::StillSo => still(item),
+        Stage::Flapping => again(item),
+        Stage::Unwatched => (item.subject.clone(), "no longer watched".to_owned()),
+        Stage::Begun => as_it_is(),
+    };
+    let plain = |text: String| if text.is_empty() { text } else { sanitize::one_line(&text, LONGEST) };
+    Problem {
+        key: &item.key,
+        subject: plain(subject),
+        words: plain(words),
+        place: sentence::place(&item.key, state),
+    }
+}
+
+/// `VM web-1 still in error`, `Still cannot read VMs`.
+fn still(item: &Item) -> (String, String) {
+    if item.problem.is_empty() {
+        (format!("Still {}", small(&item.subject)), String::new())
+    } else {
+        (item.subject.clone(), format!("still {}", item.problem))
+    }
+}
+
+/// `VM web-1 keeps failing`.
+fn again(item: &Item) -> (String, String) {
+    let words = if item.problem.is_empty() { "again and again" } else { "keeps failing" };
+    (item.subject.clone(), words.to_owned())
+}
+
+/// `Cannot` inside of a sentence; `VM` stays.
+fn small(text: &str) -> String {
+    let is_word = text.chars().nth(1).is_some_and(char::is_lowercase);
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) if is_word => first.to_lowercase().chain(chars).collect(),
+        _ => text.to_owned(),
+    }
 }
 
 /// Text of others on one line that stays what it is: `=?` begins an encoded word (RFC 2047), which mail programs
@@ -35,45 +142,45 @@ fn literal(text: &str, room: usize) -> String {
 
 /// The word in brackets.
 pub(super) fn bracket(item: &Item) -> &'static str {
-    match item.event {
-        Event::Resolved | Event::Removed | Event::WasDown => "RESOLVED",
-        Event::Test => "TEST",
-        Event::Started
-        | Event::Opened
-        | Event::Rung(_)
-        | Event::Extended(_)
-        | Event::Reminder(_)
-        | Event::Flapping
-        | Event::Digest(_)
-        | Event::Overflow => severity(item.severity),
+    if item.event == Event::Unwatched {
+        severity(Severity::Info)
+    } else if item.event.is_end() {
+        "RESOLVED"
+    } else if item.event == Event::Test {
+        "TEST"
+    } else {
+        severity(item.severity)
     }
 }
 
-/// `watching 43 resources; nothing needs you`; what was not seen is never called fine.
-pub(super) fn watching(facts: &Started) -> String {
+/// `Watching 43 resources; nothing needs you`; what was not seen is never called fine.
+pub(super) fn watching(facts: &Started, items: &[Item], context: &Context<'_>) -> String {
     let resources = words::count(facts.resources, "resource", "resources");
-    let needs = match facts.needs {
-        0 => None,
-        1 => Some("1 already needs you".to_owned()),
-        many => Some(format!("{many} already need you")),
-    };
-    let unread = (!facts.unread.is_empty()).then(|| "not everything could be read".to_owned());
-    let mut parts: Vec<String> = [needs, unread].into_iter().flatten().collect();
-    if parts.is_empty() {
-        parts.push("nothing needs you".to_owned());
+    let mut parts = parts(items, context);
+    let listed = parts.iter().map(|part| part.count).sum::<usize>();
+    if let Some(more) = facts.needs.checked_sub(listed).filter(|&more| more > 0) {
+        // The only one that is not listed is the cut-off, which has a mail of its own.
+        let text = if facts.disconnect { "cut-off ahead" } else { "more" }.to_owned();
+        parts.push(Part { text, count: more });
     }
-    format!("watching {resources}; {}", parts.join("; "))
+    let needs = match parts.as_slice() {
+        [] => None,
+        [one] if one.count == 1 => Some(format!("1 problem: {}", one.text)),
+        parts => Some(sentence::several(parts, "problems")),
+    };
+    let unread = (!facts.unread.is_empty()).then(|| "some data is missing".to_owned());
+    let mut said: Vec<String> = [needs, unread].into_iter().flatten().collect();
+    if said.is_empty() {
+        said.push("nothing needs you".to_owned());
+    }
+    format!("Watching {resources}; {}", said.join("; "))
 }
 
-/// How bad what a first start found is.
+/// The severity of a first-start mail.
 pub(super) fn started_severity(facts: &Started, items: &[Item]) -> Severity {
     let worst = items.iter().map(|item| item.severity).max().unwrap_or(Severity::Info);
     let wants_someone = facts.needs > 0 || facts.disconnect || !facts.unread.is_empty();
     if wants_someone { worst.max(Severity::Warning) } else { worst }
-}
-
-fn started(facts: &Started, items: &[Item]) -> String {
-    format!("[{}] hostwatch: {}", severity(started_severity(facts, items)), watching(facts))
 }
 
 fn severity(severity: Severity) -> &'static str {
@@ -98,25 +205,23 @@ mod tests {
 
     #[test]
     fn what_was_not_read_is_never_called_fine() {
+        let from = "hostwatch <hostwatch@example.com>".parse().unwrap();
+        let snapshot = crate::model::Snapshot::default();
+        let context = Context::new(&from, &snapshot, chrono::DateTime::UNIX_EPOCH);
         let facts = |needs, unread: &[&str]| Started {
             resources: 43,
             needs,
-            disconnect: false,
+            disconnect: needs > 0,
             unread: unread.iter().map(|&text| text.to_owned()).collect(),
         };
+        let down = ["main: vms: down"];
         for (facts, want) in [
-            (facts(0, &[]), "[INFO] hostwatch: watching 43 resources; nothing needs you"),
-            (facts(2, &[]), "[WARNING] hostwatch: watching 43 resources; 2 already need you"),
-            (
-                facts(0, &["main: vms: down"]),
-                "[WARNING] hostwatch: watching 43 resources; not everything could be read",
-            ),
-            (
-                facts(1, &["main: vms: down"]),
-                "[WARNING] hostwatch: watching 43 resources; 1 already needs you; not everything could be read",
-            ),
+            (facts(0, &[]), "Watching 43 resources; nothing needs you"),
+            (facts(1, &[]), "Watching 43 resources; 1 problem: cut-off ahead"),
+            (facts(0, &down), "Watching 43 resources; some data is missing"),
+            (facts(1, &down), "Watching 43 resources; 1 problem: cut-off ahead; some data is missing"),
         ] {
-            assert_eq!(started(&facts, &[]), want);
+            assert_eq!(watching(&facts, &[], &context), want);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Billing (interface 2.8, 2.9) as metrics. The arithmetic is the model's; days count from when the report was read.
+//! Billing (interface 2.8, 2.9) as metrics. The arithmetic is the model's; days count from now.
 
 use chrono::{DateTime, Days, Utc};
 
@@ -79,13 +79,13 @@ pub(super) const FAMILIES: &[Family] = &[
         "hosting_billing_next_charge_timestamp_seconds",
         &["account"],
         "When the next charge is due, in seconds since the Unix epoch.",
-        |given, lines| one(given, lines, |report, from| Some(next_charge(report, from)?.at)),
+        |given, lines| one(given, lines, |report, _| Some(next_charge(report, given.now)?.at)),
     ),
     balance(
         "hosting_billing_next_charge_amount",
         &["account"],
         "All that is charged at the moment of the next charge, in the account's currency.",
-        |given, lines| one(given, lines, |report, from| Some(next_charge(report, from)?.amount)),
+        |given, lines| one(given, lines, |report, _| Some(next_charge(report, given.now)?.amount)),
     ),
     balance(
         "hosting_billing_order_info",
@@ -148,9 +148,9 @@ fn by_days(
     lines: &mut Lines<'_>,
     value: impl Fn(&Report, DateTime<Utc>, u32) -> Option<Money>,
 ) {
-    let Some((report, from)) = report(given) else { return };
+    let Some((report, _)) = report(given) else { return };
     for days in SPANS_DAYS {
-        lines.maybe(&[Label::Id(days.into())], value(report, from, days));
+        lines.maybe(&[Label::Id(days.into())], value(report, given.now, days));
     }
 }
 

@@ -1,5 +1,5 @@
 //! Keeps the provider's facts as compressed chunks, one for each family and part of an account, and
-//! makes anew only those whose rows changed. Pure: state and time in, bytes out.
+//! encodes again only those whose rows changed. Pure: state and time in, bytes out.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -11,8 +11,9 @@ use super::given::{Completed, Given};
 use super::page::{Chunk, Compressor, Page};
 use super::parts::{self, Part, Source};
 use super::series_limit::{Count, Limit};
-use super::settings::{Selection, Settings};
+use super::settings::{MetricsSettings, Selection};
 use super::table::families;
+use super::targets::{TargetWriter, Targets};
 use super::text::{Lines, To};
 use crate::model::{AccountName, AccountState, Collector};
 
@@ -22,9 +23,10 @@ use crate::model::{AccountName, AccountState, Collector};
 /// them account by account.
 #[derive(Debug)]
 pub(crate) struct Encoder {
-    settings: Settings,
+    settings: MetricsSettings,
     accounts: BTreeMap<AccountName, Account>,
     chunks: BTreeMap<&'static str, OneFamily>,
+    targets: TargetWriter,
     compressor: Compressor,
     scratch: Vec<u8>,
 }
@@ -47,26 +49,29 @@ struct OneFamily {
 
 impl Encoder {
     /// An encoder that knows no account.
-    pub(crate) fn new(settings: Settings) -> Self {
+    pub(crate) fn new(settings: MetricsSettings) -> Self {
+        let mut compressor = Compressor::new();
         Self {
             settings,
             accounts: BTreeMap::new(),
             chunks: BTreeMap::new(),
-            compressor: Compressor::new(),
+            targets: TargetWriter::new(&mut compressor),
+            compressor,
             scratch: Vec::new(),
         }
     }
 
-    /// Takes in what `which` collectors read of an account, at the time `now`, and lets go of what is
+    /// Updates an account with what `which` collectors read, at the time `now`, and drops what is
     /// stale by then. Only parts whose rows changed since they were last encoded are encoded again.
     /// True if the page changed.
     ///
-    /// Call it with all collectors now and then, so that stale families vanish while polls fail.
+    /// Call it with all collectors from time to time, so that stale families are dropped while polls fail.
     pub(crate) fn refresh(&mut self, state: &AccountState, which: &[Collector], now: DateTime<Utc>) -> bool {
-        let Self { settings, accounts, chunks, compressor, scratch } = self;
+        let Self { settings, accounts, chunks, targets, compressor, scratch } = self;
         let name = &state.profile.name;
         let account = accounts.entry(name.clone()).or_default();
         account.completed.note(state);
+        targets.refresh(state, &account.completed, compressor);
         let Account { sources, completed, counts, limits } = account;
         let given = Given { state, completed, state_series: settings.state_series, shard: 0, now };
         let fed = parts::sources(&given, which);
@@ -96,8 +101,8 @@ impl Encoder {
         changed
     }
 
-    /// Goes on with a changed configuration; the next refresh of each account makes its parts anew.
-    pub(crate) fn configure(&mut self, settings: Settings) {
+    /// Replaces the configuration; the next refresh of each account encodes all of it again.
+    pub(crate) fn configure(&mut self, settings: MetricsSettings) {
         if self.settings == settings {
             return;
         }
@@ -115,16 +120,29 @@ impl Encoder {
         limits.into_iter().flatten().map(|(&collector, limit)| (collector, limit.dropped)).collect()
     }
 
-    /// Forgets an account; its series are gone from the next page.
+    /// Removes an account; the next page has none of its series.
     pub(crate) fn remove(&mut self, account: &AccountName) {
         self.accounts.remove(account);
+        self.targets.remove(account);
         for family in self.chunks.values_mut() {
             family.parts.retain(|(name, _), _| name != account);
         }
         self.chunks.retain(|_, family| !family.parts.is_empty());
     }
 
-    /// The page as it stands; joined at each call, so ask for it once a round of refreshes.
+    /// Knows of accounts of which nothing was read yet: until it was, there is no list of all targets.
+    pub(crate) fn expect<'a>(&mut self, states: impl Iterator<Item = &'a AccountState>) {
+        for state in states {
+            self.targets.refresh(state, &Completed::default(), &mut self.compressor);
+        }
+    }
+
+    /// What is to be probed, where that changed since it was last asked for.
+    pub(crate) fn new_targets(&mut self) -> Option<Targets> {
+        self.targets.documents()
+    }
+
+    /// The current page; joined at each call, so call it once after a round of refreshes.
     pub(crate) fn page(&self) -> Arc<Page> {
         let families = self.chunks.values();
         Arc::new(Page::join(
@@ -153,7 +171,7 @@ fn count(part: Part, given: &Given<'_>, selection: &Selection) -> Count {
     count
 }
 
-/// Fits every collector under the cap; those whose resources are cut elsewhere than before.
+/// Applies the series limit to every collector; returns those whose cut-off id changed.
 fn cut(
     counts: &HashMap<Part, Count>,
     limits: &mut BTreeMap<Collector, Limit>,
@@ -171,7 +189,7 @@ fn cut(
     recut
 }
 
-/// Puts a part's text of one family in the place of its old one; without a line it is not there at all.
+/// Replaces a part's text of one family; removed where the new one is empty.
 fn place(
     chunks: &mut BTreeMap<&'static str, OneFamily>,
     compressor: &mut Compressor,

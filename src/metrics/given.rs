@@ -59,8 +59,10 @@ impl<'a> Given<'a> {
 }
 
 impl Completed {
-    /// Remembers what is complete now.
+    /// Notes which listings are complete now.
     pub(super) fn note(&mut self, state: &AccountState) {
+        // What was switched off begins anew.
+        self.listings.retain(|collector| state.profile.collectors.contains(collector));
         let listings = [
             (Collector::Vms, state.vms.complete),
             (Collector::Containers, state.containers.complete),

@@ -5,19 +5,32 @@ use std::collections::BTreeMap;
 use super::family::{Family, Section};
 use super::given::Given;
 use super::text::{Label, Lines};
-use crate::model::{Collector, SiteId, Tally};
+use crate::model::{Collector, RowCount, SiteId};
 
-pub(super) const ACCOUNT: &[Family] = &[Family::of(
-    Section::Account,
-    "hosting_account_info",
-    &["account", "currency", "time_zone"],
-    "Currency and time zone of the account as configured, always 1.",
-    |given, lines| {
-        let profile = &given.state.profile;
-        let zone = profile.time_zone.map(|zone| zone.name());
-        lines.put(&[Label::Text(&profile.currency), Label::maybe(zone)], true);
-    },
-)];
+pub(super) const ACCOUNT: &[Family] = &[
+    Family::of(
+        Section::Account,
+        "hosting_account_info",
+        &["account", "currency", "time_zone"],
+        "Currency and time zone of the account as configured, always 1.",
+        |given, lines| {
+            let profile = &given.state.profile;
+            let zone = profile.time_zone.map(|zone| zone.name());
+            lines.put(&[Label::Text(&profile.currency), Label::maybe(zone)], true);
+        },
+    ),
+    Family::of(
+        Section::Account,
+        "hosting_billing_lead_days",
+        &["account"],
+        "How many days a payment takes to arrive, as configured, absent where billing is not polled.",
+        |given, lines| {
+            let profile = &given.state.profile;
+            let polled = profile.collectors.contains(&Collector::ExpectedBalance);
+            lines.maybe(&[], polled.then_some(u64::from(profile.lead_days)));
+        },
+    ),
+];
 
 pub(super) const FAMILIES: &[Family] = &[
     Family::of(
@@ -25,14 +38,14 @@ pub(super) const FAMILIES: &[Family] = &[
         "hosting_databases",
         &["account", "site"],
         "Databases of the site.",
-        |given, lines| tallies(given, Collector::Databases, &given.state.databases, lines),
+        |given, lines| counts(given, Collector::Databases, &given.state.databases, lines),
     ),
     Family::of(
         Section::CronJobs,
         "hosting_cron_jobs",
         &["account", "site"],
         "Cron jobs of the site.",
-        |given, lines| tallies(given, Collector::CronJobs, &given.state.cron_jobs, lines),
+        |given, lines| counts(given, Collector::CronJobs, &given.state.cron_jobs, lines),
     ),
     Family::of(
         Section::Ips,
@@ -58,13 +71,13 @@ pub(super) const FAMILIES: &[Family] = &[
     ),
 ];
 
-fn tallies(
+fn counts(
     given: &Given<'_>,
     collector: Collector,
-    tallies: &BTreeMap<SiteId, Tally>,
+    counts: &BTreeMap<SiteId, RowCount>,
     lines: &mut Lines<'_>,
 ) {
-    for (site, tally) in tallies.iter().filter(|(site, _)| given.wants(site.get())) {
+    for (site, tally) in counts.iter().filter(|(site, _)| given.wants(site.get())) {
         if given.is_fresh(collector, Some(tally.read_at)) {
             lines.put(&[Label::Id(site.get())], tally.count);
         }

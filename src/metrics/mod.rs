@@ -8,6 +8,8 @@ pub(crate) mod own;
 pub(crate) mod page;
 pub(crate) mod settings;
 mod table;
+mod target_groups;
+mod targets;
 
 mod billing;
 mod container;
@@ -20,9 +22,11 @@ mod states;
 mod text;
 mod vectors;
 mod vm;
+mod zstd;
 
 pub(crate) use encoder::Encoder;
 pub(crate) use own::Own;
 pub(crate) use page::{Identity, Page};
-pub(crate) use settings::{Selection, Settings, StateSeries};
+pub(crate) use settings::{MetricsSettings, Selection, StateSeries};
 pub(crate) use table::{families, reference};
+pub(crate) use targets::{TargetKind, Targets};

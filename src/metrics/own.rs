@@ -52,8 +52,10 @@ pub(crate) struct IncidentLabels {
 own_metrics! {
     build_info: GaugeVec = "hostwatch_build_info", ["version", "commit"],
         "Version and commit of this binary, always 1.";
+    web_info: GaugeVec = "hostwatch_web_info", ["external_url"],
+        "Where people reach the status page, as web.external_url says, without a slash at the end, always 1, absent where it says nothing.";
     collector_success: GaugeVec = "hostwatch_collector_success", ["account", "collector"],
-        "Whether the collector's last poll succeeded (0 or 1), absent before the first ended.";
+        "Whether the collector's last poll succeeded (0 or 1), 0 until the first ended: it is there for every collector that is on.";
     collector_complete: GaugeVec = "hostwatch_collector_complete", ["account", "collector"],
         "Whether the collector's last poll succeeded and showed every row (0 or 1), absent before the first ended.";
     collector_duration: GaugeVec = "hostwatch_collector_duration_seconds", ["account", "collector"],
@@ -115,7 +117,7 @@ pub(super) const PROCESS: &[Family] = &[
 #[derive(Debug)]
 pub(crate) struct Own {
     registry: Registry,
-    /// Held while several series change together, and while a page is made: no half an update.
+    /// Held while several series change together, and while a page is made, so that no page shows half an update.
     whole: Mutex<()>,
     selection: RwLock<Selection>,
     vectors: Vectors,
@@ -143,13 +145,19 @@ impl Own {
         self
     }
 
-    /// Starts the counters of an account at 0, for the collectors that are on and their groups.
+    /// Starts the counters of an account at 0, for the collectors that are on and their groups, and drops the series
+    /// of those that are off. No poll succeeded yet: the alert rules tell by it who is watched.
     pub(crate) fn account(&self, account: &AccountName, collectors: &BTreeSet<Collector>) {
+        let _whole = self.lock();
         let account = account.as_str();
+        for off in Collector::ALL.iter().filter(|collector| !collectors.contains(collector)) {
+            self.vectors.forget(&[("account", account), ("collector", off.as_str())]);
+        }
         for collector in collectors.iter().map(|collector| collector.as_str()) {
             for result in POLL_RESULTS {
                 self.vectors.collector_polls.with_label_values(&[account, collector, result]);
             }
+            self.vectors.collector_success.with_label_values(&[account, collector]);
             self.vectors.records_rejected.with_label_values(&[account, collector]);
             self.vectors.series_dropped.with_label_values(&[account, collector]);
         }
@@ -167,7 +175,7 @@ impl Own {
     /// Drops every series of an account.
     pub(crate) fn remove_account(&self, account: &AccountName) {
         let _whole = self.lock();
-        self.vectors.forget(account.as_str());
+        self.vectors.forget(&[("account", account.as_str())]);
     }
 
     /// One request to the provider ended. `code` is the HTTP status, or a word where none came.
@@ -183,7 +191,7 @@ impl Own {
         counter.inc_by(waited.as_secs_f64());
     }
 
-    /// So many records could not be decoded.
+    /// How many records could not be decoded.
     pub(crate) fn rejected(&self, account: &AccountName, collector: Collector, records: u64) {
         self.vectors
             .records_rejected
@@ -196,10 +204,19 @@ impl Own {
         self.vectors.reports_inconsistent.with_label_values(&[account.as_str()]).inc();
     }
 
-    /// So many series the cap leaves out of the page.
+    /// How many series the limit leaves out of the page.
     pub(crate) fn dropped(&self, account: &AccountName, collector: Collector, series: u64) {
         let labels = [account.as_str(), collector.as_str()];
         self.vectors.series_dropped.with_label_values(&labels).set(series as f64);
+    }
+
+    /// Where people reach the page, as configured.
+    pub(crate) fn external_url(&self, url: Option<&str>) {
+        let _whole = self.lock();
+        self.vectors.web_info.reset();
+        if let Some(url) = url {
+            self.vectors.web_info.with_label_values(&[url.trim_end_matches('/')]).set(1.0);
+        }
     }
 
     /// Replaces which families are on the page.
@@ -261,12 +278,12 @@ impl Own {
         }
     }
 
-    /// Whether the store's file takes what is decided.
+    /// Whether the store's file can be written.
     pub(crate) fn store_usable(&self, usable: bool) {
         self.vectors.store_usable.with_label_values::<&str>(&[]).set(f64::from(usable));
     }
 
-    /// A loop of the daemon last turned then.
+    /// When a loop of the daemon last ran.
     pub(crate) fn loop_ran(&self, name: &str, at: DateTime<Utc>) {
         self.vectors.loop_last_run.with_label_values(&[name]).set(seconds(at));
     }
@@ -285,7 +302,7 @@ impl Own {
         }
     }
 
-    /// The metrics as they stand: text 0.0.4, or OpenMetrics 1.0.0 with its `# EOF`.
+    /// The current metrics: text 0.0.4, or OpenMetrics 1.0.0 with its `# EOF`.
     pub(crate) fn encode(&self, openmetrics: bool) -> Vec<u8> {
         let families = {
             let _whole = self.lock();
@@ -294,7 +311,7 @@ impl Own {
         let selection = self.selection.read();
         let mut text = String::with_capacity(16 * 1024);
         for family in families {
-            // The crate's encoder refuses all for one family without a sample.
+            // The crate's encoder fails altogether where one family has no sample.
             if family.get_metric().is_empty() || selection.hides(family.name()) {
                 continue;
             }

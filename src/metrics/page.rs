@@ -1,8 +1,9 @@
-//! A page of metrics kept compressed: chunks that are deflated once a change, joined into one gzip
-//! stream, or inflated again while they are streamed. Knows no metric.
+//! A page of metrics kept compressed: chunks that are compressed once a change, joined into one gzip
+//! stream or one of zstd, or inflated again while they are streamed. Knows no metric.
 //!
 //! A chunk ends in a full flush, so it is whole bytes and refers to nothing before it: chunks can be
-//! joined in any order, and a final empty block with the combined CRC-32 makes them a gzip member.
+//! joined in any order, and a final empty block with the combined CRC-32 makes them a gzip member. In zstd each is
+//! a frame of its own, and frames one after the other are a stream.
 
 use std::io::Write as _;
 
@@ -11,10 +12,13 @@ use crc32fast::Hasher;
 use flate2::write::DeflateEncoder;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
-/// A piece of text, deflated.
+use super::zstd::Zstd;
+
+/// A piece of text, compressed.
 #[derive(Clone, Debug)]
 pub(super) struct Chunk {
     deflated: Box<[u8]>,
+    frame: Box<[u8]>,
     crc: Hasher,
     length: u64,
 }
@@ -26,16 +30,17 @@ impl Chunk {
     }
 }
 
-/// Makes chunks; keeps one compressor, whose tables are large.
+/// Makes chunks; keeps one compressor of each sort, whose tables are large.
 #[derive(Debug)]
 pub(super) struct Compressor {
     compress: Compress,
+    zstd: Zstd,
     out: Vec<u8>,
 }
 
 impl Compressor {
     pub(super) fn new() -> Self {
-        Self { compress: Compress::new(Compression::fast(), false), out: Vec::new() }
+        Self { compress: Compress::new(Compression::fast(), false), zstd: Zstd::new(), out: Vec::new() }
     }
 
     pub(super) fn compress(&mut self, text: &[u8]) -> Chunk {
@@ -56,14 +61,20 @@ impl Compressor {
         }
         let mut crc = Hasher::new();
         crc.update(text);
-        Chunk { deflated: self.out.as_slice().into(), crc, length: text.len() as u64 }
+        Chunk {
+            deflated: self.out.as_slice().into(),
+            frame: self.zstd.frame(text).into(),
+            crc,
+            length: text.len() as u64,
+        }
     }
 }
 
-/// Every chunk of one moment; what a scrape is served from. Immutable.
+/// All chunks at one moment, from which scrapes are served. Immutable.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Page {
     deflated: Bytes,
+    frames: Bytes,
     crc: Hasher,
     length: u64,
 }
@@ -73,15 +84,16 @@ const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
 
 impl Page {
     pub(super) fn join<'a>(chunks: impl Iterator<Item = &'a Chunk> + Clone) -> Self {
-        let size = chunks.clone().map(|chunk| chunk.deflated.len()).sum();
-        let mut deflated = Vec::with_capacity(size);
+        let mut deflated = Vec::with_capacity(chunks.clone().map(|chunk| chunk.deflated.len()).sum());
+        let mut frames = Vec::with_capacity(chunks.clone().map(|chunk| chunk.frame.len()).sum());
         let (mut crc, mut length) = (Hasher::new(), 0);
         for chunk in chunks {
             deflated.extend_from_slice(&chunk.deflated);
+            frames.extend_from_slice(&chunk.frame);
             crc.combine(&chunk.crc);
             length += chunk.length;
         }
-        Self { deflated: deflated.into(), crc, length }
+        Self { deflated: deflated.into(), frames: frames.into(), crc, length }
     }
 
     /// The page and `tail` after it as one gzip stream, in pieces to be sent one after the other. The
@@ -99,6 +111,11 @@ impl Page {
         // The format keeps the length modulo 2^32.
         end.extend_from_slice(&(length as u32).to_le_bytes());
         [Bytes::from_static(&GZIP_HEADER), self.deflated.clone(), end.into()]
+    }
+
+    /// The same as one stream of zstd.
+    pub(crate) fn zstd(&self, tail: &[u8]) -> [Bytes; 2] {
+        [self.frames.clone(), Zstd::new().frame(tail).into()]
     }
 
     /// The page and `tail` after it as text, inflated piece by piece.
@@ -124,7 +141,7 @@ pub(crate) struct Identity {
 impl Identity {
     const PIECE: u64 = 64 * 1024;
 
-    /// Bytes still to come.
+    /// Bytes not yet produced.
     pub(crate) fn left(&self) -> u64 {
         self.left + self.tail.as_ref().map_or(0, |tail| tail.len() as u64)
     }
@@ -143,8 +160,8 @@ impl Iterator for Identity {
             let status = self.inflate.decompress_vec(&self.deflated, &mut piece, FlushDecompress::None);
             let taken = (self.inflate.total_in() - before.0) as usize;
             self.deflated = self.deflated.slice(taken..);
-            // Chunks are ours and whole; were one not, the page would end here rather than turn round
-            // for ever, and its length would tell the scraper that it is cut short.
+            // Chunks are always complete; were one not, the page would end here rather than loop for
+            // ever, and the scraper would see from its length that it is truncated.
             let stuck = taken == 0 && piece.len() == before.1;
             if stuck || !matches!(status, Ok(Status::Ok | Status::BufError)) {
                 self.left = 0;
@@ -171,6 +188,11 @@ mod tests {
         out
     }
 
+    fn unzstd(pieces: &[Bytes]) -> Vec<u8> {
+        let whole: Vec<u8> = pieces.iter().flatten().copied().collect();
+        ::zstd::decode_all(whole.as_slice()).unwrap()
+    }
+
     fn text(length: usize, seed: u64) -> Vec<u8> {
         let mut state = seed;
         let step = |state: &mut u64| {
@@ -181,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn joined_chunks_are_one_gzip_stream_and_inflate_to_the_same_text() {
+    fn joined_chunks_are_one_stream_and_inflate_to_the_same_text() {
         let mut compressor = Compressor::new();
         let sizes = [0, 1, 100, 70_000, 3, 1_000_000, 65_536];
         let texts: Vec<_> = sizes.iter().zip(1..).map(|(&size, seed)| text(size, seed)).collect();
@@ -190,6 +212,7 @@ mod tests {
             for tail in [b"".as_slice(), b"the end\n"] {
                 let page = Page::join(chunks.iter());
                 let got = gunzip(&page.gzip(tail));
+                assert!(unzstd(&page.zstd(tail)) == got, "turn {turn}");
                 let streamed = page.identity(Bytes::copy_from_slice(tail));
                 assert_eq!(streamed.left(), got.len() as u64);
                 let streamed: Vec<u8> = streamed.flatten().collect();
@@ -200,7 +223,7 @@ mod tests {
                 }
                 assert!(got == [want.concat(), tail.to_vec()].concat(), "turn {turn}");
             }
-            // Chunks refer to nothing before them: any order is as good.
+            // Chunks do not refer to each other: any order will do.
             chunks.reverse();
         }
     }
@@ -209,6 +232,8 @@ mod tests {
     fn a_page_without_chunks_is_its_tail() {
         let page = Page::default();
         assert_eq!(gunzip(&page.gzip(b"x 1\n")), b"x 1\n");
+        assert_eq!(unzstd(&page.zstd(b"x 1\n")), b"x 1\n");
+        assert_eq!(unzstd(&page.zstd(b"")), b"");
         assert_eq!(page.identity("x 1\n").collect::<Vec<_>>(), ["x 1\n"]);
         assert_eq!(page.identity("").count(), 0);
     }

@@ -1,5 +1,5 @@
-//! The parts into which an account's facts are cut, and from what each was made: equal sources give
-//! equal text, so a part with its old source is not encoded again. Writes no text.
+//! The parts into which an account's facts are divided, and the source of each: equal sources give equal text,
+//! so a part whose source did not change is not encoded again. Writes no text.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::family::Section;
 use super::given::{Given, SHARDS, shard_of};
-use crate::model::{Collector, Listing, SiteId, Tally};
+use crate::model::{Collector, Listing, RowCount, SiteId, forecast};
 
 /// A section of an account, or one shard of it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Part {
     pub(super) shard: u64,
 }
 
-/// All that a part's text depends on. Rows are held, so that a pointer cannot come to mean others.
+/// Everything a part's text depends on. Rows are kept alive, so that a pointer cannot be reused for others.
 #[derive(Debug)]
 pub(super) struct Source {
     rows: Vec<Arc<dyn Any + Send + Sync>>,
@@ -48,7 +48,7 @@ impl Source {
     }
 }
 
-/// The parts that `which` collectors feed, each with its source as of now.
+/// The parts made from what `which` collectors read, each with its current source.
 pub(super) fn sources(given: &Given<'_>, which: &[Collector]) -> Vec<(Part, Source)> {
     let state = given.state;
     let mut sources = vec![whole(Section::Account, start(given))];
@@ -62,21 +62,23 @@ pub(super) fn sources(given: &Given<'_>, which: &[Collector]) -> Vec<(Part, Sour
             }
             Collector::Sites => sites(given, &mut sources),
             Collector::Databases => {
-                sources.extend(tallies(given, collector, &state.databases, Section::Databases));
+                sources.extend(counts(given, collector, &state.databases, Section::Databases));
             }
             Collector::CronJobs => {
-                sources.extend(tallies(given, collector, &state.cron_jobs, Section::CronJobs));
+                sources.extend(counts(given, collector, &state.cron_jobs, Section::CronJobs));
             }
             Collector::Ips => sources.push(whole(Section::Ips, listing(given, collector, &state.ips))),
             Collector::SshKeys => {
                 sources.push(whole(Section::SshKeys, listing(given, collector, &state.ssh_keys)));
             }
             Collector::ExpectedBalance => {
-                // Without a report, what was made of one before the collector was switched off goes.
+                // Without a report, the part made of an earlier one is removed: the collector was switched off.
                 let start = || state.billing.report.iter().fold(start(given), Source::on);
-                // The forecast counts its days from when the report was read.
+                // The forecast counts its days from now: it changes where a charge falls due.
                 let read_at = state.billing.read_at;
-                let balance = start().and((given.is_fresh(collector, read_at), read_at));
+                let due =
+                    state.billing.report.as_deref().map(|report| forecast::due_counts(report, given.now));
+                let balance = start().and((given.is_fresh(collector, read_at), read_at, due));
                 sources.extend([whole(Section::Balance, balance), whole(Section::Disconnect, start())]);
             }
             Collector::Charges => {
@@ -128,14 +130,14 @@ fn sites(given: &Given<'_>, sources: &mut Vec<(Part, Source)>) {
     sources.push(whole(Section::SiteCounts, all.and(hasher.finish())));
 }
 
-fn tallies(
+fn counts(
     given: &Given<'_>,
     collector: Collector,
-    tallies: &BTreeMap<SiteId, Tally>,
+    counts: &BTreeMap<SiteId, RowCount>,
     section: Section,
 ) -> impl Iterator<Item = (Part, Source)> {
     let mut hashers: Vec<DefaultHasher> = (0..SHARDS).map(|_| DefaultHasher::new()).collect();
-    for (site, tally) in tallies {
+    for (site, tally) in counts {
         let fresh = given.is_fresh(collector, Some(tally.read_at));
         (site, tally.count, fresh).hash(&mut hashers[shard_of(site.get()) as usize]);
     }

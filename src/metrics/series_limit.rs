@@ -1,6 +1,6 @@
-//! The cap of series a collector: how many series each resource would have, and from which id on
-//! resources are left out. What is left out is whole resources, the highest ids first, so that what is
-//! written stays the same series from poll to poll. Writes no text.
+//! The limit of series per collector: how many series each resource would have, and from which id on
+//! resources are left out. Whole resources are left out, the highest ids first, so that the same series are
+//! written from poll to poll. Writes no text.
 
 use std::collections::HashMap;
 
@@ -32,7 +32,7 @@ pub(super) struct Limit {
 }
 
 impl Limit {
-    /// What fits under `cap`, of all parts of a collector.
+    /// The resources that fit under `cap`, of all parts of a collector.
     pub(super) fn of<'a>(counts: impl Iterator<Item = &'a Count>, cap: u64) -> Self {
         let mut rows: Vec<(u64, u64)> = Vec::new();
         let mut room = cap;
@@ -79,7 +79,7 @@ mod tests {
             (100, None, 0),
             (10, None, 0),
             (9, Some(3), 1),
-            // One would fit, but what is left out is a tail: 3 must not come and go with 2.
+            // One would fit, but only a tail is left out: 3 must not come and go with 2.
             (8, Some(2), 3),
             (7, Some(2), 3),
             (6, Some(1), 8),

@@ -14,7 +14,7 @@ pub(crate) enum StateSeries {
 
 /// `[metrics]`; `stale_after` is part of each account's profile.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Settings {
+pub(crate) struct MetricsSettings {
     pub state_series: StateSeries,
     pub selection: Selection,
     /// Of an account's collector; 0 for as many as there are.

@@ -1,4 +1,4 @@
-//! Sites (interface 2.3) as metrics. Each container's listing ages by itself.
+//! Sites (interface 2.3) as metrics. Each container's listing becomes stale by itself.
 
 use super::family::{Family, Section, Write};
 use super::given::Given;

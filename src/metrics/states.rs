@@ -28,7 +28,7 @@ pub(super) fn state(
 }
 
 /// How many are in each state; every known state is there, at 0 too. States that a label cannot tell apart are
-/// counted together: a series that is there twice costs the whole scrape.
+/// counted together: a duplicate series makes the whole scrape fail.
 pub(super) fn count<'a>(
     lines: &mut Lines<'_>,
     known: impl Iterator<Item = &'static str>,

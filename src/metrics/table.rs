@@ -46,7 +46,7 @@ Written by `hostwatch metrics`; a test holds this page and the code equal.
 What is not known is absent, never 0 or -1, and no family appears without a sample. Where polls of a
 collector fail, its last good reading is served; the reading's age is
 `time() - hostwatch_collector_last_success_timestamp_seconds`, and past `stale_after` those families
-vanish. A deleted resource's series vanish with the next complete listing.
+vanish. A deleted resource's series vanish with the second complete listing without it.
 
 Ids are labels everywhere; names and other descriptions are in the `_info` families only, to be joined
 by `* on (account, vm) group_left (name) hosting_vm_info`. `_state` families are 1 on the current state

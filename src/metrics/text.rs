@@ -60,11 +60,11 @@ impl Value for DateTime<Utc> {
     }
 }
 
-/// What becomes of samples.
+/// What to do with samples.
 pub(super) enum To<'a> {
-    /// They are written, but for the resources that the limit leaves out.
+    /// Write them, but for the resources that the limit leaves out.
     Text(&'a mut Vec<u8>, Limit),
-    /// They are counted.
+    /// Count them.
     Count(&'a mut Count),
 }
 

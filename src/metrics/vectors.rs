@@ -55,9 +55,9 @@ macro_rules! own_metrics {
                 Self { $($field: vectors::registered(registry, &rows::$field),)* }
             }
 
-            /// Removes the series whose `account` label is this one.
-            fn forget(&self, account: &str) {
-                $(vectors::forget(&self.$field, account);)*
+            /// Removes the series that have all these labels.
+            fn forget(&self, of: &[(&str, &str)]) {
+                $(vectors::forget(&self.$field, of);)*
             }
         }
     };
@@ -92,14 +92,14 @@ pub(super) fn register(registry: &Registry, collector: impl Collector + 'static)
     registry.register(Box::new(collector)).expect("names are unique, a test of the table holds them to it");
 }
 
-/// Removes the series of a vector whose `account` label is this one.
-pub(super) fn forget<T: MetricVecBuilder>(vector: &MetricVec<T>, account: &str) {
+/// Removes the series of a vector that have all these labels.
+pub(super) fn forget<T: MetricVecBuilder>(vector: &MetricVec<T>, of: &[(&str, &str)]) {
     for family in vector.collect() {
         for metric in family.get_metric() {
             let labels = metric.get_label().iter();
             let labels: HashMap<&str, &str> = labels.map(|pair| (pair.name(), pair.value())).collect();
-            if labels.get("account") == Some(&account) {
-                // Gone already is as good.
+            if of.iter().all(|(name, value)| labels.get(name) == Some(value)) {
+                // It may be removed already.
                 let _ = vector.remove(&labels);
             }
         }

@@ -7,11 +7,15 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 
 use super::billing::Order;
+use super::freshness::is_fresh;
 use super::ids::{ContainerId, SiteId};
-use super::resources::{Container, Resource, Site};
+use super::last_report::LastReport;
+use super::resources::{Container, Resource, Site, Vm};
 use super::snapshot::{
-    AccountState, Billing, Charges, Collector, CollectorStatus, Listing, PollEnd, Profile, Read, Rows, Tally,
+    AccountState, Charges, Collector, CollectorStatus, Listing, PollEnd, Profile, Read, Reports, RowCount,
+    Rows,
 };
+use super::states::VmState;
 
 /// What one reading showed. Ids of rows it did not show are frozen: nothing is known of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,9 +32,18 @@ pub(crate) enum Observed {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Seen {
     pub shown: Shown,
-    /// Was there before, and a complete listing no longer has it.
+    /// Was there before, and two complete listings in a row do not have it.
     pub removed: Vec<u64>,
+    /// VMs that were active when last seen, a short while ago, and are stopped now.
+    pub stopped: BTreeSet<u64>,
     pub complete: bool,
+}
+
+impl Seen {
+    /// A whole listing without any row, after which these are gone.
+    pub(crate) fn nothing(removed: Vec<u64>) -> Self {
+        Self { shown: Shown::All, removed, stopped: BTreeSet::new(), complete: true }
+    }
 }
 
 /// The rows that a reading showed.
@@ -71,7 +84,7 @@ impl KnownAccount {
             ssh_keys: Listing::default(),
             databases: BTreeMap::new(),
             cron_jobs: BTreeMap::new(),
-            billing: Billing::default(),
+            billing: Reports::default(),
             charges: Charges::default(),
             collectors,
             homes: Arc::default(),
@@ -95,7 +108,7 @@ impl KnownAccount {
                     self.state.sites = BTreeMap::new();
                     self.state.homes = Arc::default();
                 }
-                Collector::ExpectedBalance => self.state.billing = Billing::default(),
+                Collector::ExpectedBalance => self.state.billing = Reports::default(),
                 Collector::Charges => self.state.charges = Charges::default(),
                 Collector::Databases => self.state.databases = BTreeMap::new(),
                 Collector::CronJobs => self.state.cron_jobs = BTreeMap::new(),
@@ -104,6 +117,14 @@ impl KnownAccount {
             }
         }
         self.state.profile = fresh.state.profile;
+        self
+    }
+
+    /// Knows what an earlier life of the daemon read last.
+    pub(crate) fn remembering(mut self, last: Option<&LastReport>) -> Self {
+        if self.state.profile.collectors.contains(&Collector::ExpectedBalance) {
+            self.state.billing.remembered = last.map(|last| (Arc::new(last.report()), last.read_at));
+        }
         self
     }
 
@@ -120,7 +141,10 @@ impl KnownAccount {
     /// Takes in one listing.
     pub(crate) fn apply(&mut self, read: Read, at: DateTime<Utc>) -> Vec<Observed> {
         match read {
-            Read::Vms(rows) => vec![Observed::Vms(self.state.vms.take(rows, at))],
+            Read::Vms(rows) => {
+                let stopped = self.newly_stopped(&rows, at);
+                vec![Observed::Vms(Seen { stopped, ..self.state.vms.take(rows, at) })]
+            }
             Read::Containers(rows) => self.apply_containers(rows, at),
             Read::Sites(container, rows) => self.apply_sites(container, rows, at),
             Read::Ips(rows) => {
@@ -137,11 +161,11 @@ impl KnownAccount {
                 vec![Observed::Other]
             }
             Read::Databases(site, count) => {
-                self.state.databases.insert(site, Tally { count, read_at: at });
+                self.state.databases.insert(site, RowCount { count, read_at: at });
                 vec![Observed::Other]
             }
             Read::CronJobs(site, count) => {
-                self.state.cron_jobs.insert(site, Tally { count, read_at: at });
+                self.state.cron_jobs.insert(site, RowCount { count, read_at: at });
                 vec![Observed::Other]
             }
             Read::ExpectedBalance(mut report) => {
@@ -151,6 +175,7 @@ impl KnownAccount {
                 }
                 billing.previous = billing.report.replace(Arc::new(report));
                 billing.read_at = Some(at);
+                billing.remembered = None;
                 vec![Observed::Report]
             }
             Read::Charges(rows) => {
@@ -160,11 +185,29 @@ impl KnownAccount {
         }
     }
 
+    /// What is known may be out of date.
+    pub(crate) fn look_again(&mut self) {
+        self.state.collectors.values_mut().for_each(|status| status.looked = false);
+    }
+
+    /// Whoever has not looked yet is waited for no longer.
+    pub(crate) fn stop_looking(&mut self) {
+        self.state.collectors.values_mut().for_each(|status| status.looked = true);
+    }
+
+    /// The poll that ended last began too early to count as a look.
+    pub(crate) fn not_looked(&mut self, collector: Collector) {
+        self.state.collectors.entry(collector).or_default().looked = false;
+    }
+
     /// Takes in how a poll ended.
     pub(crate) fn end(&mut self, collector: Collector, end: PollEnd, at: DateTime<Utc>) {
         let status = self.state.collectors.entry(collector).or_default();
         status.polls += 1;
+        status.looked = true;
         status.duration = end.duration;
+        status.began =
+            chrono::TimeDelta::from_std(end.duration).ok().and_then(|took| at.checked_sub_signed(took));
         status.success = end.failure.is_none();
         status.complete = status.success && end.complete;
         if status.success {
@@ -175,7 +218,21 @@ impl KnownAccount {
             status.failing_since.get_or_insert(at);
             status.failures_in_a_row = status.failures_in_a_row.saturating_add(1);
         }
-        status.failure = end.failure;
+        status.failure = match (status.failure.take(), end.failure) {
+            (Some(before), Some(failure)) if !failure.asked => Some(before),
+            (_, failure) => failure,
+        };
+    }
+
+    /// What stopped while nobody watched is not known to have stopped just now.
+    fn newly_stopped(&self, read: &Rows<Vm>, at: DateTime<Utc>) -> BTreeSet<u64> {
+        let before = &self.state.vms;
+        if !is_fresh(&self.state.profile, Collector::Vms, before.read_at, at) {
+            return BTreeSet::new();
+        }
+        let was_active = |vm: &&Vm| before.get(vm.id).is_some_and(|old| old.state == VmState::Active);
+        let stopped = read.rows.iter().filter(|vm| vm.state == VmState::Stopped).filter(was_active);
+        stopped.map(|vm| vm.id.get()).collect()
     }
 
     fn apply_containers(&mut self, rows: Rows<Container>, at: DateTime<Utc>) -> Vec<Observed> {
@@ -188,8 +245,7 @@ impl KnownAccount {
                 self.forget_site(site.id);
             }
             let removed = listing.rows.iter().map(|site| site.id.get()).collect();
-            let gone = Seen { shown: Shown::These(BTreeSet::new()), removed, complete: true };
-            observed.push(Observed::Sites(container, gone));
+            observed.push(Observed::Sites(container, Seen::nothing(removed)));
         }
         observed.insert(0, Observed::Containers(seen));
         observed
@@ -232,7 +288,8 @@ fn share_orders(old: &[Arc<Order>], new: &mut [Arc<Order>]) {
 }
 
 impl<T: Resource<Id: Into<u64>> + Clone + PartialEq> Listing<T> {
-    /// Takes in rows as read: a complete listing replaces, an incomplete one merges and removes nothing.
+    /// Takes in rows as read: a complete listing replaces, but for what the one before it still showed; an
+    /// incomplete one merges and removes nothing.
     /// Where nothing changed the old rows stay, so that whoever compares pointers sees no change.
     fn take(&mut self, read: Rows<T>, at: DateTime<Utc>) -> Seen {
         let Rows { mut rows, complete } = read;
@@ -240,204 +297,31 @@ impl<T: Resource<Id: Into<u64>> + Clone + PartialEq> Listing<T> {
         rows.dedup_by_key(|row| row.id());
         self.read_at = Some(at);
         self.complete = complete;
-        let (shown, removed) = if complete {
-            let has = |id| rows.binary_search_by_key(&id, Resource::id).is_ok();
-            let removed = self.rows.iter().map(Resource::id).filter(|&id| !has(id)).map(Into::into);
-            (Shown::All, removed.collect())
+        let has = |old: &&T| rows.binary_search_by_key(&old.id(), Resource::id).is_ok();
+        let not_shown = self.rows.iter().filter(|old| !has(old));
+        let is_missing = |old: &&T| self.missing.contains(&old.id().into());
+        let (kept, removed): (Vec<&T>, Vec<&T>) = not_shown.partition(|old| !complete || !is_missing(old));
+        let removed = removed.into_iter().map(|old| old.id().into()).collect();
+        let missing: Vec<u64> =
+            kept.iter().filter(|old| complete || is_missing(old)).map(|old| old.id().into()).collect();
+        let shown = if kept.is_empty() && complete {
+            Shown::All
         } else {
-            let shown = rows.iter().map(|row| row.id().into()).collect();
-            let kept =
-                self.rows.iter().filter(|old| rows.binary_search_by_key(&old.id(), Resource::id).is_err());
-            let kept: Vec<T> = kept.cloned().collect();
+            Shown::These(rows.iter().map(|row| row.id().into()).collect())
+        };
+        let kept: Vec<T> = kept.into_iter().cloned().collect();
+        if !kept.is_empty() {
             rows.extend(kept);
             rows.sort_by_key(Resource::id);
-            (Shown::These(shown), Vec::new())
-        };
+        }
+        self.missing = missing.into_iter().collect();
         if *self.rows != rows {
             rows.shrink_to_fit();
             self.rows = Arc::new(rows);
         }
-        Seen { shown, removed, complete }
+        Seen { shown, removed, stopped: BTreeSet::new(), complete }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-    use crate::model::ids::VmId;
-    use crate::model::resources::Vm;
-    use crate::model::snapshot::{Failure, FailureKind};
-    use crate::model::states::{ContainerState, SiteState, VmState};
-
-    fn known() -> KnownAccount {
-        KnownAccount::new(Arc::new(Profile {
-            name: "main".parse().unwrap(),
-            currency: String::new(),
-            time_zone: None,
-            lead_days: 3,
-            vm_memory_unit_bytes: None,
-            collectors: Collector::ALL.into(),
-            stale_after: BTreeMap::new(),
-        }))
-    }
-
-    fn vm(id: u64, state: &str) -> Vm {
-        Vm {
-            id: VmId::new(id),
-            state: VmState::from(state),
-            vm_id: None,
-            name: None,
-            tariff: None,
-            ncpu: None,
-            memsize: None,
-            monitoring_enabled: None,
-            ips: None,
-            disks: None,
-        }
-    }
-
-    fn site(id: u64, container: u64) -> Site {
-        Site {
-            id: SiteId::new(id),
-            state: SiteState::Active,
-            container: ContainerId::new(container),
-            name: None,
-            engine: None,
-            engine_version: None,
-            workers: None,
-            force_https: None,
-            certificate_id: None,
-            created: None,
-            updated: None,
-        }
-    }
-
-    fn home(id: u64) -> Container {
-        Container {
-            id: ContainerId::new(id),
-            state: ContainerState::Enabled,
-            login: None,
-            name: None,
-            server: None,
-            memory_limit_mb: None,
-            disk_quota_mb: None,
-            created: None,
-            updated: None,
-            in_transfer: None,
-        }
-    }
-
-    fn ids(listing: &Listing<Vm>) -> Vec<u64> {
-        listing.rows.iter().map(|vm| vm.id.get()).collect()
-    }
-
-    fn at() -> DateTime<Utc> {
-        DateTime::from_timestamp(1_700_000_000, 0).unwrap()
-    }
-
-    #[test]
-    fn a_complete_listing_replaces_and_an_incomplete_one_merges() {
-        let mut known = known();
-        known.apply(Read::Vms(Rows { rows: vec![vm(3, "active"), vm(1, "active")], complete: true }), at());
-        assert_eq!(ids(&known.state().vms), [1, 3]);
-        let seen = known
-            .apply(Read::Vms(Rows { rows: vec![vm(2, "active"), vm(3, "error")], complete: false }), at());
-        assert_eq!(ids(&known.state().vms), [1, 2, 3], "nothing is removed by what was not shown");
-        assert_eq!(known.state().vms.get(VmId::new(3)).unwrap().state, VmState::Error);
-        let Observed::Vms(seen) = &seen[0] else { panic!("{seen:?}") };
-        assert!(!seen.shown.has(1) && seen.shown.has(2) && seen.removed.is_empty());
-        let seen = known.apply(Read::Vms(Rows { rows: vec![vm(2, "active")], complete: true }), at());
-        let Observed::Vms(seen) = &seen[0] else { panic!("{seen:?}") };
-        assert_eq!(seen.removed, [1, 3]);
-    }
-
-    #[test]
-    fn rows_stay_the_same_object_where_nothing_changed() {
-        let mut known = known();
-        let read = || Read::Vms(Rows { rows: vec![vm(1, "active")], complete: true });
-        known.apply(read(), at());
-        let before = Arc::clone(&known.state().vms.rows);
-        known.apply(read(), at());
-        assert!(Arc::ptr_eq(&before, &known.state().vms.rows));
-    }
-
-    #[test]
-    fn a_site_lives_in_one_container_only_and_goes_with_it() {
-        let mut known = known();
-        let sites = |container, ids: &[u64]| {
-            let rows = ids.iter().map(|&id| site(id, container)).collect();
-            Read::Sites(ContainerId::new(container), Rows { rows, complete: true })
-        };
-        known.apply(sites(1, &[10, 11]), at());
-        known.apply(sites(2, &[20, 11]), at());
-        assert_eq!(known.state().all_sites().map(|site| site.id.get()).collect::<Vec<_>>(), [10, 11, 20]);
-        assert_eq!(known.state().site(SiteId::new(11)).unwrap().container, ContainerId::new(2));
-        // A later listing of the old home without it does not remove it from the new one.
-        let seen = known.apply(sites(1, &[10]), at());
-        let Observed::Sites(_, seen) = &seen[0] else { panic!("{seen:?}") };
-        assert!(seen.removed.is_empty());
-        assert!(known.state().site(SiteId::new(11)).is_some());
-    }
-
-    proptest::proptest! {
-        /// Whatever is read in whatever order, a site is found exactly where a listing shows it, and once.
-        #[test]
-        fn a_site_is_found_where_it_is_listed(
-            reads in proptest::collection::vec((0..4_u64, proptest::collection::vec(0..8_u64, 0..5), proptest::bool::ANY), 1..20)
-        ) {
-            let mut known = known();
-            for (container, ids, complete) in reads {
-                if container == 0 {
-                    // The containers of the account are now those with these ids.
-                    let rows = ids.into_iter().filter(|id| (1..4).contains(id)).map(home).collect();
-                    known.apply(Read::Containers(Rows { rows, complete }), at());
-                } else {
-                    let rows = ids.into_iter().map(|id| site(id, container)).collect();
-                    known.apply(Read::Sites(ContainerId::new(container), Rows { rows, complete }), at());
-                }
-                let listed: Vec<_> = known.state().all_sites().map(|site| (site.id, site.container)).collect();
-                for id in (0..8).map(SiteId::new) {
-                    let homes: Vec<_> = listed.iter().filter(|(site, _)| *site == id).map(|&(_, home)| home).collect();
-                    proptest::prop_assert!(homes.len() <= 1, "{id} is in {homes:?}");
-                    proptest::prop_assert_eq!(known.state().has_site(id), !homes.is_empty());
-                    proptest::prop_assert_eq!(known.state().site(id).map(|site| site.container), homes.first().copied());
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn orders_that_stay_the_same_are_kept_once() {
-        use crate::model::forecast::tests::report;
-        use crate::model::{Edd, OrderState};
-        let mut known = known();
-        known.apply(Read::ExpectedBalance(report("100", "10", 5, Edd::Null)), at());
-        let mut next = report("90", "10", 5, Edd::Null);
-        Arc::make_mut(&mut next.orders[1]).state = OrderState::Suspended;
-        known.apply(Read::ExpectedBalance(next.clone()), at());
-        let billing = &known.state().billing;
-        let (old, new) = (billing.previous.as_ref().unwrap(), billing.report.as_ref().unwrap());
-        assert_eq!(**new, next);
-        assert!(Arc::ptr_eq(&old.orders[0], &new.orders[0]) && !Arc::ptr_eq(&old.orders[1], &new.orders[1]));
-    }
-
-    #[test]
-    fn failures_are_counted_from_the_first_and_forgotten_at_success() {
-        let mut known = known();
-        let end = |failed: bool| PollEnd {
-            duration: Duration::from_secs(1),
-            failure: failed.then(|| Failure { kind: FailureKind::Other, message: "down".into() }),
-            complete: true,
-        };
-        known.end(Collector::Vms, end(true), at());
-        known.end(Collector::Vms, end(true), at() + chrono::Duration::seconds(60));
-        let status = &known.state().collectors[&Collector::Vms];
-        assert_eq!((status.failing_since, status.failures_in_a_row), (Some(at()), 2));
-        assert!(!status.success && !status.complete && status.last_success.is_none());
-        known.end(Collector::Vms, end(false), at());
-        let status = &known.state().collectors[&Collector::Vms];
-        assert_eq!((status.failing_since, status.failures_in_a_row, status.success), (None, 0, true));
-    }
-}
+mod tests;

@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use chrono::{DateTime, NaiveDate, Utc};
 use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
 
+use super::charge_moment::ChargeMoment;
 use super::ids::OrderId;
-use super::moments::{ChargeMoment, Moments};
+use super::moments::Moments;
 use super::money::Money;
 use super::states::OrderState;
 
 /// The expected disconnect date of a report.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Edd {
     /// A date was given.
     At(DateTime<Utc>),
@@ -72,6 +75,6 @@ pub(crate) struct Charge {
     pub price: Option<Money>,
     pub quantity: Option<Decimal>,
     pub total: Money,
-    /// The path of the charge; what tells one charge from another.
+    /// The path of the charge; unique to it.
     pub resource_uri: Option<Box<str>>,
 }

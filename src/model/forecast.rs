@@ -11,7 +11,7 @@ use super::money::Money;
 /// The spans, in days, that metrics and mails speak of.
 pub(crate) const SPANS_DAYS: [u32; 3] = [7, 30, 90];
 
-/// When the account is cut off, as far as a report tells.
+/// When the account is cut off, as far as a report says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Disconnect {
     /// At this moment. `computed`: the report named none, and this is its first moment that leaves
@@ -21,7 +21,7 @@ pub(crate) enum Disconnect {
     Now,
     /// None before the report's date, and nothing in the report says otherwise.
     NotExpected,
-    /// The report does not tell.
+    /// The report does not say.
     Unknown,
 }
 
@@ -41,9 +41,9 @@ impl Disconnect {
 pub(crate) enum Doubt {
     #[error("the report carries an error")]
     Error,
-    #[error("the report names a disconnect date")]
+    #[error("the report names a cut-off date")]
     DateGiven,
-    #[error("the report's disconnect date is missing or not a date")]
+    #[error("the report's cut-off date is missing or not a date")]
     DateUnknown,
     #[error("the expected balance is not known to be above 0")]
     ExpectedBalance,
@@ -53,12 +53,14 @@ pub(crate) enum Doubt {
     MomentsRejected,
     #[error("the balance now is not above 0")]
     BalanceNow,
-    #[error("the report ends before the disconnect date known so far")]
+    #[error("the report ends before the cut-off date known so far")]
     TooShort,
+    #[error("a report without a single charge proves nothing yet")]
+    NoCharges,
 }
 
 /// One charge to come.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 pub(crate) struct NextCharge {
     pub at: DateTime<Utc>,
     /// All charges of that moment together.
@@ -94,20 +96,27 @@ pub(crate) fn is_used_up(report: &Report) -> Option<bool> {
     Some(!balance.is_positive())
 }
 
-/// The balance after the last charge within `days` of `from`; `None` past the report's end.
-pub(crate) fn balance_in(report: &Report, from: DateTime<Utc>, days: u32) -> Option<Money> {
-    let until = within(report, from, days)?;
+/// The balance after the last charge within `days` of `now`; `None` past the report's end.
+pub(crate) fn balance_in(report: &Report, now: DateTime<Utc>, days: u32) -> Option<Money> {
+    let until = within(report, now, days)?;
     balance_after(report, until)
 }
 
-/// The least amount that keeps the balance above 0 through every charge within `days` of `from`;
-/// `None` past the report's end.
-pub(crate) fn top_up_required(report: &Report, from: DateTime<Utc>, days: u32) -> Option<Money> {
-    let until = within(report, from, days)?;
-    let count = report.moments.until(until);
-    let lowest = report.moments.iter().take(count).map(|moment| moment.balance).min();
-    let lowest = lowest.or_else(|| balance_now(report))?;
+/// The least amount that keeps the balance above 0 through every charge within `days` of `now`;
+/// `None` past the report's end. Charges that fell due since the report was read count as made.
+pub(crate) fn top_up_required(report: &Report, now: DateTime<Utc>, days: u32) -> Option<Money> {
+    let until = within(report, now, days)?;
+    let (made, count) = (report.moments.until(now), report.moments.until(until));
+    let ahead = report.moments.iter_from(made).take(count - made);
+    let lowest = ahead.map(|moment| moment.balance).min();
+    let lowest = lowest.or_else(|| balance_after(report, now))?;
     Some((Money::SMALLEST - lowest).max(Money::ZERO))
+}
+
+/// What the two above and the next charge depend on at `now`, beside the report: equal values, equal amounts.
+pub(crate) fn due_counts(report: &Report, now: DateTime<Utc>) -> (usize, usize, [Option<usize>; 3]) {
+    let spans = SPANS_DAYS.map(|days| within(report, now, days).map(|until| report.moments.until(until)));
+    (report.moments.before(now), report.moments.until(now), spans)
 }
 
 /// When the account is cut off (contract section 6: a null date beside a moment that is not positive
@@ -209,13 +218,15 @@ pub(crate) fn cost_per_day(report: &Report, from: DateTime<Utc>) -> Option<Money
     total.over(Decimal::from(horizon_days(report, from).max(1)))
 }
 
-/// By how far the report's own date and the one recomputed from its moments differ; `None` where one
-/// of them is not there.
-pub(crate) fn edd_disagreement(report: &Report) -> Option<Duration> {
-    match (report.edd, first_unpaid(report)) {
-        (Edd::At(reported), Some(computed)) => Some((reported - computed).abs()),
-        _ => None,
-    }
+/// When the balance is used up by the charges, where that is more than a day from the report's own date.
+pub(crate) fn date_by_charges(report: &Report) -> Option<DateTime<Utc>> {
+    let Edd::At(reported) = report.edd else { return None };
+    first_unpaid(report).filter(|&computed| (reported - computed).abs() > Duration::days(1))
+}
+
+/// How far the report reaches.
+pub(crate) fn end(report: &Report) -> Option<DateTime<Utc>> {
+    report.date.or_else(|| report.moments.last().map(|moment| moment.at))
 }
 
 /// The first moment whose balance is not the one before less its amount, if there is one.
@@ -248,13 +259,11 @@ fn balance_after(report: &Report, at: DateTime<Utc>) -> Option<Money> {
 
 fn within(report: &Report, from: DateTime<Utc>, days: u32) -> Option<DateTime<Utc>> {
     let until = from.checked_add_signed(Duration::days(i64::from(days)))?;
-    let end = report.date.or_else(|| report.moments.last().map(|moment| moment.at))?;
-    (until <= end).then_some(until)
+    (until <= end(report)?).then_some(until)
 }
 
 fn horizon_days(report: &Report, from: DateTime<Utc>) -> i64 {
-    let end = report.date.or_else(|| report.moments.last().map(|moment| moment.at));
-    end.map_or(0, |end| ((end - from).num_hours() + 12) / 24)
+    end(report).map_or(0, |end| ((end - from).num_hours() + 12) / 24)
 }
 
 /// The first moment that leaves nothing on the account without each of these orders, in one walk over the report.

@@ -3,9 +3,11 @@
 pub(crate) mod account;
 pub(crate) mod billing;
 pub(crate) mod changes;
+mod charge_moment;
 pub(crate) mod forecast;
 pub(crate) mod freshness;
 pub(crate) mod ids;
+mod last_report;
 pub(crate) mod moments;
 pub(crate) mod money;
 pub(crate) mod nearest;
@@ -18,18 +20,20 @@ pub(crate) mod snapshot;
 pub(crate) mod states;
 pub(crate) mod time;
 
-pub(crate) use account::{KnownAccount, Observed, Seen, Shown};
+pub(crate) use account::{KnownAccount, Observed, Seen};
 pub(crate) use billing::{Charge, Edd, Order, Report, Tariff};
+pub(crate) use charge_moment::ChargeMoment;
 pub(crate) use ids::{
     AccountName, ContainerId, CronJobId, DatabaseId, IpId, OrderId, SiteId, SshKeyId, VmId,
 };
-pub(crate) use moments::{ChargeMoment, Moments};
+pub(crate) use last_report::LastReport;
+pub(crate) use moments::Moments;
 pub(crate) use money::Money;
 pub(crate) use pay_by::PayBy;
 pub(crate) use resources::{Container, CronJob, Database, Ip, Resource, Site, SshKey, Vm, VmIp};
 pub(crate) use self_hosted::{OwnVm, lives_on};
 pub(crate) use snapshot::{
-    AccountState, Collector, CollectorStatus, Failure, FailureKind, Group, Listing, PollEnd, Profile, Read,
-    Rows, Snapshot, Tally,
+    AccountState, Collector, CollectorStatus, Failure, FailureKind, Group, Guide, Listing, PollEnd, Profile,
+    Read, RowCount, Rows, Snapshot,
 };
 pub(crate) use states::{ContainerState, OrderState, SiteState, VmState};

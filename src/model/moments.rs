@@ -6,27 +6,8 @@ use std::fmt;
 use chrono::{DateTime, TimeDelta, Utc};
 use rust_decimal::Decimal;
 
+use super::charge_moment::{ChargeMoment, adds_up, put_in_order};
 use super::money::Money;
-
-/// One charge to come.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct ChargeMoment {
-    pub at: DateTime<Utc>,
-    pub amount: Money,
-    /// After the charge.
-    pub balance: Money,
-    /// The provider's own word on whether `balance` is above 0.
-    pub positive: Option<bool>,
-    /// Index into the orders of its report.
-    pub order: Option<u32>,
-}
-
-impl ChargeMoment {
-    /// Both the balance and the provider's flag say so; one of them against it is enough to doubt.
-    pub(crate) fn is_positive(&self) -> bool {
-        self.balance.is_positive() && self.positive != Some(false)
-    }
-}
 
 /// Moments in a block.
 const BLOCK: usize = 256;
@@ -118,10 +99,13 @@ impl Moments {
         *self = list.into();
     }
 
-    /// Sorts by time; moments of one time keep their order, in which the balances add up.
+    /// Sorts by time, and those of one time so that their balances add up.
     pub(crate) fn sort(&mut self) {
-        if !self.iter().is_sorted_by_key(|moment| moment.at) {
-            self.edit(|list| list.sort_by_key(|moment| moment.at));
+        if !self.iter().is_sorted_by(|a, b| a.at < b.at || (a.at == b.at && adds_up(a, b))) {
+            self.edit(|list| {
+                list.sort_by_key(|moment| moment.at);
+                put_in_order(list);
+            });
         }
         self.blocks.shrink_to_fit();
     }
@@ -403,9 +387,14 @@ mod tests {
             prop_assert_eq!(moments.iter().collect::<Vec<_>>(), all.clone());
             let mut sorted = moments.clone();
             sorted.sort();
-            let mut want = all;
-            want.sort_by_key(|moment| moment.at);
-            prop_assert_eq!(sorted.iter().collect::<Vec<_>>(), want.clone());
+            // Those of one moment stand as their balances add up.
+            let want: Vec<ChargeMoment> = sorted.iter().collect();
+            prop_assert!(want.is_sorted_by_key(|moment| moment.at));
+            let in_any_order = |mut moments: Vec<ChargeMoment>| {
+                moments.sort_by_cached_key(|moment| format!("{moment:?}"));
+                moments
+            };
+            prop_assert_eq!(in_any_order(want.clone()), in_any_order(all));
             for moment in want.iter().step_by(97) {
                 let count = |than: &dyn Fn(DateTime<Utc>) -> bool| want.iter().filter(|one| than(one.at)).count();
                 prop_assert_eq!(sorted.until(moment.at), count(&|at| at <= moment.at));

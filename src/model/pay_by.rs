@@ -68,7 +68,7 @@ pub(crate) fn too_late_from(cut_off: DateTime<Utc>, lead_days: u32, zone: Tz) ->
 
 /// Counted in the calendar of the account's zone, so that a change of clocks in between moves nothing; a cut-off
 /// at midnight belongs to the day that it ends.
-fn last_day(cut_off: DateTime<Utc>, lead_days: u32, zone: Tz) -> Option<NaiveDate> {
+pub(crate) fn last_day(cut_off: DateTime<Utc>, lead_days: u32, zone: Tz) -> Option<NaiveDate> {
     let day = cut_off.checked_sub_signed(Duration::seconds(1))?.with_timezone(&zone).date_naive();
     day.checked_sub_days(Days::new(lead_days.into()))
 }

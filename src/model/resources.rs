@@ -58,6 +58,8 @@ pub(crate) struct Site {
     /// The container whose listing showed it.
     pub container: ContainerId,
     pub name: Option<Box<str>>,
+    /// Where requests to its other names are redirected; `None` also where that is its name.
+    pub main_alias: Option<Box<str>>,
     pub engine: Option<Box<str>>,
     pub engine_version: Option<Box<str>>,
     pub workers: Option<u64>,

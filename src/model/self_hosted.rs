@@ -1,5 +1,5 @@
-//! "I live on what I watch": whether one of a machine's addresses is that of a watched VM. A daemon that
-//! does goes dark with its account, and then mails nobody.
+//! Whether this machine is one of the watched VMs, by its addresses. Such a daemon is cut off with its account and
+//! then mails nobody.
 
 // Addresses as values; the part of the standard library that opens sockets is not for this layer.
 use core::net::IpAddr;
@@ -76,6 +76,7 @@ mod tests {
             vm_memory_unit_bytes: None,
             collectors: Collector::ALL.into(),
             stale_after: BTreeMap::new(),
+            guide: Default::default(),
         }));
         let vm = |id, ips: &[&str]| Vm {
             id: VmId::new(id),

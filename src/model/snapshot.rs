@@ -60,6 +60,21 @@ impl Collector {
         (self == Self::Sites).then_some(Self::Containers)
     }
 
+    /// What it reads, in a sentence: `cannot read VMs`.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Vms => "VMs",
+            Self::Containers => "containers",
+            Self::Sites => "sites",
+            Self::ExpectedBalance => "the balance",
+            Self::Charges => "charges",
+            Self::Databases => "databases",
+            Self::CronJobs => "cron jobs",
+            Self::Ips => "IP addresses",
+            Self::SshKeys => "SSH keys",
+        }
+    }
+
     /// Whose credentials it uses (interface 5).
     pub const fn group(self) -> Group {
         match self {
@@ -106,6 +121,16 @@ pub(crate) struct Profile {
     pub collectors: BTreeSet<Collector>,
     /// How long a good listing is served after its last success.
     pub stale_after: BTreeMap<Collector, Duration>,
+    pub guide: Guide,
+}
+
+/// Where its owner sends people, and what they are to know of paying; nothing where it names nothing.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Guide {
+    /// Of the provider's panel, with `{kind}` and `{id}` where the resource stands.
+    pub panel_link: Option<String>,
+    pub pay_link: Option<String>,
+    pub pay_note: Option<String>,
 }
 
 impl Profile {
@@ -131,9 +156,9 @@ pub(crate) struct AccountState {
     pub ips: Listing<Ip>,
     pub ssh_keys: Listing<SshKey>,
     /// Databases and cron jobs of a site, counted.
-    pub databases: BTreeMap<SiteId, Tally>,
-    pub cron_jobs: BTreeMap<SiteId, Tally>,
-    pub billing: Billing,
+    pub databases: BTreeMap<SiteId, RowCount>,
+    pub cron_jobs: BTreeMap<SiteId, RowCount>,
+    pub billing: Reports,
     pub charges: Charges,
     pub collectors: BTreeMap<Collector, CollectorStatus>,
     /// Where each site lives; kept by `account`, so that nobody searches a thousand listings for one.
@@ -148,11 +173,14 @@ pub(crate) struct Listing<T> {
     pub read_at: Option<DateTime<Utc>>,
     /// The last reading showed every row.
     pub complete: bool,
+    /// Rows that the last whole reading did not show. One that slips from one page to another is not gone:
+    /// that takes two whole readings without it.
+    pub(super) missing: BTreeSet<u64>,
 }
 
 impl<T> Default for Listing<T> {
     fn default() -> Self {
-        Self { rows: Arc::new(Vec::new()), read_at: None, complete: false }
+        Self { rows: Arc::new(Vec::new()), read_at: None, complete: false, missing: BTreeSet::new() }
     }
 }
 
@@ -163,19 +191,30 @@ impl<T: Resource> Listing<T> {
     }
 }
 
-/// How many rows a child listing had.
+/// How many databases or cron jobs a site has, and when they were read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Tally {
+pub(crate) struct RowCount {
     pub count: u64,
     pub read_at: DateTime<Utc>,
 }
 
 /// The last good report and the one before it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Billing {
+pub(crate) struct Reports {
     pub report: Option<Arc<Report>>,
     pub read_at: Option<DateTime<Utc>>,
     pub previous: Option<Arc<Report>>,
+    /// Before the first one since the start: what an earlier life of the daemon read last, and when. Rules and
+    /// metrics look at what was read by this one only.
+    pub remembered: Option<(Arc<Report>, DateTime<Utc>)>,
+}
+
+impl Reports {
+    /// The last one known and when it was read: what people are told from.
+    pub(crate) fn last_known(&self) -> Option<(&Report, DateTime<Utc>)> {
+        let read = self.report.as_deref().zip(self.read_at);
+        read.or_else(|| self.remembered.as_ref().map(|(report, at)| (&**report, *at)))
+    }
 }
 
 /// Past charges, newest first, some 30 days of them.
@@ -193,6 +232,10 @@ pub(crate) struct CollectorStatus {
     pub success: bool,
     pub complete: bool,
     pub duration: Duration,
+    /// One ended that began since the start, or since the machine last slept; or it is waited for no longer.
+    pub looked: bool,
+    /// When the last one that ended began.
+    pub began: Option<DateTime<Utc>>,
     pub last_success: Option<DateTime<Utc>>,
     /// When the first of the present run of failures ended.
     pub failing_since: Option<DateTime<Utc>>,
@@ -205,6 +248,14 @@ pub(crate) struct CollectorStatus {
 pub(crate) struct Failure {
     pub kind: FailureKind,
     pub message: String,
+    /// The provider was asked. Where it was left alone, what it said before stands.
+    pub asked: bool,
+}
+
+impl Failure {
+    pub(crate) fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), asked: true }
+    }
 }
 
 /// What class of failure, for the rules.
@@ -263,6 +314,32 @@ impl AccountState {
     /// Is this site in any listing?
     pub(crate) fn has_site(&self, id: SiteId) -> bool {
         self.homes.contains_key(&id)
+    }
+
+    /// Did the last poll that ended read what shows this collector's resource? One container's sites may be read
+    /// well while another's are not.
+    pub(crate) fn is_seen(&self, collector: Collector, id: Option<u64>) -> bool {
+        let Some(status) = self.collectors.get(&collector) else { return true };
+        let home = id.filter(|_| collector == Collector::Sites).and_then(|id| self.homes.get(&id.into()));
+        let listing = home.and_then(|home| self.sites.get(home));
+        status.success
+            || listing.is_some_and(|listing| status.began.is_some() && listing.read_at >= status.began)
+    }
+
+    /// Is it among what is known? A listing that is short may leave it out.
+    pub(crate) fn lists(&self, collector: Collector, id: u64) -> bool {
+        match collector {
+            Collector::Vms => self.vms.get(id.into()).is_some(),
+            Collector::Containers => self.containers.get(id.into()).is_some(),
+            Collector::Sites => self.has_site(id.into()),
+            // Of these no single row is asked for.
+            Collector::ExpectedBalance
+            | Collector::Charges
+            | Collector::Databases
+            | Collector::CronJobs
+            | Collector::Ips
+            | Collector::SshKeys => true,
+        }
     }
 
     /// Every site, container by container.

@@ -35,13 +35,13 @@ pub(crate) fn parse_moment(text: &str, zone: Option<Tz>) -> Option<DateTime<Utc>
     of_four_digits(at_zone(naive, zone?))
 }
 
-/// A moment of the years 0 to 9999 in UTC: RFC 3339 has no others, and what we tell of it has to be read again.
+/// A moment of the years 0 to 9999 in UTC: RFC 3339 has no others, and what is written of it has to be read again.
 pub(crate) fn of_four_digits(moment: DateTime<Utc>) -> Option<DateTime<Utc>> {
     (0..=9999).contains(&moment.year()).then_some(moment)
 }
 
-/// A naive moment in a zone. Twice-told hours mean the earlier one and skipped hours the moment the
-/// clock jumped: an early warning costs less than a late one.
+/// A naive moment in a zone. Of an hour that comes twice the earlier one counts, for a skipped hour the moment at
+/// which the clock jumped: an early warning costs less than a late one.
 pub(crate) fn at_zone(naive: NaiveDateTime, zone: Tz) -> DateTime<Utc> {
     match zone.from_local_datetime(&naive) {
         LocalResult::Single(moment) => moment.with_timezone(&Utc),
@@ -94,7 +94,7 @@ mod tests {
     fn dst_changes_are_crossed_on_the_early_side() {
         let berlin = Some(chrono_tz::Europe::Berlin);
         let text = |moment: &str| parse_moment(moment, berlin).unwrap().to_rfc3339();
-        // 02:30 does not exist on the day the clock goes forward, and is told twice when it goes back.
+        // 02:30 does not exist on the day the clock goes forward, and comes twice when it goes back.
         assert_eq!(text("2026-03-29T02:30:00"), "2026-03-29T01:00:00+00:00");
         assert_eq!(text("2026-10-25T02:30:00"), "2026-10-25T00:30:00+00:00");
     }

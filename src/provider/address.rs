@@ -7,7 +7,7 @@ use reqwest::Url;
 use super::endpoints::Operation;
 use super::error::{ApiError, ErrorKind};
 use super::redact::Redactor;
-use super::settings::Settings;
+use super::settings::ProviderSettings;
 use crate::model::Group;
 
 /// An operation at its address.
@@ -22,7 +22,7 @@ pub(super) struct Endpoint {
 impl Endpoint {
     /// The address of an operation on `id` (a number, a date, or empty where the path has none).
     pub(super) fn new(
-        settings: &Settings,
+        settings: &ProviderSettings,
         redactor: &Arc<Redactor>,
         operation: Operation,
         id: &str,

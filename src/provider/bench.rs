@@ -7,8 +7,8 @@ use chrono_tz::Tz;
 use super::error::ErrorKind;
 use super::report;
 use super::wire::{
-    ChargeRow, ContainerRow, Context, CronJobRow, DatabaseRow, Diagnostics, IpRow, Problem, RowOf, Shape,
-    SiteRow, SshKeyRow, VmRow, page,
+    ChargeRow, ContainerRow, CronJobRow, DatabaseRow, DecodeContext, Diagnostics, IpRow, Problem, RowOf,
+    Shape, SiteRow, SshKeyRow, VmRow, page,
 };
 use crate::model::{Charge, Container, ContainerId, CronJob, Database, Ip, Report, Site, SshKey, Vm};
 
@@ -64,8 +64,8 @@ impl Default for Account {
 }
 
 impl Account {
-    fn context(&self) -> Context {
-        Context { zone: self.zone, container_states: self.container_states.clone() }
+    fn context(&self) -> DecodeContext {
+        DecodeContext { zone: self.zone, container_states: self.container_states.clone() }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reading the list of charges (interface 4.8): all pages once, then only while there is news.
 //!
-//! The list is never assumed to be sorted, so what is new can't be told by where it stands: pages are
+//! The list is never assumed to be sorted, so what is new is not known by its place: pages are
 //! read until as many new charges were found as the provider's total has grown by.
 
 use std::cmp::Reverse;
@@ -13,7 +13,7 @@ use crate::model::Charge;
 use super::address::Endpoint;
 use super::client::Client;
 use super::error::ApiError;
-use super::paging::{Pages, Tally, doubt};
+use super::paging::{Pages, RowTotal, doubt};
 use super::wire::{ChargeRow, Problem, Shape};
 
 /// The charges of an account, as far back as was asked for.
@@ -28,7 +28,7 @@ pub(crate) struct ChargesRead {
     /// Rows that could not be decoded, in this reading.
     pub rejected: u64,
     pub problems: Vec<Problem>,
-    /// How many charges the provider counted, old ones included; `None` where it did not say.
+    /// How many charges the provider counted, old ones included; `None` where it gave no number.
     pub total: Option<u64>,
 }
 
@@ -70,7 +70,7 @@ pub(super) async fn read(
 impl ChargesRead {
     /// Takes in what only another reading saw: charges do not go away.
     fn add(&mut self, other: &Self, keep_from: NaiveDate) {
-        let (mut had, mut seen) = (Seen::default(), Seen::default());
+        let (mut had, mut seen) = (SeenCharges::default(), SeenCharges::default());
         for charge in &self.rows {
             had.add(charge);
         }
@@ -91,7 +91,7 @@ async fn read_all(
 ) -> Result<(ChargesRead, bool), ApiError> {
     let mut pages = Pages::new(client, endpoint, Shape::Charges);
     let mut read = ChargesRead::default();
-    let mut seen = Seen::default();
+    let mut seen = SeenCharges::default();
     let (mut shown, mut duplicates) = (0u64, 0u64);
     while let Some(page) = pages.next::<ChargeRow>(()).await? {
         read.rejected += page.rejected;
@@ -120,7 +120,7 @@ async fn read_all(
     Ok((read, steady))
 }
 
-/// Pages while they bring news; `None` where only reading everything can tell.
+/// Pages while they bring news; `None` where everything has to be read.
 async fn read_news(
     client: &Client,
     endpoint: &Endpoint,
@@ -128,12 +128,12 @@ async fn read_news(
     keep_from: NaiveDate,
 ) -> Result<Option<ChargesRead>, ApiError> {
     let Some(known_total) = known.total else { return Ok(None) };
-    let mut had = Seen::default();
+    let mut had = SeenCharges::default();
     for charge in &known.rows {
         had.add(charge);
     }
     let mut pages = Pages::new(client, endpoint, Shape::Charges);
-    let mut seen = Seen::default();
+    let mut seen = SeenCharges::default();
     let mut read = ChargesRead { rows: known.rows.clone(), ..ChargesRead::default() };
     let mut found = 0u64;
     while let Some(page) = pages.next::<ChargeRow>(()).await? {
@@ -167,10 +167,10 @@ async fn read_news(
     Ok(None)
 }
 
-fn total(tally: Tally) -> Option<u64> {
-    match tally {
-        Tally::Is(total) => Some(total),
-        Tally::Unsaid | Tally::Changed => None,
+fn total(total: RowTotal) -> Option<u64> {
+    match total {
+        RowTotal::Is(total) => Some(total),
+        RowTotal::Unsaid | RowTotal::Changed => None,
     }
 }
 
@@ -178,11 +178,11 @@ fn newest_first(charges: &mut [Charge]) {
     charges.sort_by_key(|charge| Reverse(charge.event_date));
 }
 
-/// How often each charge was seen; one without an address of its own is told by all it holds.
+/// How often each charge was seen; one without an address of its own is known by all its fields.
 #[derive(Default)]
-struct Seen(HashMap<String, u32>);
+struct SeenCharges(HashMap<String, u32>);
 
-impl Seen {
+impl SeenCharges {
     fn add(&mut self, charge: &Charge) -> u32 {
         let times = self.0.entry(key(charge)).or_default();
         *times += 1;

@@ -7,39 +7,41 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
 use reqwest::{Response, Url};
 use tokio::time::{Instant, sleep};
 
-use crate::clock;
 use crate::model::Group;
 
 use super::address::Endpoint;
-use super::breaker::{Breaker, PollCount};
+use super::breaker::{Breaker, LeftAlone, PollCount};
 use super::endpoints::Operation;
 use super::error::{ApiError, ErrorKind};
 use super::limits::{Hosts, Permit, Throttle};
 use super::observe::{Code, Observer};
 use super::redact::Redactor;
-use super::retry::{self, Decision, Outcome, Stop};
-use super::settings::Settings;
-use super::transport::{Account, Body, Timing, Transport, code_of, location, retry_after};
-use super::wire::{Context, Diagnostics};
+use super::retry::{self, AttemptEnd, Retry, Stop};
+use super::settings::ProviderSettings;
+use super::transport::{
+    AnswerBody, ApiTransport, AttemptReport, RequestTiming, code_of, date, location, retry_after,
+};
+use super::wire::{DecodeContext, Diagnostics};
 
 /// Reads one account. Clones share connections, limits and standing with the provider.
 #[derive(Clone)]
 pub(crate) struct Client {
-    shared: Arc<Shared>,
+    shared: Arc<Inner>,
     poll: Option<Arc<Poll>>,
 }
 
-struct Shared {
+struct Inner {
     redactor: Arc<Redactor>,
-    settings: Settings,
-    context: Arc<Context>,
+    settings: ProviderSettings,
+    context: Arc<DecodeContext>,
     observer: Arc<dyn Observer>,
-    transport: Arc<Transport>,
-    timing: Timing,
+    transport: Arc<ApiTransport>,
+    timing: RequestTiming,
     throttle: Arc<Throttle>,
     hosts: Hosts,
     breakers: [Arc<Mutex<Breaker>>; 3],
@@ -49,18 +51,18 @@ impl Client {
     /// A client that shares its places in flight with the other accounts'. Fails where TLS can't be set up
     /// or a credential holds a character that no header can.
     pub(crate) fn with_hosts(
-        settings: Settings,
+        settings: ProviderSettings,
         observer: Arc<dyn Observer>,
         hosts: Hosts,
     ) -> Result<Self, ApiError> {
-        Self::build(settings, observer, hosts, Timing::default())
+        Self::build(settings, observer, hosts, RequestTiming::default())
     }
 
     pub(super) fn build(
-        settings: Settings,
+        settings: ProviderSettings,
         observer: Arc<dyn Observer>,
         hosts: Hosts,
-        timing: Timing,
+        timing: RequestTiming,
     ) -> Result<Self, ApiError> {
         let throttle = Arc::new(Throttle::new(&settings.limits));
         Self::assemble(settings, observer, hosts, timing, throttle, Default::default())
@@ -68,7 +70,7 @@ impl Client {
 
     /// The client for changed settings of the same account: calls made still count against the
     /// limits, and a group's standing is forgotten where its address or credentials changed.
-    pub(crate) fn renewed(&self, settings: Settings) -> Result<Self, ApiError> {
+    pub(crate) fn renewed(&self, settings: ProviderSettings) -> Result<Self, ApiError> {
         let old = &self.shared;
         let breakers = Group::ALL.map(|group| {
             if old.settings.has_same_access(&settings, group) {
@@ -89,20 +91,20 @@ impl Client {
     }
 
     fn assemble(
-        settings: Settings,
+        settings: ProviderSettings,
         observer: Arc<dyn Observer>,
         hosts: Hosts,
-        timing: Timing,
+        timing: RequestTiming,
         throttle: Arc<Throttle>,
         breakers: [Arc<Mutex<Breaker>>; 3],
     ) -> Result<Self, ApiError> {
-        let transport = Transport::new(&settings, &timing, &hosts).map_err(|(group, kind)| {
+        let transport = ApiTransport::new(&settings, &timing, &hosts).map_err(|(group, kind)| {
             let operation = Operation::first_of(group);
             ApiError::new(operation, operation.path(), kind)
         })?;
         let context =
-            Context { zone: settings.time_zone, container_states: settings.container_states.clone() };
-        let shared = Shared {
+            DecodeContext { zone: settings.time_zone, container_states: settings.container_states.clone() };
+        let shared = Inner {
             redactor: Arc::new(Redactor::new(&settings)),
             settings,
             context: Arc::new(context),
@@ -119,12 +121,15 @@ impl Client {
     /// Begins a poll, one run of a collector: the client it returns reads as this one does, and the
     /// poll ends when the last clone of it is dropped. `Err` ([`ErrorKind::Held`]) while the group is
     /// left alone because five polls in a row were answered 401 or 403; one poll in 5 min is let
-    /// through. Within a poll that was only ever refused, later requests are not sent either.
+    /// through; and ([`ErrorKind::Paused`]) while the provider asked not to be asked. Within a poll that was only ever refused, later requests are not sent either.
     pub(crate) fn begin_poll(&self, group: Group) -> Result<Self, ApiError> {
         let breaker = &self.shared.breakers[group as usize];
-        let count = breaker.lock().begin(Instant::now()).map_err(|retry_in| {
+        let count = breaker.lock().begin(Instant::now()).map_err(|why| {
             let operation = Operation::first_of(group);
-            let kind = ErrorKind::Held { retry_in };
+            let kind = match why {
+                LeftAlone::Refused(retry_in) => ErrorKind::Held { retry_in },
+                LeftAlone::AskedToWait(retry_in) => ErrorKind::Paused { retry_in },
+            };
             match self.endpoint(operation, "1") {
                 Ok(endpoint) => endpoint.error(kind),
                 Err(_) => ApiError::new(operation, operation.path(), kind),
@@ -144,11 +149,11 @@ impl Client {
         self.shared.redactor.hide(text.into()).into()
     }
 
-    pub(super) fn context(&self) -> &Arc<Context> {
+    pub(super) fn context(&self) -> &Arc<DecodeContext> {
         &self.shared.context
     }
 
-    pub(super) fn timing(&self) -> &Timing {
+    pub(super) fn timing(&self) -> &RequestTiming {
         &self.shared.timing
     }
 
@@ -157,13 +162,13 @@ impl Client {
         self.poll.as_ref().map_or_else(Arc::default, |poll| Arc::clone(&poll.kept))
     }
 
-    /// Waits for the turn to decode a large page.
-    pub(super) async fn turn(&self) -> Permit {
-        self.shared.hosts.turn().await
+    /// Waits until a large page may be decoded.
+    pub(super) async fn decoding_permit(&self) -> Permit {
+        self.shared.hosts.decoding_permit().await
     }
 
-    /// Passes counts of odd fields on.
-    pub(super) fn tell(&self, notes: &Diagnostics) {
+    /// Reports counts of odd fields.
+    pub(super) fn report_odd_fields(&self, notes: &Diagnostics) {
         for (&field, &count) in &notes.fields {
             self.shared.observer.field_problem(field, count);
         }
@@ -176,7 +181,12 @@ impl Client {
     }
 
     /// Asks until there is a successful answer or no reason to ask again; the body is still to come.
-    pub(super) async fn open(&self, endpoint: &Endpoint, url: Url, limit: u64) -> Result<Body, ApiError> {
+    pub(super) async fn open(
+        &self,
+        endpoint: &Endpoint,
+        url: Url,
+        limit: u64,
+    ) -> Result<AnswerBody, ApiError> {
         let operation = endpoint.operation;
         let mut attempt = 0;
         loop {
@@ -185,10 +195,10 @@ impl Client {
             let (call, place) = self.admitted(endpoint, &url).await;
             // Others may have been refused while this one waited.
             self.may_ask(endpoint)?;
-            let mut account = Account::open(&self.shared.observer, operation.group());
+            let mut report = AttemptReport::open(&self.shared.observer, operation.group());
             let answer = self.shared.transport.get(operation.group(), url.clone()).await;
             drop(call);
-            account.code = match &answer {
+            report.code = match &answer {
                 Ok(response) => Code::Status(response.status().as_u16()),
                 Err(kind) => code_of(kind),
             };
@@ -196,45 +206,54 @@ impl Client {
                 account = %self.shared.settings.account,
                 path = endpoint.url.path(),
                 attempt,
-                code = %account.code,
+                code = %report.code,
                 "asked the provider"
             );
-            let outcome = match &answer {
+            let end = match &answer {
                 Ok(response) => {
+                    if let Some(date) = date(response).filter(|_| response.status().is_success()) {
+                        self.shared.hosts.heard(&url, date);
+                    }
                     self.answered(operation.group(), response.status().as_u16());
-                    Outcome::Status(response.status().as_u16(), retry_after(response))
+                    AttemptEnd::Status(response.status().as_u16(), retry_after(response))
                 }
-                Err(ErrorKind::Timeout(_)) => Outcome::Timeout,
-                Err(_) => Outcome::NoAnswer,
+                Err(ErrorKind::Timeout(_)) => AttemptEnd::Timeout,
+                Err(_) => AttemptEnd::NoAnswer,
             };
-            let decision = self.decide(attempt, outcome);
+            let now = answer.as_ref().ok().and_then(date).unwrap_or_else(|| self.shared.hosts.now());
+            let decision = decide(attempt, end, &self.shared.timing.backoff, now);
             let answer = match answer {
                 Ok(response) if response.status().is_success() => {
                     let transport = Arc::clone(&self.shared.transport);
-                    return Ok(Body::new(response, transport, limit, place, account));
+                    return Ok(AnswerBody::new(response, transport, limit, place, report));
                 }
                 answer => answer,
             };
-            drop((account, place));
+            drop((report, place));
             match decision {
-                Decision::Again { after, asked } => {
+                Retry::Again { after, asked } => {
                     if asked && matches!(&answer, Ok(response) if response.status() == 429) {
                         self.shared.throttle.hold(operation, Instant::now() + after);
                     }
                     drop(answer);
                     sleep(after).await;
                 }
-                Decision::Stop(stop) => return Err(endpoint.error(failed(answer, stop))),
+                Retry::Stop(stop) => {
+                    if let Stop::AskedToWait(wait) = stop {
+                        self.shared.breakers[operation.group() as usize].lock().pause(wait, Instant::now());
+                    }
+                    return Err(endpoint.error(failed(answer, stop)));
+                }
             }
         }
     }
 
-    /// Waits for a call within the limits and a place in flight, and tells how long that took.
+    /// Waits for a call within the limits and a place in flight, and reports how long that took.
     async fn admitted(&self, endpoint: &Endpoint, url: &Url) -> (Permit, Permit) {
         let started = Instant::now();
         let operation = endpoint.operation;
         let call = self.shared.throttle.call(operation).await;
-        let place = self.shared.hosts.place(url, operation.urgency()).await;
+        let place = self.shared.hosts.place(url, operation.priority()).await;
         let waited = started.elapsed();
         if waited >= Duration::from_millis(1) {
             self.shared.observer.throttled(operation.group(), waited);
@@ -243,6 +262,10 @@ impl Client {
     }
 
     fn may_ask(&self, endpoint: &Endpoint) -> Result<(), ApiError> {
+        let breaker = &self.shared.breakers[endpoint.operation.group() as usize];
+        if let Some(retry_in) = breaker.lock().paused(Instant::now()) {
+            return Err(endpoint.error(ErrorKind::Paused { retry_in }));
+        }
         match self.poll_of(endpoint.operation.group()) {
             Some(poll) if poll.count.lock().is_given_up() => Err(endpoint.error(ErrorKind::GivenUp)),
             _ => Ok(()),
@@ -262,18 +285,18 @@ impl Client {
     fn poll_of(&self, group: Group) -> Option<&Poll> {
         self.poll.as_deref().filter(|poll| poll.group == group)
     }
-
-    fn decide(&self, attempt: u32, outcome: Outcome<'_>) -> Decision {
-        // Randomly keyed by the standard library: random enough to spread pauses.
-        let jitter = RandomState::new().hash_one(attempt) as f64 / u64::MAX as f64;
-        retry::decide(attempt, outcome, &self.shared.timing.backoff, jitter, clock::now())
-    }
 }
 
 impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Client").field("account", &self.shared.settings.account).finish_non_exhaustive()
     }
+}
+
+fn decide(attempt: u32, end: AttemptEnd<'_>, backoff: &[Duration; 2], now: DateTime<Utc>) -> Retry {
+    // Randomly keyed by the standard library: random enough to spread pauses.
+    let jitter = RandomState::new().hash_one(attempt) as f64 / u64::MAX as f64;
+    retry::decide(attempt, end, backoff, jitter, now)
 }
 
 fn failed(answer: Result<Response, ErrorKind>, stop: Stop) -> ErrorKind {

@@ -19,7 +19,7 @@ pub(crate) enum Operation {
 
 /// The budgets of `[limits]`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Limit {
+pub(super) enum CallLimit {
     VmList,
     VmOther,
     Hosting,
@@ -28,15 +28,15 @@ pub(super) enum Limit {
 
 /// Within one budget states go before inventory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Urgency {
+pub(super) enum Priority {
     State,
     Inventory,
 }
 
 struct Row {
     group: Group,
-    limit: Limit,
-    urgency: Urgency,
+    limit: CallLimit,
+    priority: Priority,
     /// `{}` is the id or date.
     path: &'static str,
     /// For messages.
@@ -48,9 +48,9 @@ struct Row {
 impl Operation {
     #[rustfmt::skip]
     fn row(self) -> Row {
-        use self::{Limit as L, Urgency as U};
-        let row = |group, limit, urgency, path, what, may_be_missing| {
-            Row { group, limit, urgency, path, what, may_be_missing }
+        use self::{CallLimit as L, Priority as U};
+        let row = |group, limit, priority, path, what, may_be_missing| {
+            Row { group, limit, priority, path, what, may_be_missing }
         };
         let (h, v, b) = (Group::Hosting, Group::Vm, Group::Billing);
         match self {
@@ -95,11 +95,11 @@ impl Operation {
         self.row().path
     }
 
-    pub(super) fn limit(self) -> Limit {
+    pub(super) fn limit(self) -> CallLimit {
         self.row().limit
     }
 
-    pub(super) fn urgency(self) -> Urgency {
-        self.row().urgency
+    pub(super) fn priority(self) -> Priority {
+        self.row().priority
     }
 }

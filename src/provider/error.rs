@@ -30,6 +30,9 @@ pub(crate) enum ErrorKind {
         retry_in.as_secs()
     )]
     Held { retry_in: Duration },
+    /// Not asked: the provider wants a pause.
+    #[error("not asked: the provider asked to wait; it is asked again in {} s", retry_in.as_secs())]
+    Paused { retry_in: Duration },
     /// Not asked: this poll was refused before and never accepted.
     #[error("not asked: the provider refused the credentials before in this poll")]
     GivenUp,
@@ -95,7 +98,8 @@ impl ApiError {
         } else {
             FailureKind::Other
         };
-        Failure { kind, message: self.to_string() }
+        let asked = !matches!(self.kind, ErrorKind::Held { .. } | ErrorKind::Paused { .. });
+        Failure { asked, ..Failure::new(kind, self.to_string()) }
     }
 
     fn described(&self) -> String {
@@ -125,6 +129,7 @@ impl ApiError {
                 Some("set panel_url to the address the provider announces, if it is the provider's")
             }
             ErrorKind::Setup(_)
+            | ErrorKind::Paused { .. }
             | ErrorKind::Status(_)
             | ErrorKind::AskedToWait(_)
             | ErrorKind::Timeout(_)

@@ -1,17 +1,20 @@
 //! How many requests go out: calls in any 60 s for each limit of an account, and requests in flight
-//! for each host. Who waits is admitted in the order of urgency, then of arrival. Waiting is never a
+//! for each host. Who waits is admitted in the order of priority, then of arrival. Waiting is never a
 //! failure, and a waiter that is dropped leaves no trace.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
 use reqwest::Url;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use super::endpoints::{Limit, Operation, Urgency};
+use crate::clock::Clock;
+
+use super::endpoints::{CallLimit, Operation, Priority};
 use super::settings::Limits;
 
 /// Requests in flight to one host.
@@ -57,15 +60,15 @@ impl Throttle {
             sleep_until(until).await;
         }
         let gate = match operation.limit() {
-            Limit::VmList => &self.vm_list,
-            Limit::VmOther => &self.vm_other,
-            Limit::Hosting => &self.hosting,
-            Limit::Billing => &self.billing,
+            CallLimit::VmList => &self.vm_list,
+            CallLimit::VmOther => &self.vm_other,
+            CallLimit::Hosting => &self.hosting,
+            CallLimit::Billing => &self.billing,
         };
-        gate.enter(operation.urgency()).await
+        gate.enter(operation.priority()).await
     }
 
-    /// Leaves an operation alone: the provider said 429 and named a pause.
+    /// Makes no call of an operation: the provider answered 429 and named a pause.
     pub(super) fn hold(&self, operation: Operation, until: Instant) {
         let mut held = self.held.lock();
         let end = held.entry(operation).or_insert(until);
@@ -88,28 +91,44 @@ impl Throttle {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hosts {
     gates: Arc<Mutex<HashMap<String, Arc<Gate>>>>,
-    http: Arc<Mutex<Option<Shared>>>,
+    http: Arc<Mutex<Option<SharedHttp>>>,
     decoding: Arc<Gate>,
+    clock: Clock,
 }
 
 /// A client, and the connect and whole time-outs that it was made with.
-type Shared = ((Duration, Duration), reqwest::Client);
+type SharedHttp = ((Duration, Duration), reqwest::Client);
 
 impl Hosts {
+    /// None yet; what time they have is told to this clock.
+    pub(crate) fn told_to(clock: Clock) -> Self {
+        Self { clock, ..Self::default() }
+    }
+
+    /// An answer from here was dated so.
+    pub(super) fn heard(&self, url: &Url, date: DateTime<Utc>) {
+        self.clock.heard(url.host_str().unwrap_or(""), date);
+    }
+
+    /// The time.
+    pub(super) fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
+    }
+
     /// Waits for a place; it is free again when the permit is dropped.
-    pub(super) async fn place(&self, url: &Url, urgency: Urgency) -> Permit {
+    pub(super) async fn place(&self, url: &Url, priority: Priority) -> Permit {
         let host = format!("{}:{}", url.host_str().unwrap_or(""), url.port_or_known_default().unwrap_or(0));
         let gate = {
             let mut gates = self.gates.lock();
             Arc::clone(gates.entry(host).or_insert_with(|| Arc::new(Gate::new(IN_FLIGHT, Duration::ZERO))))
         };
-        gate.enter(urgency).await
+        gate.enter(priority).await
     }
 
-    /// Waits until no large page is being decoded; it is another's turn when the permit is dropped. No server
+    /// Waits until no large page is being decoded; the next one may when the permit is dropped. No server
     /// can hold it: the page is here.
-    pub(super) async fn turn(&self) -> Permit {
-        self.decoding.enter(Urgency::State).await
+    pub(super) async fn decoding_permit(&self) -> Permit {
+        self.decoding.enter(Priority::State).await
     }
 
     /// The client that all share, made by `make` for the first who asks with these time-outs.
@@ -149,17 +168,17 @@ struct GateState {
 }
 
 /// Smaller goes first.
-type Ticket = (Urgency, u64);
+type Ticket = (Priority, u64);
 
 /// A place taken; given back when dropped.
 #[derive(Debug)]
 pub(super) struct Permit(Arc<Gate>);
 
-enum Admission {
+enum CallAdmission {
     Granted,
     /// Not before this moment.
     At(Instant),
-    /// When somebody else moves.
+    /// When another permit changes hands.
     Later,
 }
 
@@ -187,17 +206,17 @@ impl Gate {
         self.changed.notify_waiters();
     }
 
-    async fn enter(self: &Arc<Self>, urgency: Urgency) -> Permit {
-        let waiter = Waiter::new(self, urgency);
+    async fn enter(self: &Arc<Self>, priority: Priority) -> Permit {
+        let waiter = Waiter::new(self, priority);
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
             // Registered before looking, so that no change is missed in between.
             changed.as_mut().enable();
             match self.admit(waiter.ticket, Instant::now()) {
-                Admission::Granted => return Permit(Arc::clone(self)),
-                Admission::Later => changed.await,
-                Admission::At(moment) => tokio::select! {
+                CallAdmission::Granted => return Permit(Arc::clone(self)),
+                CallAdmission::Later => changed.await,
+                CallAdmission::At(moment) => tokio::select! {
                     () = changed => {}
                     () = sleep_until(moment) => {}
                 },
@@ -205,24 +224,24 @@ impl Gate {
         }
     }
 
-    fn admit(&self, ticket: Ticket, now: Instant) -> Admission {
+    fn admit(&self, ticket: Ticket, now: Instant) -> CallAdmission {
         let mut state = self.state.lock();
         while state.left.front().is_some_and(|&left| now > left + self.span || self.span.is_zero()) {
             state.left.pop_front();
         }
         if state.waiting.first() != Some(&ticket) {
-            return Admission::Later;
+            return CallAdmission::Later;
         }
         if state.inside + state.left.len() < state.limit {
             state.inside += 1;
             state.waiting.remove(&ticket);
             drop(state);
             self.changed.notify_waiters();
-            return Admission::Granted;
+            return CallAdmission::Granted;
         }
         match state.left.front() {
-            Some(&oldest) => Admission::At(oldest + self.span + Duration::from_millis(1)),
-            None => Admission::Later,
+            Some(&oldest) => CallAdmission::At(oldest + self.span + Duration::from_millis(1)),
+            None => CallAdmission::Later,
         }
     }
 }
@@ -246,9 +265,9 @@ struct Waiter<'a> {
 }
 
 impl<'a> Waiter<'a> {
-    fn new(gate: &'a Gate, urgency: Urgency) -> Self {
+    fn new(gate: &'a Gate, priority: Priority) -> Self {
         let mut state = gate.state.lock();
-        let ticket = (urgency, state.next_ticket);
+        let ticket = (priority, state.next_ticket);
         state.next_ticket += 1;
         state.waiting.insert(ticket);
         Self { gate, ticket }
@@ -393,14 +412,14 @@ mod tests {
         let here = url("https://a.example/x");
         let mut places = Vec::new();
         for _ in 0..8 {
-            places.push(hosts.clone().place(&here, Urgency::State).await);
+            places.push(hosts.clone().place(&here, Priority::State).await);
         }
         let second = Duration::from_secs(1);
         let same = url("https://a.example:443/other");
-        let ninth = tokio::time::timeout(second, hosts.place(&same, Urgency::State)).await;
+        let ninth = tokio::time::timeout(second, hosts.place(&same, Priority::State)).await;
         assert!(ninth.is_err(), "the ninth waits");
-        hosts.place(&url("https://b.example/"), Urgency::State).await;
+        hosts.place(&url("https://b.example/"), Priority::State).await;
         places.pop();
-        assert!(tokio::time::timeout(second, hosts.place(&same, Urgency::State)).await.is_ok());
+        assert!(tokio::time::timeout(second, hosts.place(&same, Priority::State)).await.is_ok());
     }
 }

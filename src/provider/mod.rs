@@ -2,7 +2,7 @@
 //! one `reqwest::Client` is private to `transport`, whose only verb is GET.
 //!
 //! Does not poll by itself, keep what it read, or count anything: collectors call it, and an
-//! [`Observer`] is told what happened.
+//! [`Observer`] gets what happened.
 
 mod address;
 #[allow(dead_code, reason = "for benches/scale.rs and tests/unit/properties")]
@@ -35,8 +35,8 @@ pub(crate) use error::ApiError;
 pub(crate) use limits::Hosts;
 pub(crate) use observe::{Code, Observer};
 pub(crate) use paging::Listed;
-pub(crate) use probe::probe;
+pub(crate) use probe::{Host, probe};
 pub(crate) use report::ReportRead;
-pub(crate) use settings::{BillingCredentials, HostingCredentials, Limits, Settings};
+pub(crate) use settings::{BillingCredentials, HostingCredentials, Limits, ProviderSettings};
 pub(crate) use transport::http_client;
 pub(crate) use wire::{FIELDS, Problem};

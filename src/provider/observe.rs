@@ -1,11 +1,11 @@
-//! What the client tells of itself, for metrics that live elsewhere.
+//! What the client reports of itself, for metrics that live elsewhere.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::model::Group;
 
-/// Is told what the client does. Called on the client's own tasks: must not block.
+/// Gets what the client does. Called on the client's own tasks: must not block.
 pub(crate) trait Observer: Send + Sync {
     /// One HTTP attempt ended, retries counted one by one; `took` runs from the send to the end of
     /// the body, without any waiting for the limits.
@@ -15,7 +15,7 @@ pub(crate) trait Observer: Send + Sync {
     fn throttled(&self, group: Group, waited: Duration);
 
     /// `count` values of one field (one of [`super::FIELDS`]) were missing, null, of another type, or
-    /// a state that nobody here knows. Told once a page.
+    /// a state that nobody here knows. Reported once a page.
     fn field_problem(&self, field: &'static str, count: u64);
 }
 

@@ -15,7 +15,7 @@ use crate::model::{Resource, Rows};
 use super::address::{Endpoint, shown};
 use super::client::Client;
 use super::error::{ApiError, ErrorKind};
-use super::wire::{self, Diagnostics, Next, Page, Problem, RowOf, Shape};
+use super::wire::{self, Diagnostics, Next, Problem, RowOf, Shape, WirePage};
 
 /// Rows asked for at once, the most that the interface allows (8).
 const LIMIT: u64 = 100;
@@ -76,7 +76,7 @@ struct Reading<T: Resource> {
     places: HashMap<T::Id, usize>,
     duplicates: u64,
     rejected: u64,
-    count: Tally,
+    count: RowTotal,
     ended: bool,
     notes: Diagnostics,
 }
@@ -93,7 +93,7 @@ impl<T: Resource + Send + 'static> Reading<T> {
             places: HashMap::new(),
             duplicates: 0,
             rejected: 0,
-            count: Tally::default(),
+            count: RowTotal::default(),
             ended: false,
             notes: Diagnostics::default(),
         };
@@ -125,16 +125,16 @@ impl<T: Resource + Send + 'static> Reading<T> {
         self.rows.len() as u64 + self.rejected
     }
 
-    /// Nothing says that rows were missed.
+    /// There is no sign of missed rows.
     fn is_steady(&self) -> bool {
         self.duplicates == 0 && self.count.agrees(self.shown())
     }
 
     fn judged(mut self) -> Listed<T> {
         let proven = match self.count {
-            Tally::Is(_) => true,
-            Tally::Unsaid => self.ended && !self.rows.is_empty(),
-            Tally::Changed => false,
+            RowTotal::Is(_) => true,
+            RowTotal::Unsaid => self.ended && !self.rows.is_empty(),
+            RowTotal::Changed => false,
         };
         let complete = proven && self.is_steady() && self.rejected == 0;
         if !(proven && self.is_steady()) {
@@ -155,9 +155,9 @@ impl<T: Resource + Send + 'static> Reading<T> {
     }
 }
 
-/// What the pages said of the number of rows.
+/// How many rows there are by the pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) enum Tally {
+pub(super) enum RowTotal {
     #[default]
     Unsaid,
     Is(u64),
@@ -165,10 +165,10 @@ pub(super) enum Tally {
     Changed,
 }
 
-impl Tally {
+impl RowTotal {
     fn add(&mut self, count: Option<u64>) {
         *self = match (*self, count) {
-            (tally, None) => tally,
+            (total, None) => total,
             (Self::Unsaid, Some(count)) => Self::Is(count),
             (Self::Is(known), Some(count)) if known == count => self.to_owned(),
             (Self::Is(_) | Self::Changed, Some(_)) => Self::Changed,
@@ -192,8 +192,8 @@ impl Tally {
     }
 }
 
-/// What speaks against a listing's being whole.
-pub(super) fn doubt(shown: u64, rejected: u64, duplicates: u64, count: Tally) -> Problem {
+/// Why a listing may not be whole.
+pub(super) fn doubt(shown: u64, rejected: u64, duplicates: u64, count: RowTotal) -> Problem {
     let count = count.described();
     let what = format!("{shown} rows, {rejected} of them undecodable, and {duplicates} came twice; {count}");
     Problem { path: "$".into(), what }
@@ -210,8 +210,8 @@ pub(super) struct Pages<'a> {
     kept: Arc<AtomicU64>,
     /// Rows passed so far.
     offset: u64,
-    /// What the pages so far said.
-    pub count: Tally,
+    /// By the pages so far.
+    pub count: RowTotal,
     /// The paging ended as it should.
     pub ended: bool,
     pub notes: Diagnostics,
@@ -231,7 +231,7 @@ impl<'a> Pages<'a> {
             asked: HashSet::new(),
             kept: client.kept(),
             offset: 0,
-            count: Tally::default(),
+            count: RowTotal::default(),
             ended: false,
             notes: Diagnostics::default(),
         }
@@ -241,7 +241,7 @@ impl<'a> Pages<'a> {
     pub(super) async fn next<R: RowOf>(
         &mut self,
         parent: R::Parent,
-    ) -> Result<Option<Page<R::Model>>, ApiError> {
+    ) -> Result<Option<WirePage<R::Model>>, ApiError> {
         let Some(url) = self.next.take() else { return Ok(None) };
         let most = self.client.timing().pages;
         if self.asked.len() >= most as usize {
@@ -263,11 +263,11 @@ impl<'a> Pages<'a> {
         &mut self,
         body: Vec<u8>,
         parent: R::Parent,
-    ) -> Result<Page<R::Model>, ApiError> {
+    ) -> Result<WirePage<R::Model>, ApiError> {
         let (shape, context) = (self.shape, Arc::clone(self.client.context()));
         let is_large = body.len() >= LARGE_BYTES;
         // One at a time, of all accounts: while it is decoded, a page takes many times its text.
-        let _turn = if is_large { Some(self.client.turn().await) } else { None };
+        let _permit = if is_large { Some(self.client.decoding_permit().await) } else { None };
         let work = move || {
             let mut notes = Diagnostics::default();
             let page = wire::page::<R>(&body, shape, parent, &context, &mut notes);
@@ -278,12 +278,12 @@ impl<'a> Pages<'a> {
         } else {
             work()
         };
-        self.client.tell(&notes);
+        self.client.report_odd_fields(&notes);
         self.notes.add(notes);
         page.map_err(|kind| self.endpoint.error(kind))
     }
 
-    fn advance<T>(&mut self, url: &Url, page: &Page<T>) -> Result<(), ApiError> {
+    fn advance<T>(&mut self, url: &Url, page: &WirePage<T>) -> Result<(), ApiError> {
         let rows = page.rows.len() as u64 + page.rejected;
         self.offset += rows;
         match (self.shape, &page.next) {

@@ -1,4 +1,4 @@
-//! What a host says of itself to anybody: its time, and how long its certificate is good for. One GET of
+//! What a host shows anybody: its time, and how long its certificate is good for. One GET of
 //! its root, without credentials; whatever it answers will do.
 
 use chrono::{DateTime, Utc};
@@ -7,7 +7,7 @@ use reqwest::header::DATE;
 use reqwest::tls::TlsInfo;
 use x509_parser::parse_x509_certificate;
 
-use super::transport::{Timing, cause, http};
+use super::transport::{RequestTiming, cause, http};
 
 /// A host as it answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct Host {
 /// # Errors
 /// Where it gives no answer at all, and why.
 pub(crate) async fn probe(address: &Url) -> Result<Host, String> {
-    let client = http(&Timing::default()).tls_info(true).build().map_err(|error| cause(&error))?;
+    let client = http(&RequestTiming::default()).tls_info(true).build().map_err(|error| cause(&error))?;
     let mut root = super::address::bare(address);
     root.set_path("/");
     let answer = client.get(root).send().await.map_err(|error| cause(&error.without_url()))?;

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::error::ErrorKind;
-use super::settings::Settings;
+use super::settings::ProviderSettings;
 
 /// A shorter one would redact ordinary words; it is none.
 const LEAST: usize = 4;
@@ -16,7 +16,7 @@ const LEAST: usize = 4;
 pub(super) struct Redactor(Vec<SecretString>);
 
 impl Redactor {
-    pub(super) fn new(settings: &Settings) -> Self {
+    pub(super) fn new(settings: &ProviderSettings) -> Self {
         let mut secrets = Vec::new();
         let mut add = |text: &str| {
             if text.len() >= LEAST {
@@ -59,6 +59,7 @@ impl Redactor {
             ErrorKind::Off
             | ErrorKind::Setup(_)
             | ErrorKind::Held { .. }
+            | ErrorKind::Paused { .. }
             | ErrorKind::GivenUp
             | ErrorKind::Status(_)
             | ErrorKind::AskedToWait(_)

@@ -18,7 +18,7 @@ use super::address::Endpoint;
 use super::client::Client;
 use super::error::{ApiError, ErrorKind};
 use super::wire::{
-    Context, Diagnostics, Field, MomentRow, OrderRow, Problem, Reader, Record, Stamp, decimal, edd,
+    DecodeContext, Diagnostics, Field, MomentRow, OrderRow, Problem, Reader, Record, Stamp, decimal, edd,
     error_text, mended, tolerant,
 };
 
@@ -80,7 +80,7 @@ pub(super) async fn read(client: &Client, endpoint: &Endpoint) -> Result<ReportR
     drop(sender);
     drop(body);
     let (report, notes) = decoder.await.expect("decoding neither panics nor is aborted");
-    client.tell(&notes);
+    client.report_odd_fields(&notes);
     let report = report.map(|report| Report { error: report.error.map(|text| client.hide(text)), ..report });
     match broken {
         Some(kind) => Err(endpoint.error(kind)),
@@ -132,13 +132,13 @@ impl<R: Read> Read for Metered<'_, R> {
 /// Decodes a report of at most so much.
 pub(super) fn decode(
     body: impl Read,
-    context: &Context,
+    context: &DecodeContext,
     most: Most,
     notes: &mut Diagnostics,
 ) -> Result<Report, ErrorKind> {
     let since = Cell::new(0);
     let body = BufReader::with_capacity(64 << 10, Metered { body, since: &since });
-    let mut parts = Parts::new(context, most, notes, &since);
+    let mut parts = ReportParts::new(context, most, notes, &since);
     let mut json = serde_json::Deserializer::from_reader(body);
     let read = json.deserialize_any(&mut parts).and_then(|()| json.end());
     if let Some(kind) = parts.too_large {
@@ -161,8 +161,8 @@ pub(super) fn decode(
 }
 
 /// A report as far as it was read.
-struct Parts<'a> {
-    context: &'a Context,
+struct ReportParts<'a> {
+    context: &'a DecodeContext,
     notes: &'a mut Diagnostics,
     most: Most,
     /// Set to 0 where a part ends.
@@ -180,8 +180,8 @@ struct Parts<'a> {
     places: HashMap<OrderId, u32>,
 }
 
-impl<'a> Parts<'a> {
-    fn new(context: &'a Context, most: Most, notes: &'a mut Diagnostics, since: &'a Cell<u64>) -> Self {
+impl<'a> ReportParts<'a> {
+    fn new(context: &'a DecodeContext, most: Most, notes: &'a mut Diagnostics, since: &'a Cell<u64>) -> Self {
         Self {
             context,
             notes,
@@ -307,7 +307,7 @@ fn by_id(orders: Vec<Arc<Order>>, moments: &mut Moments) -> Vec<Arc<Order>> {
 }
 
 /// The report's own object, member by member; a member named twice counts as it came last.
-impl<'de> Visitor<'de> for &mut Parts<'_> {
+impl<'de> Visitor<'de> for &mut ReportParts<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -333,7 +333,7 @@ impl<'de> Visitor<'de> for &mut Parts<'_> {
 }
 
 /// The list of charge moments.
-struct MomentList<'p, 'a>(&'p mut Parts<'a>);
+struct MomentList<'p, 'a>(&'p mut ReportParts<'a>);
 
 impl<'de> DeserializeSeed<'de> for MomentList<'_, '_> {
     type Value = ();

@@ -10,7 +10,7 @@ use crate::model::{AccountName, Group};
 
 /// One account at the provider.
 #[derive(Clone, Debug)]
-pub(crate) struct Settings {
+pub(crate) struct ProviderSettings {
     pub account: AccountName,
     /// Serves `/api/v1/hosting/` and `/api/v2/hosting/`; ends without a slash or with one.
     pub base_url: Option<Url>,
@@ -26,7 +26,7 @@ pub(crate) struct Settings {
     pub limits: Limits,
 }
 
-impl Settings {
+impl ProviderSettings {
     /// Would a client made for one do as one made for the other?
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let rest = |it: &Self| (it.account.clone(), it.container_states.clone(), it.time_zone, it.limits);

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderValue, LOCATION, RETRY_AFTER};
+use chrono::{DateTime, TimeDelta, Utc};
+use reqwest::header::{ACCEPT, AGE, AUTHORIZATION, DATE, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::{Client, ClientBuilder, Response, Url, redirect};
 use secrecy::{ExposeSecret, SecretString};
 
@@ -18,11 +19,11 @@ use super::limits::Hosts;
 use super::limits::Permit;
 use super::observe::{Code, Observer};
 use super::retry;
-use super::settings::{BillingCredentials, Settings};
+use super::settings::{BillingCredentials, ProviderSettings};
 
 /// How long things may take and how large they may be; other values in tests only.
 #[derive(Clone, Debug)]
-pub(super) struct Timing {
+pub(super) struct RequestTiming {
     pub connect: Duration,
     /// From the send to the end of the body.
     pub whole: Duration,
@@ -35,7 +36,7 @@ pub(super) struct Timing {
     pub kept_bytes: u64,
 }
 
-impl Default for Timing {
+impl Default for RequestTiming {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(5),
@@ -60,8 +61,8 @@ pub(crate) fn http_client(whole: Duration) -> ClientBuilder {
         .referer(false)
 }
 
-/// How the provider is spoken to: nobody stands in between.
-pub(super) fn http(timing: &Timing) -> ClientBuilder {
+/// The connection to the provider: no proxy in between.
+pub(super) fn http(timing: &RequestTiming) -> ClientBuilder {
     http_client(timing.whole)
         .connect_timeout(timing.connect)
         // Shorter than servers keep idle connections, so that one is seldom closed as it is used.
@@ -70,7 +71,7 @@ pub(super) fn http(timing: &Timing) -> ClientBuilder {
 }
 
 /// Sends GET requests with the credentials of one account.
-pub(super) struct Transport {
+pub(super) struct ApiTransport {
     http: Client,
     whole: Duration,
     hosting: Option<HeaderValue>,
@@ -78,10 +79,10 @@ pub(super) struct Transport {
     billing: Option<BillingCredentials>,
 }
 
-impl Transport {
+impl ApiTransport {
     pub(super) fn new(
-        settings: &Settings,
-        timing: &Timing,
+        settings: &ProviderSettings,
+        timing: &RequestTiming,
         hosts: &Hosts,
     ) -> Result<Self, (Group, ErrorKind)> {
         let http = hosts.http((timing.connect, timing.whole), || http(timing).build());
@@ -137,7 +138,7 @@ fn authorization(scheme: &str, secret: &SecretString) -> Result<HeaderValue, ()>
     Ok(value)
 }
 
-/// The innermost cause, which says what a person can act on.
+/// The innermost cause, which a person can act on.
 pub(super) fn cause(error: &reqwest::Error) -> String {
     let mut innermost: &dyn std::error::Error = error;
     while let Some(source) = innermost.source() {
@@ -151,6 +152,14 @@ pub(super) fn retry_after(response: &Response) -> Option<&str> {
     response.headers().get(RETRY_AFTER)?.to_str().ok()
 }
 
+/// The provider's time when it sent this: its `Date`, and how long a cache has kept the answer since.
+pub(super) fn date(response: &Response) -> Option<DateTime<Utc>> {
+    let header = |name| response.headers().get(name)?.to_str().ok();
+    let date = DateTime::parse_from_rfc2822(header(DATE)?).ok()?.to_utc();
+    let age = header(AGE).and_then(|age| age.trim().parse().ok()).unwrap_or(0);
+    date.checked_add_signed(TimeDelta::try_seconds(age)?)
+}
+
 /// Where a redirect points, as far as it is fit to be shown.
 pub(super) fn location(response: &Response) -> String {
     let target = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
@@ -160,26 +169,26 @@ pub(super) fn location(response: &Response) -> String {
     }
 }
 
-/// The body of a successful answer, piece by piece. Tells the observer when it ends.
-pub(super) struct Body {
+/// The body of a successful answer, piece by piece. Reports to the observer when it ends.
+pub(super) struct AnswerBody {
     response: Response,
-    transport: Arc<Transport>,
+    transport: Arc<ApiTransport>,
     /// Of decompressed bytes.
     left: u64,
     limit: u64,
     _place: Permit,
-    account: Account,
+    report: AttemptReport,
 }
 
-impl Body {
+impl AnswerBody {
     pub(super) fn new(
         response: Response,
-        transport: Arc<Transport>,
+        transport: Arc<ApiTransport>,
         limit: u64,
         place: Permit,
-        account: Account,
+        report: AttemptReport,
     ) -> Self {
-        Self { response, transport, left: limit, limit, _place: place, account }
+        Self { response, transport, left: limit, limit, _place: place, report }
     }
 
     /// The next piece; `None` at the end.
@@ -188,13 +197,13 @@ impl Body {
             Ok(chunk) => chunk,
             Err(error) => {
                 let kind = self.transport.failed(error);
-                self.account.code = code_of(&kind);
+                self.report.code = code_of(&kind);
                 return Err(kind);
             }
         };
         let size = chunk.as_ref().map_or(0, |chunk| chunk.len() as u64);
         if size > self.left {
-            self.account.code = Code::Error("too_large");
+            self.report.code = Code::Error("too_large");
             return Err(ErrorKind::TooLarge { limit: self.limit, unit: "bytes" });
         }
         self.left -= size;
@@ -211,15 +220,15 @@ impl Body {
     }
 }
 
-/// One attempt on the observer's account, told when dropped.
-pub(super) struct Account {
+/// One attempt, reported to the observer when dropped.
+pub(super) struct AttemptReport {
     observer: Arc<dyn Observer>,
     group: Group,
     started: Instant,
     pub code: Code,
 }
 
-impl Account {
+impl AttemptReport {
     pub(super) fn open(observer: &Arc<dyn Observer>, group: Group) -> Self {
         // Until something happens: the caller may give up the attempt.
         let code = Code::Error("cancelled");
@@ -227,7 +236,7 @@ impl Account {
     }
 }
 
-impl Drop for Account {
+impl Drop for AttemptReport {
     fn drop(&mut self) {
         self.observer.request(self.group, self.code, self.started.elapsed());
     }

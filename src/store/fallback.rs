@@ -9,8 +9,9 @@ use chrono::{DateTime, Utc};
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 use rusqlite::{Connection, ErrorCode};
 
+use super::place::{Place, set_aside};
 use super::{Store, StoreError, incidents, schema, set_meta};
-use crate::alert::{Incident, Overlays};
+use crate::alert::{Incident, Muted};
 
 /// Nobody waits for a file longer than this.
 const BUSY: Duration = Duration::from_millis(100);
@@ -20,53 +21,75 @@ const BUSY: Duration = Duration::from_millis(100);
 pub(super) struct Left {
     /// The file is to be set aside.
     damaged: bool,
-    /// The last of the rate-limited notices that were taken over: what is missing of these was told meanwhile.
+    /// The last of the rate-limited notices that were taken over: what is missing of these was mailed meanwhile.
     rate_limited: i64,
 }
 
 /// How rows come from the file, and the version from which it has them: everything but raw mails that went out
 /// already, and old reasons. The memory is of the file's own version while they do.
-const TAKE: [(i64, &str); 8] = [
+const TAKE: [(i64, &str); 14] = [
     (1, "INSERT OR REPLACE INTO main.meta SELECT * FROM file.meta"),
     (1, "INSERT OR REPLACE INTO main.incidents SELECT * FROM file.incidents"),
     (
         1,
-        "INSERT OR REPLACE INTO main.messages SELECT message_id, created_at, sender, subject, lane, told,
+        "INSERT OR REPLACE INTO main.messages (message_id, created_at, sender, subject, lane, told, raw)
+       SELECT message_id, created_at, sender, subject, lane, told,
        CASE WHEN EXISTS (SELECT 1 FROM file.envelopes e WHERE e.message_id = m.message_id
          AND e.state IN ('queued', 'sending', 'dead')) THEN raw ELSE x'' END FROM file.messages m",
     ),
+    (
+        4,
+        "UPDATE main.messages AS m SET notice =
+         (SELECT f.notice FROM file.messages f WHERE f.message_id = m.message_id)",
+    ),
+    (4, "INSERT OR REPLACE INTO main.news SELECT * FROM file.news"),
+    (4, "INSERT OR REPLACE INTO main.named SELECT * FROM file.named"),
     (1, "INSERT OR REPLACE INTO main.envelopes SELECT * FROM file.envelopes"),
     (1, "INSERT OR REPLACE INTO main.told SELECT * FROM file.told"),
     (2, "INSERT OR REPLACE INTO main.held SELECT * FROM file.held"),
     (2, "INSERT OR REPLACE INTO main.acks SELECT * FROM file.acks"),
     (2, "INSERT OR REPLACE INTO main.silences SELECT * FROM file.silences"),
+    (5, "INSERT OR REPLACE INTO main.reports SELECT * FROM file.reports"),
+    (6, "INSERT OR REPLACE INTO main.episodes SELECT * FROM file.episodes"),
+    (6, "INSERT OR REPLACE INTO main.gaps SELECT * FROM file.gaps"),
 ];
 
 /// How rows go back. The file may hold what the memory never had: envelopes are known by mail and recipient, not by
 /// number, and only what changed is written, for the disk may have little room.
-const GIVE: [&str; 10] = [
+const GIVE: [&str; 15] = [
     "INSERT OR REPLACE INTO file.meta SELECT * FROM main.meta WHERE key <> 'retry_asked'
        EXCEPT SELECT * FROM file.meta",
     "INSERT OR REPLACE INTO file.incidents SELECT * FROM main.incidents EXCEPT SELECT * FROM file.incidents",
     "INSERT OR IGNORE INTO file.messages SELECT * FROM main.messages",
     "INSERT OR IGNORE INTO file.told SELECT * FROM main.told",
+    "INSERT OR IGNORE INTO file.news SELECT * FROM main.news",
+    "INSERT OR IGNORE INTO file.named SELECT * FROM main.named",
     "INSERT INTO file.decisions (key, decided_at, reason)
        SELECT key, decided_at, reason FROM main.decisions ORDER BY id",
-    // Nobody sends what only the file says is being sent.
+    // Nobody sends what is being sent by the file alone.
     "UPDATE file.envelopes SET state = 'queued' WHERE state = 'sending'",
     // What was sent stays sent; whoever dropped a mail meanwhile is right.
-    "UPDATE file.envelopes AS f SET (state, attempts, due_at, error, ended_at, reported, revived_at)
-         = (m.state, m.attempts, m.due_at, m.error, m.ended_at, m.reported, m.revived_at)
+    "UPDATE file.envelopes AS f SET (state, attempts, due_at, error, ended_at, reported, revived_at,
+           perhaps, tried_seconds, expired)
+         = (m.state, m.attempts, m.due_at, m.error, m.ended_at, m.reported, m.revived_at,
+           m.perhaps, m.tried_seconds, m.expired)
        FROM main.envelopes m WHERE m.message_id = f.message_id AND m.recipient = f.recipient
          AND f.state <> 'sent' AND NOT (f.state = 'withdrawn' AND m.state IN ('queued', 'dead'))
-         AND (m.state, m.attempts, m.due_at, m.error, m.ended_at, m.reported, m.revived_at)
-           IS NOT (f.state, f.attempts, f.due_at, f.error, f.ended_at, f.reported, f.revived_at)",
-    "INSERT INTO file.envelopes (message_id, recipient, state, attempts, due_at, error, ended_at, reported, revived_at)
-       SELECT message_id, recipient, state, attempts, due_at, error, ended_at, reported, revived_at
+         AND (m.state, m.attempts, m.due_at, m.error, m.ended_at, m.reported, m.revived_at,
+             m.perhaps, m.tried_seconds, m.expired)
+           IS NOT (f.state, f.attempts, f.due_at, f.error, f.ended_at, f.reported, f.revived_at,
+             f.perhaps, f.tried_seconds, f.expired)",
+    "INSERT INTO file.envelopes (message_id, recipient, state, attempts, due_at, error, ended_at, reported, revived_at,
+         perhaps, tried_seconds, expired)
+       SELECT message_id, recipient, state, attempts, due_at, error, ended_at, reported, revived_at,
+         perhaps, tried_seconds, expired
        FROM main.envelopes m WHERE NOT EXISTS (SELECT 1 FROM file.envelopes f
          WHERE f.message_id = m.message_id AND f.recipient = m.recipient)",
     "INSERT INTO file.held (held_at, recipients, items) SELECT held_at, recipients, items FROM main.held m
        WHERE NOT EXISTS (SELECT 1 FROM file.held f WHERE f.held_at = m.held_at AND f.items = m.items)",
+    "INSERT OR REPLACE INTO file.reports SELECT * FROM main.reports EXCEPT SELECT * FROM file.reports",
+    "INSERT OR REPLACE INTO file.episodes SELECT * FROM main.episodes EXCEPT SELECT * FROM file.episodes",
+    "INSERT OR REPLACE INTO file.gaps SELECT * FROM main.gaps EXCEPT SELECT * FROM file.gaps",
     // Polls of the meantime are added.
     "INSERT INTO file.tallies SELECT day, account, polls, failed FROM main.tallies WHERE true
        ON CONFLICT (day, account) DO UPDATE SET polls = polls + excluded.polls, failed = failed + excluded.failed",
@@ -87,7 +110,7 @@ impl Store {
     pub(crate) fn fall_back(
         &mut self,
         known: &[Incident],
-        overlays: &Overlays,
+        muted: &Muted,
         started: bool,
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
@@ -97,6 +120,9 @@ impl Store {
         let Some(path) = self.path.clone() else {
             return Err(StoreError::Content("a store without a file has nowhere to go".to_owned()));
         };
+        if self.place.as_ref().is_some_and(|place| place.is_taken(&path)) {
+            return Err(StoreError::Content("its file was replaced by another".to_owned()));
+        }
         match copy_into_memory(&path) {
             Ok((memory, left)) => {
                 self.connection = memory;
@@ -112,10 +138,10 @@ impl Store {
                 transaction.commit()?;
                 self.connection = memory;
                 self.fallback = Some(Left { damaged: error.is_damage(), rate_limited: 0 });
-                for (key, ack) in &overlays.acks {
+                for (key, ack) in &muted.acks {
                     self.acknowledge(key, ack.episode, &ack.comment, ack.at)?;
                 }
-                for silence in &overlays.silences {
+                for silence in &muted.silences {
                     self.silence(&silence.pattern, silence.until, &silence.comment, silence.at)?;
                 }
             }
@@ -126,17 +152,27 @@ impl Store {
     /// Writes back what changed and goes on in the file. A damaged one is set aside first; its new name is returned.
     pub(crate) fn return_to_file(&mut self, now: DateTime<Utc>) -> Result<Option<PathBuf>, StoreError> {
         let (Some(path), Some(left)) = (self.path.clone(), self.fallback) else { return Ok(None) };
-        let found = if left.damaged { None } else { Some(Self::usable(&path)) };
-        let (file, aside) = match found {
-            Some(Ok(file)) => (file, None),
-            Some(Err(error)) if !error.is_damage() => return Err(error),
-            Some(Err(_)) | None => {
-                let aside = set_aside(&path, now)?;
+        let existed = path.exists();
+        let other = self.place.as_ref().is_some_and(|place| place.is_taken(&path));
+        let aside = if other || (left.damaged && existed) {
+            Some(set_aside(&path, if other { "replaced" } else { "damaged" }, true, now)?)
+        } else {
+            None
+        };
+        let (file, aside) = match Self::usable(&path) {
+            Err(error) if error.is_damage() && aside.is_none() => {
+                let aside = set_aside(&path, "damaged", true, now)?;
                 (Self::usable(&path)?, Some(aside))
             }
+            opened => (opened?, aside),
+        };
+        // A file that is new has no lock yet.
+        let place = match &self.place {
+            Some(place) if place.is_at(&path) => None,
+            _ => Some(Place::lock(&path)?),
         };
         self.connection.execute("ATTACH ?1 AS file", [path.to_string_lossy()])?;
-        let written = self.write_back(left, aside.is_some());
+        let written = self.write_back(left, aside.is_some() || !existed);
         self.connection.execute_batch("DETACH file")?;
         if let Err(error) = &written
             && error.is_damage()
@@ -147,11 +183,14 @@ impl Store {
         self.connection = file.connection;
         self.connection.busy_timeout(super::BUSY)?;
         self.fallback = None;
+        if let Some(place) = place.or_else(|| self.place.take()) {
+            self.settle(place);
+        }
         Ok(aside)
     }
 
     /// Opens the file, or creates one where none is. That it is whole shows when it is written.
-    fn usable(path: &Path) -> Result<Self, StoreError> {
+    pub(super) fn usable(path: &Path) -> Result<Self, StoreError> {
         let mut store = Self::connect(path, rusqlite::OpenFlags::default())?;
         store.connection.busy_timeout(BUSY)?;
         store.connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;
@@ -162,7 +201,7 @@ impl Store {
     fn write_back(&mut self, left: Left, to_new_file: bool) -> Result<(), StoreError> {
         let transaction = self.connection.transaction()?;
         transaction.execute(
-            // By what they say: numbers begin anew in a table that was emptied.
+            // By their content: numbers begin anew in a table that was emptied.
             "DELETE FROM file.held AS f WHERE id <= ?1 AND NOT EXISTS (SELECT 1 FROM main.held m
                WHERE m.held_at = f.held_at AND m.items = f.items)",
             [left.rate_limited],
@@ -196,26 +235,6 @@ impl StoreError {
     }
 }
 
-/// Renames a damaged store, with its journal, so that somebody can look at it; returns the new name.
-pub(super) fn set_aside(path: &Path, now: DateTime<Utc>) -> Result<PathBuf, StoreError> {
-    let stamp = now.format("%Y%m%dT%H%M%SZ");
-    let name = |base: &Path, end: &str| {
-        let mut name = base.as_os_str().to_owned();
-        name.push(end);
-        PathBuf::from(name)
-    };
-    let aside = name(path, &format!(".damaged-{stamp}"));
-    for end in ["", "-wal", "-shm"] {
-        let (from, to) = (name(path, end), name(&aside, end));
-        match std::fs::rename(&from, &to) {
-            Err(source) if end.is_empty() => return Err(StoreError::Aside { path: from, source }),
-            // A journal need not be there.
-            Ok(()) | Err(_) => {}
-        }
-    }
-    Ok(aside)
-}
-
 fn empty() -> Result<Connection, StoreError> {
     let mut memory = Connection::open_in_memory()?;
     memory.busy_timeout(BUSY)?;
@@ -230,7 +249,7 @@ pub(super) fn copy_into_memory(path: &Path) -> Result<(Connection, Left), StoreE
     const ENDS: &AsciiSet = &CONTROLS.add(b'%').add(b'?').add(b'#');
     let encoded = percent_encode(path.as_os_str().as_encoded_bytes(), ENDS);
     let copy_as = |mode: &str| copy(&format!("file:{encoded}?{mode}"));
-    // The first error says what is wrong.
+    // The first error names the cause.
     let memory = copy_as("mode=rw")
         .or_else(|error| copy_as("mode=ro").map_err(|_| error))
         .or_else(|error| copy_as("immutable=1").map_err(|_| error))?;

@@ -3,16 +3,16 @@
 use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, params};
 
-use super::{Store, StoreError, json, meta, moment};
-use crate::alert::{Incident, Key, Reason};
+use super::{Store, StoreError, history, json, meta, moment};
+use crate::alert::{Incident, Key, Reason, Remembered};
 
 /// What a start finds.
 #[derive(Debug, Default)]
 pub(crate) struct Loaded {
-    pub incidents: Vec<Incident>,
+    pub remembered: Remembered,
     /// The first-start mail was decided in an earlier life.
     pub started: bool,
-    /// When the daemon last looked; `None` for a store that has never been used.
+    /// When the daemon last watched; `None` for a store that has never been used.
     pub watched_until: Option<DateTime<Utc>>,
     /// Until when digests were decided on.
     pub digested_until: Option<DateTime<Utc>>,
@@ -20,7 +20,7 @@ pub(crate) struct Loaded {
 
 /// Why something was done or not done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Decision {
+pub(crate) struct NotedDecision {
     pub key: Key,
     pub at: DateTime<Utc>,
     pub reason: Reason,
@@ -28,18 +28,34 @@ pub(crate) struct Decision {
 
 impl Store {
     /// Everything the engine goes on from.
-    pub(crate) fn load(&self) -> Result<Loaded, StoreError> {
-        let mut statement = self.connection.prepare("SELECT body FROM incidents ORDER BY key")?;
+    pub(crate) fn load(&self, now: DateTime<Utc>) -> Result<Loaded, StoreError> {
+        let mut statement =
+            self.connection.prepare("SELECT body FROM incidents ORDER BY updated_at DESC, key")?;
         let bodies = statement.query_map([], |row| row.get::<_, String>(0))?;
-        let incidents = bodies.map(|body| json(&body?)).collect::<Result<_, _>>()?;
+        let remembered = Remembered::of(bodies.map(|body| json(&body?)), now)?;
         let watched_until = meta(&self.connection, "watched_until")?.map(|text| moment(&text)).transpose()?;
         let started = meta(&self.connection, "started")?.is_some();
         let digested = meta(&self.connection, "digested_until")?.map(|text| moment(&text)).transpose()?;
-        Ok(Loaded { incidents, started, watched_until, digested_until: digested })
+        Ok(Loaded { remembered, started, watched_until, digested_until: digested })
+    }
+
+    /// Every incident ever, by key.
+    pub(crate) fn incidents(&self) -> Result<Vec<Incident>, StoreError> {
+        let mut statement = self.connection.prepare("SELECT body FROM incidents ORDER BY key")?;
+        let bodies = statement.query_map([], |row| row.get::<_, String>(0))?;
+        bodies.map(|body| json(&body?)).collect()
+    }
+
+    /// Those that changed since then, by key.
+    pub(crate) fn incidents_since(&self, since: DateTime<Utc>) -> Result<Vec<Incident>, StoreError> {
+        let mut statement =
+            self.connection.prepare("SELECT body FROM incidents WHERE updated_at >= ?1 ORDER BY key")?;
+        let bodies = statement.query_map([since.to_rfc3339()], |row| row.get::<_, String>(0))?;
+        bodies.map(|body| json(&body?)).collect()
     }
 
     /// The reasons kept about one incident, oldest first; at most the last `most`.
-    pub(crate) fn decisions(&self, key: &str, most: u32) -> Result<Vec<Decision>, StoreError> {
+    pub(crate) fn decisions(&self, key: &str, most: u32) -> Result<Vec<NotedDecision>, StoreError> {
         let mut statement = self.connection.prepare(
             "SELECT key, decided_at, reason FROM decisions WHERE key = ?1 ORDER BY id DESC LIMIT ?2",
         )?;
@@ -50,7 +66,7 @@ impl Store {
         for row in rows {
             let (key, at, reason) = row?;
             let key = key.parse().map_err(|error| StoreError::Content(format!("{error}")))?;
-            decisions.push(Decision { key, at: moment(&at)?, reason: Reason::of_stored(&reason) });
+            decisions.push(NotedDecision { key, at: moment(&at)?, reason: Reason::of_stored(&reason) });
         }
         decisions.reverse();
         Ok(decisions)
@@ -76,6 +92,7 @@ pub(super) fn write(
             body
         ])?;
     }
+    history::write(transaction, incidents, now)?;
     let mut last =
         transaction.prepare_cached("SELECT reason FROM decisions WHERE key = ?1 ORDER BY id DESC LIMIT 1")?;
     let mut add =

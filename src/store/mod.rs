@@ -1,43 +1,50 @@
 //! What must survive a crash: incidents, rendered mails and what became of them, in one SQLite file.
 //!
-//! One writer: the daemon, which holds `PATH.lock`. Commands beside it read and write rows without that
+//! One writer: the daemon, which holds a lock of the file. Commands beside it read and write rows without that
 //! lock. Decides nothing; incidents and mails come in together and commit together.
 
 mod fallback;
+mod given_up;
+mod history;
 mod incidents;
+mod mailbox;
 mod outbox;
+mod place;
 mod polls;
+mod queues;
 mod rate_limited;
+mod reports;
 mod requests;
 mod retention;
 mod schema;
 mod silences;
 
-use std::fs::{File, TryLockError};
-use std::io::ErrorKind;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
-pub(crate) use outbox::{
-    Claim, Expired, GIVE_UP_AFTER, GivenUp, Lane, Outgoing, SendResult, Trouble, retry_delay,
-};
+pub(crate) use given_up::{GivenUp, Named};
+pub(crate) use mailbox::Made;
+pub(crate) use outbox::{Claim, Expired, Lane, Outgoing, SendResult, Trouble, retry_delay};
 pub(crate) use polls::Polls;
+pub(crate) use queues::Queue;
 pub(crate) use rate_limited::RateLimited;
-pub(crate) use requests::Which;
+pub(crate) use requests::{Envelope, Which};
 
 use crate::alert::{Incident, Key, Reason};
 use crate::failpoint;
+use crate::model::{AccountName, LastReport};
 
 /// The store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StoreError {
     #[error("another hostwatch holds {0}; stop it, or give this one a store.path of its own")]
     Locked(PathBuf),
-    #[error("cannot open the lock file {path}: {source}; the directory must exist and be writable")]
+    #[error("cannot open the store {path} and lock it: {source}; its directory must exist and be writable")]
     Lock { path: PathBuf, source: std::io::Error },
     #[error("cannot open the store {path}: {source}")]
     Open { path: PathBuf, source: rusqlite::Error },
@@ -49,7 +56,7 @@ pub(crate) enum StoreError {
     Older { path: PathBuf, found: i64, known: i64 },
     #[error("the store {path} is damaged: {detail}")]
     Damaged { path: PathBuf, detail: String },
-    #[error("cannot set the damaged store {path} aside: {source}; move it away by hand")]
+    #[error("cannot set {path} aside, which stands in the store's place: {source}; move it away by hand")]
     Aside { path: PathBuf, source: std::io::Error },
     #[error("cannot keep a copy of the store as {path} before bringing it up: {source}")]
     Copy { path: PathBuf, source: std::io::Error },
@@ -77,10 +84,10 @@ pub(crate) struct Batch {
     pub incidents: Vec<Incident>,
     pub decisions: Vec<(Key, Reason)>,
     pub mails: Vec<Outgoing>,
-    /// Message-IDs of unsent mails that newer ones replace.
-    pub withdraw: Vec<String>,
-    /// Given-up envelopes that `mails` name.
-    pub reported: Vec<i64>,
+    /// Message-ID and recipient of waiting mails that newer ones replace.
+    pub withdraw: BTreeSet<(String, String)>,
+    /// Given-up mails that `mails` name.
+    pub named: Vec<Named>,
     /// The first-start mail is among `mails`, or was never due.
     pub started: bool,
     /// Notices that the hourly cap keeps back.
@@ -89,6 +96,8 @@ pub(crate) struct Batch {
     pub released: Option<i64>,
     /// Until when digests were decided on.
     pub digested_until: Option<DateTime<Utc>>,
+    /// Reports that were read since the last commit.
+    pub reports: Vec<(AccountName, LastReport)>,
 }
 
 /// The open store.
@@ -96,8 +105,8 @@ pub(crate) struct Batch {
 pub(crate) struct Store {
     connection: Connection,
     path: Option<PathBuf>,
-    /// RateLimited while the daemon runs.
-    _lock: Option<File>,
+    /// The daemon's file, locked; dropped after the connection.
+    place: Option<place::Place>,
     /// It runs in memory because its file cannot be used.
     fallback: Option<fallback::Left>,
     /// The version of an older release's file, of which this is a copy that is read only.
@@ -122,12 +131,13 @@ impl Store {
     /// # Errors
     /// When another daemon holds it, a newer release wrote it, or it can neither be opened nor read.
     pub(crate) fn open(path: &Path, now: DateTime<Utc>) -> Result<Opened, StoreError> {
-        let lock = lock(path)?;
         let existed = path.exists();
+        let mut place = place::Place::lock(path)?;
         let (mut store, aside, fallback) = match Self::open_file(path, now) {
             Ok(store) => (store, None, None),
             Err(error) if error.is_damage() => {
-                let aside = fallback::set_aside(path, now)?;
+                let aside = place::set_aside(path, "damaged", true, now)?;
+                place = place::Place::lock(path)?;
                 (Self::open_file(path, now)?, Some(aside), None)
             }
             Err(error @ (StoreError::Sql(_) | StoreError::Open { .. } | StoreError::Copy { .. }))
@@ -136,12 +146,12 @@ impl Store {
                 let Ok((connection, left)) = fallback::copy_into_memory(path) else { return Err(error) };
                 let path = Some(path.to_owned());
                 let mut store = Self { path, fallback: Some(left), ..Self::on(connection) };
-                store.void_claims(now)?;
+                store.void_claims()?;
                 (store, None, Some(error))
             }
             Err(error) => return Err(error),
         };
-        store._lock = Some(lock);
+        store.settle(place);
         Ok(Opened { store, aside, fallback })
     }
 
@@ -150,21 +160,9 @@ impl Store {
         store.check()?;
         schema::migrate(&mut store.connection, path)?;
         // What cannot be read back is damage too, however sound the file.
-        store.load()?;
-        store.void_claims(now)?;
+        store.load(now)?;
+        store.void_claims()?;
         Ok(store)
-    }
-
-    /// Does a daemon hold the store at `path`? Neither creates nor changes anything.
-    ///
-    /// # Errors
-    /// Where the lock file is there and cannot be opened.
-    pub(crate) fn is_held(path: &Path) -> std::io::Result<bool> {
-        match File::open(lock_path(path)) {
-            Ok(file) => Ok(matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error),
-        }
     }
 
     /// Opens an existing store beside a running daemon. That one may be of an older release: its store is read as a
@@ -200,7 +198,7 @@ impl Store {
     }
 
     fn on(connection: Connection) -> Self {
-        Self { connection, path: None, _lock: None, fallback: None, older: None }
+        Self { connection, path: None, place: None, fallback: None, older: None }
     }
 
     /// Commits a decision: incidents, reasons, rendered mails, in one transaction.
@@ -211,27 +209,33 @@ impl Store {
         for mail in &batch.mails {
             outbox::insert(&transaction, mail, now)?;
         }
-        for id in &batch.reported {
-            transaction.execute("UPDATE envelopes SET reported = 1 WHERE id = ?1", [id])?;
-        }
+        given_up::name(&transaction, &batch.named)?;
         rate_limited::write(&transaction, &batch.rate_limited, batch.released)?;
+        reports::write(&transaction, &batch.reports)?;
         if batch.started {
             set_meta(&transaction, "started", &now.to_rfc3339())?;
         }
         if let Some(until) = batch.digested_until {
             set_meta(&transaction, "digested_until", &until.to_rfc3339())?;
         }
-        set_meta(&transaction, "watched_until", &now.to_rfc3339())?;
+        history::watched(&transaction, now)?;
         failpoint::reach("committing");
         transaction.commit()?;
         Ok(())
     }
 
-    /// Notes that the daemon watched until now, and how its polls went since the last call.
-    pub(crate) fn still_watching(&mut self, polls: &[Polls], now: DateTime<Utc>) -> Result<(), StoreError> {
-        let transaction = self.connection.transaction()?;
+    /// Notes that the daemon watched until now, how its polls went and what reports said since the last call.
+    pub(crate) fn still_watching(
+        &mut self,
+        polls: &[Polls],
+        reports: &[(AccountName, LastReport)],
+        now: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        // As in `claim`: one that first reads could not wait for a command that writes meanwhile.
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         polls::add(&transaction, polls, now)?;
-        set_meta(&transaction, "watched_until", &now.to_rfc3339())?;
+        reports::write(&transaction, reports)?;
+        history::watched(&transaction, now)?;
         // Digests count from the first start on.
         transaction.execute(
             "INSERT OR IGNORE INTO meta (key, value) VALUES ('digested_until', ?1)",
@@ -251,48 +255,19 @@ impl Store {
     fn check(&self) -> Result<(), StoreError> {
         let path = || self.path.clone().unwrap_or_default();
         let damaged = |detail: String| StoreError::Damaged { path: path(), detail };
-        let setup = self.connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
-        match setup {
-            Err(rusqlite::Error::SqliteFailure(error, text))
-                if matches!(
-                    error.code,
-                    rusqlite::ErrorCode::NotADatabase | rusqlite::ErrorCode::DatabaseCorrupt
-                ) =>
-            {
-                return Err(damaged(text.unwrap_or_else(|| error.to_string())));
-            }
-            other => other.map_err(|source| StoreError::Open { path: path(), source })?,
-        }
+        // Damage is what the file shows. One that a failing disk, or a full one, does not let us read may be whole.
+        let failed = |source: rusqlite::Error| match source.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => damaged(source.to_string()),
+            _ => StoreError::Open { path: path(), source },
+        };
+        self.connection
+            .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
+            .map_err(failed)?;
         let verdict = self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
-        match verdict {
-            Ok(text) if text == "ok" => Ok(()),
-            Ok(text) => Err(damaged(text)),
-            Err(error) => Err(damaged(error.to_string())),
+        match verdict.map_err(failed)?.as_str() {
+            "ok" => Ok(()),
+            text => Err(damaged(text.to_owned())),
         }
-    }
-}
-
-fn lock_path(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".lock");
-    name.into()
-}
-
-fn lock(path: &Path) -> Result<File, StoreError> {
-    let lock_path = lock_path(path);
-    let failed = |source| StoreError::Lock { path: lock_path.clone(), source };
-    let file = File::options().create(true).truncate(false).write(true).open(&lock_path);
-    // A disk that came up read-only still holds the last daemon's file: that will do for a lock.
-    let file = file.or_else(|error| {
-        let held =
-            if error.kind() == ErrorKind::ReadOnlyFilesystem { File::open(&lock_path).ok() } else { None };
-        held.ok_or(error)
-    });
-    let file = file.map_err(failed)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(StoreError::Locked(path.to_owned())),
-        Err(TryLockError::Error(source)) => Err(failed(source)),
     }
 }
 
@@ -301,7 +276,7 @@ fn set_meta(connection: &Connection, key: &str, value: &str) -> rusqlite::Result
     Ok(())
 }
 
-/// Whoever closes a file last writes its journal into it, unless told not to.
+/// Whoever closes a file last writes its journal into it, unless configured not to.
 fn leave_as_it_is(connection: &Connection) -> rusqlite::Result<bool> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
 }

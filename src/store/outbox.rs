@@ -3,27 +3,30 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Duration, Utc};
-use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, named_params, params};
 
-use super::{Store, StoreError, json, moment};
-use crate::alert::{Event, Key, Unsent};
+use super::queues::{IN_QUEUE, Queue};
+use super::{Store, StoreError, moment};
+use crate::alert::{Event, Key, Notice};
 use crate::failpoint;
-use crate::model::AccountName;
 
 /// A rendered mail, ready to be sent as it is, for ever.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Outgoing {
     /// Without angle brackets.
     pub message_id: String,
-    /// Envelope sender.
+    /// Envelope sender; of what goes to a webhook its Idempotency-Key.
     pub sender: String,
     pub recipients: Vec<String>,
     pub subject: String,
     pub lane: Lane,
-    /// What it tells; unique keys of the events, and incident with event.
+    /// Unique keys of the events that it tells.
     pub event_keys: Vec<String>,
-    pub told: Vec<(Key, Event)>,
+    /// What it is made of.
+    pub notice: Notice,
     pub raw: Vec<u8>,
+    /// Since when its recipient waits for it.
+    pub created_at: DateTime<Utc>,
 }
 
 /// Disconnect mails never wait behind others.
@@ -43,17 +46,18 @@ pub(crate) struct Claim {
     pub raw: Vec<u8>,
     /// Attempts before this one.
     pub attempts: u32,
-    pub created_at: DateTime<Utc>,
+    pub subject: String,
 }
 
 /// How an attempt ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SendResult {
     Sent,
-    /// To be tried again, then.
+    /// To be tried again, then. `perhaps` where it may have arrived all the same.
     Retry {
         due_at: DateTime<Utc>,
         error: String,
+        perhaps: bool,
     },
     /// The connection itself failed: this mail's attempt does not count.
     Untried {
@@ -89,18 +93,6 @@ impl EnvelopeState {
     }
 }
 
-/// One envelope as `hostwatch outbox` shows it.
-#[derive(Clone, Debug)]
-pub(crate) struct Envelope {
-    pub id: i64,
-    pub state: String,
-    pub recipient: String,
-    pub subject: String,
-    pub created_at: DateTime<Utc>,
-    pub attempts: u32,
-    pub error: Option<String>,
-}
-
 /// Counts by state, and how old the oldest unsent mail is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Summary {
@@ -108,9 +100,19 @@ pub(crate) struct Summary {
     pub oldest: Option<DateTime<Utc>>,
     pub last_sent: Option<DateTime<Utc>>,
     pub trouble: Trouble,
+    pub given_up: Option<LastGivenUp>,
 }
 
-/// What speaks against delivery. Once a later mail got through to anybody, it is not the server, but one
+/// Mails that were given up and of which no mail that arrived tells; beside the count the last of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LastGivenUp {
+    pub count: u64,
+    pub recipient: String,
+    pub error: String,
+    pub at: DateTime<Utc>,
+}
+
+/// Why mails may not be delivered. Once a later mail got through to anybody, it is not the server, but one
 /// recipient of whom nothing arrives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Trouble {
@@ -118,18 +120,6 @@ pub(crate) struct Trouble {
     pub waits_since: Option<DateTime<Utc>>,
     /// When a mail was last given up.
     pub given_up_at: Option<DateTime<Utc>>,
-}
-
-/// A mail to one recipient that was given up and that no other mail has named yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct GivenUp {
-    pub envelope: i64,
-    pub recipient: String,
-    pub error: String,
-    /// Everybody whom the mail was for.
-    pub recipients: BTreeSet<String>,
-    /// The accounts of its incidents; none where it told of none.
-    pub accounts: BTreeSet<AccountName>,
 }
 
 /// A mail to one recipient that waited for too long.
@@ -141,56 +131,46 @@ pub(crate) struct Expired {
     pub error: String,
 }
 
-impl Store {
-    /// Mails of which no envelope was ever tried.
-    pub(crate) fn unsent(&self) -> Result<Unsent, StoreError> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT m.message_id, m.told FROM messages m WHERE m.message_id IN (
-               SELECT message_id FROM envelopes WHERE state = 'queued' AND attempts = 0)
-             AND NOT EXISTS (
-               SELECT 1 FROM envelopes e WHERE e.message_id = m.message_id
-               AND NOT (e.state = 'queued' AND e.attempts = 0))",
-        )?;
-        let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
-        let mut unsent = Unsent::new();
-        for row in rows {
-            let (id, told) = row?;
-            unsent.insert(id, json(&told)?);
-        }
-        Ok(unsent)
+impl Expired {
+    /// A row of Message-ID, recipient, error and subject.
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self { message_id: row.get(0)?, recipient: row.get(1)?, error: row.get(2)?, subject: row.get(3)? })
     }
+}
 
-    /// Claims the next mail that is due: disconnect mails first, then by age.
-    pub(crate) fn claim(&mut self, now: DateTime<Utc>) -> Result<Option<Claim>, StoreError> {
+impl Store {
+    /// Claims the next mail of a queue that is due: disconnect mails first, then by age. One that speaks of an incident of which
+    /// its recipient still waits for older news stays behind it.
+    pub(crate) fn claim(&mut self, queue: &Queue, now: DateTime<Utc>) -> Result<Option<Claim>, StoreError> {
         // A transaction that first reads could not wait for a command that writes meanwhile.
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let found = transaction
             .query_row(
-                "SELECT e.id, m.message_id, m.sender, e.recipient, m.raw, e.attempts, m.created_at
-                 FROM envelopes e JOIN messages m USING (message_id)
-                 WHERE e.state = 'queued' AND e.due_at <= ?1 ORDER BY m.lane, e.due_at, e.id LIMIT 1",
-                [stamp(now)],
+                &format!(
+                    "SELECT e.id, m.message_id, m.sender, e.recipient, m.raw, e.attempts, m.subject
+                     FROM envelopes e JOIN messages m USING (message_id)
+                     WHERE {DELIVERABLE} AND {IN_QUEUE} AND e.due_at <= :now
+                     ORDER BY m.lane, e.due_at, e.id LIMIT 1"
+                ),
+                named_params! {":now": stamp(now), ":queue": queue.parameter()},
                 |row| {
-                    Ok((
-                        row.get(0)?,
-                        row.get(1)?,
-                        row.get(2)?,
-                        row.get(3)?,
-                        row.get(4)?,
-                        row.get(5)?,
-                        row.get::<_, String>(6)?,
-                    ))
+                    Ok(Claim {
+                        envelope: row.get(0)?,
+                        message_id: row.get(1)?,
+                        sender: row.get(2)?,
+                        recipient: row.get(3)?,
+                        raw: row.get(4)?,
+                        attempts: row.get(5)?,
+                        subject: row.get(6)?,
+                    })
                 },
             )
             .optional()?;
-        let Some((envelope, message_id, sender, recipient, raw, attempts, created)) = found else {
-            return Ok(None);
-        };
-        transaction.execute("UPDATE envelopes SET state = 'sending' WHERE id = ?1", [envelope])?;
+        let Some(claim) = found else { return Ok(None) };
+        transaction.execute("UPDATE envelopes SET state = 'sending' WHERE id = ?1", [claim.envelope])?;
         failpoint::reach("claiming");
         transaction.commit()?;
-        let created_at = moment(&created)?;
-        Ok(Some(Claim { envelope, message_id, sender, recipient, raw, attempts, created_at }))
+        Ok(Some(claim))
     }
 
     /// Notes how an attempt ended.
@@ -203,62 +183,84 @@ impl Store {
         // Known by mail and recipient: where the store left its file, or went back, numbers may be others.
         let (id, to, at) = (&claim.message_id, &claim.recipient, stamp(now));
         match result {
-            SendResult::Sent => self.connection.execute(
-                "UPDATE envelopes SET state = 'sent', attempts = attempts + 1, error = NULL, ended_at = ?3
+            SendResult::Sent => {
+                self.connection.execute(
+                    "UPDATE envelopes SET state = 'sent', attempts = attempts + 1, error = NULL, ended_at = ?3
+                     WHERE message_id = ?1 AND recipient = ?2",
+                    params![id, to, at],
+                )?;
+                // Nobody waits for it any more, so it is never made anew.
+                self.connection.execute(
+                    "UPDATE messages SET notice = NULL WHERE message_id = ?1 AND NOT EXISTS (
+                       SELECT 1 FROM envelopes e WHERE e.message_id = ?1 AND e.state <> 'sent')",
+                    [id],
+                )?
+            }
+            SendResult::Retry { due_at, error, perhaps } => self.connection.execute(
+                "UPDATE envelopes SET state = 'queued', attempts = attempts + 1, due_at = ?3, error = ?4,
+                   perhaps = perhaps OR ?5
                  WHERE message_id = ?1 AND recipient = ?2",
-                params![id, to, at],
-            )?,
-            SendResult::Retry { due_at, error } => self.connection.execute(
-                "UPDATE envelopes SET state = 'queued', attempts = attempts + 1, due_at = ?3, error = ?4
-                 WHERE message_id = ?1 AND recipient = ?2",
-                params![id, to, stamp(*due_at), error],
+                params![id, to, stamp(*due_at), error, perhaps],
             )?,
             SendResult::Untried { error } => self.connection.execute(
                 "UPDATE envelopes SET state = 'queued', due_at = ?3, error = ?4
                  WHERE message_id = ?1 AND recipient = ?2",
                 params![id, to, at, error],
             )?,
-            SendResult::Dead { error } => self.connection.execute(
-                "UPDATE envelopes SET state = 'dead', attempts = attempts + 1, error = ?4, ended_at = ?3
-                 WHERE message_id = ?1 AND recipient = ?2",
-                params![id, to, at, error],
-            )?,
+            SendResult::Dead { error } => {
+                // Nobody was told: if it is told again that is the first time.
+                self.connection.execute(FORGET_TOLD, [id, to])?;
+                self.connection.execute(
+                    "UPDATE envelopes SET state = 'dead', attempts = attempts + 1, error = ?4, ended_at = ?3
+                     WHERE message_id = ?1 AND recipient = ?2",
+                    params![id, to, at, error],
+                )?
+            }
         };
         Ok(())
     }
 
-    /// When the next queued mail falls due; `None` with none queued.
-    pub(crate) fn next_due(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
+    /// When the next mail of a queue that waits for no other falls due; `None` with none queued.
+    pub(crate) fn next_due(&self, queue: &Queue) -> Result<Option<DateTime<Utc>>, StoreError> {
         let due: Option<String> = self.connection.query_row(
-            "SELECT min(due_at) FROM envelopes WHERE state = 'queued'",
-            [],
+            &format!("SELECT min(e.due_at) FROM envelopes e WHERE {DELIVERABLE} AND {IN_QUEUE}"),
+            named_params! {":queue": queue.parameter()},
             |row| row.get(0),
         )?;
         due.map(|text| moment(&text)).transpose()
     }
 
-    /// Gives up queued mails created before `then` that were tried.
-    pub(crate) fn expire(
-        &mut self,
-        then: DateTime<Utc>,
-        now: DateTime<Utc>,
-    ) -> Result<Vec<Expired>, StoreError> {
-        let mut statement = self.connection.prepare_cached(
-            "UPDATE envelopes SET state = 'dead', ended_at = ?2
-             WHERE state = 'queued' AND error IS NOT NULL AND coalesce(revived_at, '') < ?1
-               AND message_id IN (SELECT message_id FROM messages WHERE created_at < ?1)
-             RETURNING message_id, recipient, error,
-               (SELECT subject FROM messages m WHERE m.message_id = envelopes.message_id)",
+    /// Notes that what waits after a first attempt was tried for so much longer.
+    pub(crate) fn tried_for(&mut self, queue: &Queue, time: std::time::Duration) -> Result<(), StoreError> {
+        let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+        self.connection.execute(
+            &format!(
+                "UPDATE envelopes SET tried_seconds = tried_seconds + :seconds
+                 WHERE state = 'queued' AND error IS NOT NULL AND {IN_QUEUE}"
+            ),
+            named_params! {":seconds": seconds, ":queue": queue.parameter()},
         )?;
-        let rows = statement.query_map(params![stamp(then), stamp(now)], |row| {
-            Ok(Expired {
-                message_id: row.get(0)?,
-                recipient: row.get(1)?,
-                error: row.get(2)?,
-                subject: row.get(3)?,
-            })
-        })?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        Ok(())
+    }
+
+    /// Gives up mails that were tried for five days of running.
+    pub(crate) fn expire(&mut self, queue: &Queue, now: DateTime<Utc>) -> Result<Vec<Expired>, StoreError> {
+        let mut statement = self.connection.prepare_cached(&format!(
+            "UPDATE envelopes SET state = 'dead', expired = 1, ended_at = :now
+             WHERE state = 'queued' AND tried_seconds >= :most AND {IN_QUEUE}
+             RETURNING message_id, recipient, error,
+               (SELECT subject FROM messages m WHERE m.message_id = envelopes.message_id)"
+        ))?;
+        let most = GIVE_UP_AFTER.num_seconds();
+        let rows = statement.query_map(
+            named_params! {":now": stamp(now), ":most": most, ":queue": queue.parameter()},
+            Expired::read,
+        )?;
+        let expired: Vec<Expired> = rows.collect::<rusqlite::Result<_>>()?;
+        for one in &expired {
+            self.connection.execute(FORGET_TOLD, [&one.message_id, &one.recipient])?;
+        }
+        Ok(expired)
     }
 
     /// No mail waits for longer than a minute because the clock was set back.
@@ -268,50 +270,6 @@ impl Store {
             [stamp(latest)],
         )?;
         Ok(())
-    }
-
-    /// Mails that were given up and that no other mail has named yet.
-    pub(crate) fn unreported(&self) -> Result<Vec<GivenUp>, StoreError> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT e.id, e.recipient, coalesce(e.error, ''), m.told,
-               (SELECT json_group_array(recipient) FROM envelopes o WHERE o.message_id = e.message_id)
-             FROM envelopes e JOIN messages m USING (message_id) WHERE e.state = 'dead' AND e.reported = 0",
-        )?;
-        let mut rows = statement.query([])?;
-        let mut given_up = Vec::new();
-        while let Some(row) = rows.next()? {
-            let told: Vec<(Key, Event)> = json(&row.get::<_, String>(3)?)?;
-            given_up.push(GivenUp {
-                envelope: row.get(0)?,
-                recipient: row.get(1)?,
-                error: row.get(2)?,
-                recipients: json(&row.get::<_, String>(4)?)?,
-                accounts: told.into_iter().map(|(key, _)| key.account).collect(),
-            });
-        }
-        Ok(given_up)
-    }
-
-    /// Every envelope, newest first.
-    pub(crate) fn envelopes(&self, most: u32) -> Result<Vec<Envelope>, StoreError> {
-        let mut statement = self.connection.prepare(
-            "SELECT e.id, e.state, e.recipient, m.subject, m.created_at, e.attempts, e.error
-             FROM envelopes e JOIN messages m USING (message_id) ORDER BY e.id DESC LIMIT ?1",
-        )?;
-        let mut rows = statement.query([most])?;
-        let mut envelopes = Vec::new();
-        while let Some(row) = rows.next()? {
-            envelopes.push(Envelope {
-                id: row.get(0)?,
-                state: row.get(1)?,
-                recipient: row.get(2)?,
-                subject: row.get(3)?,
-                created_at: moment(&row.get::<_, String>(4)?)?,
-                attempts: row.get(5)?,
-                error: row.get(6)?,
-            });
-        }
-        Ok(envelopes)
     }
 
     /// Counts for metrics and the page.
@@ -348,14 +306,32 @@ impl Store {
              WHERE e.state = 'dead' AND m.created_at > ?1",
             &[&since],
         )?;
+        summary.given_up = self.last_given_up()?;
         Ok(summary)
     }
 
-    /// Claims that a crash left open are void.
-    pub(super) fn void_claims(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
+    fn last_given_up(&self) -> Result<Option<LastGivenUp>, StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT count(*), recipient, coalesce(error, ''), max(ended_at) FROM envelopes e
+             WHERE state = 'dead' AND reported = 0 AND ended_at IS NOT NULL AND NOT EXISTS (
+               SELECT 1 FROM named d JOIN envelopes t ON t.message_id = d.named_in
+               WHERE d.message_id = e.message_id AND d.recipient = e.recipient AND t.recipient = e.recipient
+                 AND t.state = 'sent')",
+        )?;
+        let row =
+            |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+        let (count, recipient, error, at): (_, Option<String>, Option<String>, Option<String>) =
+            statement.query_row([], row)?;
+        let Some(at) = at else { return Ok(None) };
+        let (recipient, error) = (recipient.unwrap_or_default(), error.unwrap_or_default());
+        Ok(Some(LastGivenUp { count: count.unsigned_abs(), recipient, error, at: moment(&at)? }))
+    }
+
+    /// Claims that a crash left open are void. They may have gone out, and go first.
+    pub(super) fn void_claims(&mut self) -> Result<(), StoreError> {
         self.connection.execute(
-            "UPDATE envelopes SET state = 'queued', due_at = ?1 WHERE state = 'sending'",
-            [stamp(now)],
+            "UPDATE envelopes SET state = 'queued', due_at = ?1, perhaps = 1 WHERE state = 'sending'",
+            [stamp(DateTime::UNIX_EPOCH)],
         )?;
         Ok(())
     }
@@ -366,7 +342,7 @@ pub(super) fn insert(
     mail: &Outgoing,
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
-    // The last guard of "one mail an event": whoever was told already is left out.
+    // The last guard of "one mail an event": whoever had it already is left out.
     let mut recipients = Vec::new();
     for recipient in &mail.recipients {
         let mut fresh = mail.event_keys.is_empty();
@@ -384,13 +360,30 @@ pub(super) fn insert(
     if recipients.is_empty() {
         return Ok(());
     }
-    let told = serde_json::to_string(&mail.told).map_err(|error| StoreError::Content(error.to_string()))?;
+    let told: Vec<(&Key, &Event)> = mail.notice.items.iter().map(|item| (&item.key, &item.event)).collect();
+    let text = |error: serde_json::Error| StoreError::Content(error.to_string());
+    let (told, notice) =
+        (serde_json::to_string(&told).map_err(text)?, serde_json::to_string(&mail.notice).map_err(text)?);
     let lane = i64::from(mail.lane == Lane::Normal);
     transaction.execute(
-        "INSERT OR IGNORE INTO messages (message_id, created_at, sender, subject, lane, told, raw)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        params![mail.message_id, stamp(now), mail.sender, mail.subject, lane, told, mail.raw],
+        "INSERT OR IGNORE INTO messages (message_id, created_at, sender, subject, lane, told, raw, notice)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        params![
+            mail.message_id,
+            stamp(mail.created_at),
+            mail.sender,
+            mail.subject,
+            lane,
+            told,
+            mail.raw,
+            notice
+        ],
     )?;
+    let mut add = transaction
+        .prepare_cached("INSERT OR IGNORE INTO news (message_id, incident, episode) VALUES (?1, ?2, ?3)")?;
+    for item in &mail.notice.items {
+        add.execute(params![mail.message_id, item.key.to_string(), item.episode])?;
+    }
     for recipient in recipients {
         transaction.execute(
             "INSERT INTO envelopes (message_id, recipient, state, due_at) VALUES (?1, ?2, 'queued', ?3)",
@@ -400,25 +393,36 @@ pub(super) fn insert(
     Ok(())
 }
 
-pub(super) fn withdraw(transaction: &Transaction<'_>, ids: &[String]) -> Result<(), StoreError> {
-    for id in ids {
-        let claimed: bool = transaction.query_row(
-            "SELECT EXISTS (SELECT 1 FROM envelopes WHERE message_id = ?1 AND NOT (state = 'queued' AND attempts = 0))",
-            [id],
-            |row| row.get(0),
+/// Takes back mails that wait, each to one recipient, with the memory of having told what they tell.
+pub(super) fn withdraw(
+    transaction: &Transaction<'_>,
+    mails: &BTreeSet<(String, String)>,
+) -> Result<(), StoreError> {
+    for (id, to) in mails {
+        let withdrawn = transaction.execute(
+            "UPDATE envelopes SET state = 'withdrawn' WHERE message_id = ?1 AND recipient = ?2 AND state = 'queued'",
+            [id, to],
         )?;
-        if claimed {
+        if withdrawn == 0 {
             return Err(StoreError::Conflict);
         }
-        transaction.execute("UPDATE envelopes SET state = 'withdrawn' WHERE message_id = ?1", [id])?;
+        transaction.execute(FORGET_TOLD, [id, to])?;
     }
     Ok(())
 }
 
+pub(super) const FORGET_TOLD: &str = "DELETE FROM told WHERE message_id = ?1 AND recipient = ?2";
+
+/// An envelope `e` that may be sent: its recipient waits for no older news of an incident that it speaks of.
+const DELIVERABLE: &str = "e.state = 'queued' AND NOT EXISTS (
+  SELECT 1 FROM news n JOIN news o ON o.incident = n.incident
+    JOIN envelopes b ON b.message_id = o.message_id AND b.recipient = e.recipient
+  WHERE n.message_id = e.message_id AND b.id < e.id AND b.state IN ('queued', 'sending'))";
+
 /// Delays between attempts; the last one repeats.
 const RETRY_SECONDS: [i64; 5] = [30, 120, 300, 900, 1800];
-/// After this a mail is given up.
-pub(crate) const GIVE_UP_AFTER: Duration = Duration::days(5);
+/// A mail that was tried for so long while the daemon ran is given up.
+const GIVE_UP_AFTER: Duration = Duration::days(5);
 
 /// How long to wait after the attempt that follows `attempts` others.
 pub(crate) fn retry_delay(attempts: u32) -> Duration {

@@ -1,4 +1,4 @@
-//! Notices that the hourly cap keeps back until a summary tells of them.
+//! Notices that the hourly cap keeps back until a summary mails them.
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, params};
@@ -7,7 +7,7 @@ use super::outbox::stamp;
 use super::{Store, StoreError, json, moment};
 use crate::alert::Item;
 
-/// Items kept back, and who is to be told of them.
+/// Items kept back, and who is to get them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RateLimited {
     pub at: DateTime<Utc>,
@@ -41,10 +41,10 @@ impl Store {
         oldest.map(|text| moment(&text)).transpose()
     }
 
-    /// Mails of the common lane made since then, withdrawn ones aside.
+    /// Mails of the common lane made since then, withdrawn ones aside. What goes out by several ways is one.
     pub(crate) fn mails_since(&self, since: DateTime<Utc>) -> Result<u32, StoreError> {
         let count = self.connection.query_row(
-            "SELECT count(*) FROM messages m WHERE m.lane = 1 AND m.created_at > ?1 AND EXISTS (
+            "SELECT count(DISTINCT m.created_at || m.told) FROM messages m WHERE m.lane = 1 AND m.created_at > ?1 AND EXISTS (
                SELECT 1 FROM envelopes e WHERE e.message_id = m.message_id AND e.state <> 'withdrawn')",
             [stamp(since)],
             |row| row.get(0),

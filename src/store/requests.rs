@@ -1,19 +1,81 @@
 //! What commands beside the daemon ask of the outbox, and how the daemon notices that somebody wrote.
 
 use chrono::{DateTime, Utc};
-use rusqlite::params;
+use rusqlite::{Row, ToSql, params};
 
 use super::outbox::stamp;
-use super::{Store, StoreError, meta, set_meta};
+use super::{Store, StoreError, meta, moment, set_meta};
 
-/// Which envelopes a command means.
+/// Which envelopes a command is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Which {
     One(i64),
     All,
 }
 
+/// One envelope as commands show it.
+#[derive(Clone, Debug)]
+pub(crate) struct Envelope {
+    pub id: i64,
+    pub state: String,
+    pub recipient: String,
+    pub subject: String,
+    pub created_at: DateTime<Utc>,
+    pub ended_at: Option<DateTime<Utc>>,
+    pub attempts: u32,
+    pub error: Option<String>,
+    /// The first key that it speaks of, as text.
+    pub about: Option<String>,
+}
+
+const ENVELOPE: &str = "e.id, e.state, e.recipient, m.subject, m.created_at, e.ended_at, e.attempts, e.error,
+  json_extract(m.told, '$[0][0]')";
+
+fn envelope(row: &Row<'_>) -> Result<Envelope, StoreError> {
+    let ended: Option<String> = row.get(5)?;
+    Ok(Envelope {
+        id: row.get(0)?,
+        state: row.get(1)?,
+        recipient: row.get(2)?,
+        subject: row.get(3)?,
+        created_at: moment(&row.get::<_, String>(4)?)?,
+        ended_at: ended.map(|at| moment(&at)).transpose()?,
+        attempts: row.get(6)?,
+        error: row.get(7)?,
+        about: row.get(8)?,
+    })
+}
+
 impl Store {
+    /// Envelopes: what was given up, what waits, then the others, each the newest first.
+    pub(crate) fn envelopes(&self, most: u32) -> Result<Vec<Envelope>, StoreError> {
+        let sql = format!(
+            "SELECT {ENVELOPE} FROM envelopes e JOIN messages m USING (message_id)
+             ORDER BY CASE e.state WHEN 'dead' THEN 0 WHEN 'queued' THEN 1 WHEN 'sending' THEN 1 ELSE 2 END, e.id DESC
+             LIMIT ?1"
+        );
+        self.envelopes_of(&sql, params![most])
+    }
+
+    /// Those that speak of an episode of an incident, the oldest first.
+    pub(crate) fn mails_about(&self, key: &str, episode: u32) -> Result<Vec<Envelope>, StoreError> {
+        let sql = format!(
+            "SELECT {ENVELOPE} FROM news n JOIN messages m USING (message_id) JOIN envelopes e USING (message_id)
+             WHERE n.incident = ?1 AND n.episode = ?2 ORDER BY e.id"
+        );
+        self.envelopes_of(&sql, params![key, episode])
+    }
+
+    fn envelopes_of(&self, sql: &str, params: &[&dyn ToSql]) -> Result<Vec<Envelope>, StoreError> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(params)?;
+        let mut envelopes = Vec::new();
+        while let Some(row) = rows.next()? {
+            envelopes.push(envelope(row)?);
+        }
+        Ok(envelopes)
+    }
+
     /// A number that changes whenever another process has written to the store.
     pub(crate) fn data_version(&self) -> Result<i64, StoreError> {
         Ok(self.connection.query_row("PRAGMA data_version", [], |row| row.get(0))?)
@@ -22,7 +84,7 @@ impl Store {
     /// Has mails that wait or were given up tried again at once, with five days more; how many.
     pub(crate) fn retry(&mut self, which: Which, now: DateTime<Utc>) -> Result<usize, StoreError> {
         let transaction = self.writable()?.transaction()?;
-        let sql = "UPDATE envelopes SET state = 'queued', due_at = ?1, revived_at = ?1, ended_at = NULL
+        let sql = "UPDATE envelopes SET state = 'queued', due_at = ?1, revived_at = ?1, tried_seconds = 0, ended_at = NULL
                    WHERE state IN ('queued', 'dead')";
         let at = stamp(now);
         let changed = match which {

@@ -5,6 +5,7 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use super::StoreError;
+use super::place::sync_directory;
 
 /// Each entry brings a store from its index to the next version.
 const MIGRATIONS: &[&str] = &["
@@ -52,6 +53,50 @@ CREATE TABLE tallies (
 ALTER TABLE envelopes ADD COLUMN revived_at TEXT;
 ", "
 -- Reasons of decisions and of incidents are JSON, type and values; those of older releases stay sentences.
+", "
+-- What a mail is made of, as JSON: while it waits it may have to be made anew for a part of its incidents.
+ALTER TABLE messages ADD COLUMN notice TEXT;
+-- The reply to the whole of it was once lost: it may have arrived.
+ALTER TABLE envelopes ADD COLUMN perhaps INTEGER NOT NULL DEFAULT 0;
+-- For how long it was tried while the daemon ran; given up for that.
+ALTER TABLE envelopes ADD COLUMN tried_seconds INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE envelopes ADD COLUMN expired INTEGER NOT NULL DEFAULT 0;
+-- Which mails say that another was given up: it counts once one of them arrived.
+CREATE TABLE named (
+  message_id TEXT NOT NULL, recipient TEXT NOT NULL, named_in TEXT NOT NULL,
+  PRIMARY KEY (message_id, recipient, named_in)
+) STRICT;
+-- Which episodes a mail speaks of.
+CREATE TABLE news (
+  message_id TEXT NOT NULL, incident TEXT NOT NULL, episode INTEGER NOT NULL, PRIMARY KEY (message_id, incident)
+) STRICT;
+CREATE INDEX news_by_incident ON news (incident, episode);
+-- Mails of older releases speak of the episode that goes on, where they are of its time.
+INSERT OR IGNORE INTO news
+  SELECT m.message_id, i.key, json_extract(i.body, '$.episode')
+  FROM messages m, json_each(m.told) told JOIN incidents i ON i.key = json_extract(told.value, '$[0]')
+  WHERE substr(m.created_at, 1, 19) >= substr(json_extract(i.body, '$.since'), 1, 19);
+", "
+-- The last good report of each account, `body` as JSON: after a restart mails name amounts while none can be read.
+CREATE TABLE reports (account TEXT PRIMARY KEY, read_at TEXT NOT NULL, body TEXT NOT NULL) STRICT;
+", "
+-- The history that the page shows: each episode of an incident, and when the daemon did not run.
+CREATE TABLE episodes (
+  key TEXT NOT NULL, episode INTEGER NOT NULL, since TEXT NOT NULL, ended_at TEXT, severity TEXT NOT NULL,
+  title TEXT NOT NULL, PRIMARY KEY (key, episode)
+) STRICT;
+CREATE INDEX episodes_by_end ON episodes (ended_at);
+CREATE TABLE gaps (since TEXT PRIMARY KEY, until TEXT NOT NULL) STRICT;
+-- Of older releases the last episode of each incident is known, and of polls the day.
+INSERT INTO episodes
+  SELECT key, json_extract(body, '$.episode'), json_extract(body, '$.since'),
+    CASE WHEN phase IN ('firing', 'recovering') THEN NULL
+      ELSE coalesce(json_extract(body, '$.resolved_at'), json_extract(body, '$.last_change')) END,
+    severity, trim(json_extract(body, '$.subject') || ' ' || json_extract(body, '$.problem'))
+  FROM incidents WHERE phase IN ('firing', 'recovering')
+    OR (phase IN ('resolved', 'unwatched') AND json_extract(body, '$.announced'));
+INSERT OR IGNORE INTO meta (key, value)
+  SELECT 'watched_since', min(day) || 'T00:00:00Z' FROM tallies HAVING min(day) IS NOT NULL;
 "];
 
 /// The version that this release writes.
@@ -109,5 +154,7 @@ fn keep_copy(connection: &Connection, path: &Path, version: i64) -> Result<(), S
         let _ = std::fs::remove_file(begun);
         return Err(error.into());
     }
-    std::fs::rename(begun, copy).map_err(failed)
+    std::fs::rename(begun, copy).map_err(failed)?;
+    // The copy's name is on the disk before the store is of the newer version.
+    sync_directory(copy).map_err(failed)
 }

@@ -7,11 +7,11 @@ use rusqlite::params;
 
 use super::outbox::stamp;
 use super::{Store, StoreError, moment};
-use crate::alert::{Ack, Key, Overlays, Silence};
+use crate::alert::{Ack, Key, Muted, Silence};
 
 impl Store {
     /// Every acknowledgement, and the silences that are not over.
-    pub(crate) fn silences(&self, now: DateTime<Utc>) -> Result<Overlays, StoreError> {
+    pub(crate) fn silences(&self, now: DateTime<Utc>) -> Result<Muted, StoreError> {
         let mut acks = BTreeMap::new();
         let mut statement =
             self.connection.prepare_cached("SELECT key, episode, created_at, comment FROM acks")?;
@@ -35,7 +35,7 @@ impl Store {
                 comment: row.get(4)?,
             });
         }
-        Ok(Overlays { acks, silences })
+        Ok(Muted { acks, silences })
     }
 
     /// Acknowledges an episode, in place of an earlier acknowledgement of the same incident.

@@ -4,11 +4,11 @@
 //! left, below it what is missing.
 
 use chrono::{DateTime, Utc};
-use chrono_tz::Tz;
 
 use super::layout::{Layout, Tone};
 use super::{text, words};
-use crate::model::{PayBy, Report, forecast, pay_by};
+use crate::model::PayBy;
+use crate::view::chart::Chart;
 
 /// Eighths of a character, from below.
 const UP: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
@@ -19,149 +19,89 @@ const NARROW: usize = 60;
 const MOST_COLUMNS: usize = 90;
 const INDENT: usize = 2;
 
-/// What is drawn.
-pub(super) struct Chart<'a> {
-    pub(super) report: &'a Report,
-    /// The left end: today.
-    pub(super) from: DateTime<Utc>,
-    pub(super) disconnect: Option<DateTime<Utc>>,
-    pub(super) lead_days: u32,
-    pub(super) zone: Tz,
-}
-
-impl Chart<'_> {
-    /// Draws it; nothing where the report has no balance or covers no time.
-    pub(super) fn draw(&self, layout: &mut Layout) {
-        let Some(end) = self.end() else { return };
-        let Some(now) = forecast::balance_now(self.report).map(|balance| balance.to_f64()) else { return };
-        let mut labels: Vec<String> = Vec::new();
-        // The labels' width depends on the scale, and the scale on the least balance alone.
-        let (high, low) = self.extremes(now);
-        labels.extend([high, low, 0.0].map(short));
-        let margin = labels.iter().map(|label| text::width(label)).max().unwrap_or(1);
-        let columns = layout.width().saturating_sub(INDENT + margin + 2).clamp(1, MOST_COLUMNS);
-        let values = self.columns(now, end, columns);
-        let scale = Scale::new(high, low, if layout.width() < NARROW { NARROW_ROWS } else { ROWS });
-        let at = |moment: DateTime<Utc>| self.column(moment, end, columns);
-        let late = self.disconnect.and_then(|cut| pay_by::too_late_from(cut, self.lead_days, self.zone));
-        let late = late.map_or(columns, at);
-        let cut = self.disconnect.map_or(columns, at);
-        let tone = |column: usize| match column {
-            column if column >= cut => Tone::Bad,
-            column if column >= late => Tone::Warn,
-            _ => Tone::Good,
-        };
-        let mut line = |label: &str, axis: &str, cells: Vec<(String, Tone)>| {
-            let mut spans = vec![(format!("{}{axis}", text::pad(label, margin + 1, true)), Tone::Faint)];
-            spans.extend(joined(cells));
-            layout.drawn(INDENT, &spans);
-        };
-        for row in (0..scale.above).rev() {
-            let cells = values.iter().enumerate();
-            let cells = cells.map(|(column, &value)| (scale.up(value, row).to_owned(), tone(column)));
-            let label = if row + 1 == scale.above { short(high) } else { String::new() };
-            line(&label, "│", cells.collect());
-        }
-        let zero = (0..columns).map(|column| {
-            let mark = if column == cut { "┼" } else { "─" };
-            (mark.to_owned(), if column == cut { Tone::Bad } else { Tone::Faint })
-        });
-        line("0", "┼", zero.collect());
-        for row in 0..scale.below {
-            let cells = values.iter().map(|&value| (scale.down(value, row).to_owned(), Tone::Bad));
-            let label = if row + 1 == scale.below { short(low) } else { String::new() };
-            line(&label, "│", cells.collect());
-        }
-        self.marks(&mut line, columns, late, cut);
-        let (first, last) = (self.short_day(self.from), self.short_day(end));
-        let first = format!("{first} today");
-        let fill = columns.saturating_sub(text::width(&first) + text::width(&last));
-        if fill > 0 {
-            line("", " ", vec![(format!("{first}{}{last}", " ".repeat(fill)), Tone::Faint)]);
-        } else {
-            line("", " ", vec![(text::cut(&first, columns), Tone::Faint)]);
-        }
-        self.legend(layout, margin);
+/// Draws it; `pay_by` is the day for the legend.
+pub(super) fn draw(chart: &Chart, pay_by: Option<PayBy>, from_today: bool, layout: &mut Layout) {
+    let (low, high) = chart.range();
+    let margin = [high, low, 0.0].map(|value| text::width(&short(value))).into_iter().max().unwrap_or(1);
+    let columns = layout.width().saturating_sub(INDENT + margin + 2).clamp(1, MOST_COLUMNS);
+    let column = |part: f64| ((part * columns as f64) as usize).min(columns - 1);
+    let values = least(chart, columns, column);
+    let scale = Scale::new(high, low, if layout.width() < NARROW { NARROW_ROWS } else { ROWS });
+    let marks = chart.marks.map(|marks| (column(chart.x(marks.late)), column(chart.x(marks.cut_off))));
+    let (late, cut) = marks.unwrap_or((columns, columns));
+    let tone = |column: usize| match column {
+        column if column >= cut => Tone::Bad,
+        column if column >= late => Tone::Warn,
+        _ => Tone::Good,
+    };
+    let mut line = |label: &str, axis: &str, cells: Vec<(String, Tone)>| {
+        let mut spans = vec![(format!("{}{axis}", text::pad(label, margin + 1, true)), Tone::Faint)];
+        spans.extend(joined(cells));
+        layout.drawn(INDENT, &spans);
+    };
+    for row in (0..scale.above).rev() {
+        let cells = values.iter().enumerate();
+        let cells = cells.map(|(column, &value)| (scale.up(value, row).to_owned(), tone(column)));
+        let label = if row + 1 == scale.above { short(high) } else { String::new() };
+        line(&label, "│", cells.collect());
     }
-
-    /// Arrows below the columns of the last day to pay and of the cut-off.
-    fn marks(
-        &self,
-        line: &mut impl FnMut(&str, &str, Vec<(String, Tone)>),
-        columns: usize,
-        late: usize,
-        cut: usize,
-    ) {
-        let mark = |column: usize| match column {
+    let each = |cell: &dyn Fn(usize) -> (&'static str, Tone)| {
+        (0..columns).map(cell).map(|(mark, tone)| (mark.to_owned(), tone)).collect::<Vec<_>>()
+    };
+    line("0", "┼", each(&|column| if column == cut { ("┼", Tone::Bad) } else { ("─", Tone::Faint) }));
+    for row in 0..scale.below {
+        let cells = values.iter().map(|&value| (scale.down(value, row).to_owned(), Tone::Bad));
+        let label = if row + 1 == scale.below { short(low) } else { String::new() };
+        line(&label, "│", cells.collect());
+    }
+    if marks.is_some() {
+        let arrows = each(&|column| match column {
             column if column == cut => ("▲", Tone::Bad),
             column if column == late => ("△", Tone::Warn),
             _ => (" ", Tone::Plain),
-        };
-        let cells = (0..columns).map(mark).map(|(mark, tone)| (mark.to_owned(), tone));
-        if late < columns || cut < columns {
-            line("", " ", cells.collect());
-        }
-    }
-
-    fn legend(&self, layout: &mut Layout, margin: usize) {
-        let end = self.end().unwrap_or(self.from);
-        let within = |at: &DateTime<Utc>| *at >= self.from && *at <= end;
-        let pay_by = self.disconnect.filter(|at| within(at)).and_then(|at| {
-            let date = PayBy::before(at, self.lead_days, self.zone, self.from)?.date()?;
-            Some(format!("△ pay by {}", words::short_weekday(date, self.zone, self.from)))
         });
-        let cut_off = self.disconnect.filter(within).map(|at| format!("▲ cut off {}", self.short_day(at)));
-        let legend: Vec<String> = pay_by.into_iter().chain(cut_off).collect();
-        if !legend.is_empty() {
-            layout.text(INDENT + margin + 2, legend.join(" · "), Tone::Faint);
-        }
+        line("", " ", arrows);
     }
+    line("", " ", vec![(days(chart, from_today, columns), Tone::Faint)]);
+    if let Some(marks) = chart.marks {
+        let date = pay_by.and_then(PayBy::date);
+        let pay_by =
+            date.map(|date| format!("△ pay by {} · ", words::short_weekday(date, chart.zone, chart.from)));
+        let legend = format!("{}▲ cut off {}", pay_by.unwrap_or_default(), short_day(chart, marks.cut_off));
+        layout.text(INDENT + margin + 2, legend, Tone::Faint);
+    }
+}
 
-    fn short_day(&self, at: DateTime<Utc>) -> String {
-        words::short_weekday(at.with_timezone(&self.zone).date_naive(), self.zone, self.from)
+/// The days at both ends, as far as there is room.
+fn days(chart: &Chart, from_today: bool, columns: usize) -> String {
+    let today = if from_today { " today" } else { "" };
+    let first = format!("{}{today}", short_day(chart, chart.from));
+    let last = short_day(chart, chart.end);
+    match columns.saturating_sub(text::width(&first) + text::width(&last)) {
+        0 => text::cut(&first, columns),
+        fill => format!("{first}{}{last}", " ".repeat(fill)),
     }
+}
 
-    fn end(&self) -> Option<DateTime<Utc>> {
-        let end = self.report.date.or_else(|| self.report.moments.last().map(|moment| moment.at))?;
-        (end > self.from).then_some(end)
-    }
+fn short_day(chart: &Chart, at: DateTime<Utc>) -> String {
+    words::short_weekday(at.with_timezone(&chart.zone).date_naive(), chart.zone, chart.from)
+}
 
-    fn extremes(&self, now: f64) -> (f64, f64) {
-        let balances = self.report.moments.iter().map(|moment| moment.balance.to_f64());
-        balances
-            .fold((now.max(0.0), now.min(0.0)), |(high, low), balance| (high.max(balance), low.min(balance)))
+/// The least balance within each column.
+fn least(chart: &Chart, columns: usize, column: impl Fn(f64) -> usize) -> Vec<f64> {
+    let mut within: Vec<Option<(f64, f64)>> = vec![None; columns];
+    for &(x, balance) in chart.steps.iter().skip(1) {
+        let balance = balance.to_f64();
+        let least = within[column(x)].map_or(balance, |(least, _)| least.min(balance));
+        within[column(x)] = Some((least, balance));
     }
-
-    /// Which column a moment falls into; past the end, the number of columns.
-    fn column(&self, at: DateTime<Utc>, end: DateTime<Utc>, columns: usize) -> usize {
-        if at > end {
-            return columns;
-        }
-        let span = (end - self.from).num_seconds().max(1) as f64;
-        let part = (at - self.from).num_seconds().max(0) as f64 / span;
-        ((part * columns as f64) as usize).min(columns - 1)
-    }
-
-    /// The least balance within each column.
-    fn columns(&self, now: f64, end: DateTime<Utc>, columns: usize) -> Vec<f64> {
-        let mut least: Vec<Option<f64>> = vec![None; columns];
-        let mut after: Vec<Option<f64>> = vec![None; columns];
-        for moment in self.report.moments.iter() {
-            let Some(column) = Some(self.column(moment.at, end, columns)).filter(|&at| at < columns) else {
-                continue;
-            };
-            let balance = moment.balance.to_f64();
-            least[column] = Some(least[column].map_or(balance, |least: f64| least.min(balance)));
-            after[column] = Some(balance);
-        }
-        let mut current = now;
-        let shown = least.into_iter().zip(after).map(|(least, after)| {
-            let shown = least.unwrap_or(current);
-            current = after.unwrap_or(current);
-            shown
-        });
-        shown.collect()
-    }
+    let mut current = chart.ends().0.to_f64();
+    let shown = within.into_iter().map(|within| {
+        let (least, last) = within.unwrap_or((current, current));
+        current = last;
+        least
+    });
+    shown.collect()
 }
 
 /// How much a row of characters stands for.
@@ -236,15 +176,17 @@ fn short(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Edd;
     use crate::model::forecast::tests::{report, t};
+    use crate::model::{Edd, Report, forecast};
     use crate::terminal::Style;
+    use crate::view::chart::tests::chart;
 
     fn drawn(report: &Report, width: usize) -> String {
-        let from = t("2026-03-01T12:00:00");
-        let disconnect = forecast::first_unpaid(report);
+        let cut_off = forecast::first_unpaid(report);
         let mut layout = Layout::new(Style { width, colour: false });
-        Chart { report, from, disconnect, lead_days: 3, zone: Tz::UTC }.draw(&mut layout);
+        let chart = chart(report, cut_off).unwrap();
+        let pay_by = cut_off.and_then(|at| PayBy::before(at, 3, chart.zone, chart.from));
+        draw(&chart, pay_by, true, &mut layout);
         layout.finish()
     }
 
@@ -266,11 +208,8 @@ mod tests {
     #[test]
     fn odd_reports_make_no_odd_drawing() {
         let mut none = report("5", "1", 0, Edd::Null);
-        assert_eq!(drawn(&none, 80), "", "no time is covered");
         none.date = Some(t("2026-06-01"));
         assert!(drawn(&none, 80).contains("5.00│█"), "without charges nothing changes");
-        none.expected_balance = None;
-        assert_eq!(drawn(&none, 80), "", "no balance is known");
         for (balance, per_day) in [("0", "0"), ("-5", "1"), ("0.01", "0.001"), ("1e27", "1e25")] {
             for width in [0, 20, 40, 80, 400] {
                 let text = drawn(&report(balance, per_day, 90, Edd::Null), width);

@@ -26,39 +26,61 @@ impl Outcome {
     }
 }
 
-/// One thing that was tried.
+/// What a check found.
 #[derive(Clone, Debug)]
-pub(crate) struct Check {
-    pub what: String,
+pub(crate) struct Verdict {
     pub outcome: Outcome,
     pub says: String,
     /// What to do about it.
     pub remedy: Option<String>,
 }
 
-impl Check {
-    pub(crate) fn new(what: impl Into<String>, outcome: Outcome, says: impl Into<String>) -> Self {
-        Self { what: what.into(), outcome, says: says.into(), remedy: None }
+impl Verdict {
+    pub(crate) fn ok(says: impl Into<String>) -> Self {
+        Self { outcome: Outcome::Ok, says: says.into(), remedy: None }
+    }
+
+    pub(crate) fn warn(says: impl Into<String>) -> Self {
+        Self { outcome: Outcome::Warn, ..Self::ok(says) }
+    }
+
+    pub(crate) fn fail(says: impl Into<String>) -> Self {
+        Self { outcome: Outcome::Fail, ..Self::ok(says) }
+    }
+
+    pub(crate) fn skip(says: impl Into<String>) -> Self {
+        Self { outcome: Outcome::Skip, ..Self::ok(says) }
     }
 
     /// The same with what to do.
-    pub(crate) fn remedy(mut self, remedy: impl Into<String>) -> Self {
-        self.remedy = Some(remedy.into());
-        self
+    pub(crate) fn remedy(self, remedy: impl Into<String>) -> Self {
+        Self { remedy: Some(remedy.into()), ..self }
     }
 }
 
-/// Checks that belong together.
+/// Checks that belong together, by name.
 #[derive(Clone, Debug)]
 pub(crate) struct Section {
     pub title: String,
-    pub checks: Vec<Check>,
+    pub checks: Vec<(String, Verdict)>,
+    /// Lines to copy into the configuration.
+    pub paste: Vec<String>,
+}
+
+impl Section {
+    pub(crate) fn new(title: impl Into<String>, checks: Vec<(String, Verdict)>) -> Self {
+        Self { title: title.into(), checks, paste: Vec::new() }
+    }
+}
+
+fn count(sections: &[Section], outcome: Outcome) -> usize {
+    let checks = sections.iter().flat_map(|section| &section.checks);
+    checks.filter(|(_, verdict)| verdict.outcome == outcome).count()
 }
 
 /// Needs somebody where something that is needed does not work.
 pub(crate) fn answer(sections: &[Section]) -> Answer {
-    let mut checks = sections.iter().flat_map(|section| &section.checks);
-    if checks.any(|check| check.outcome == Outcome::Fail) { Answer::NeedsYou } else { Answer::Fine }
+    if count(sections, Outcome::Fail) > 0 { Answer::NeedsYou } else { Answer::Fine }
 }
 
 /// The table, and below it how many of each there are.
@@ -66,27 +88,27 @@ pub(crate) fn text(sections: &[Section], style: Style) -> String {
     let mut layout = Layout::new(style);
     for section in sections {
         layout.heading(&section.title);
-        let checks = section.checks.iter().map(|check| {
-            let (word, tone) = check.outcome.word();
-            let says = match &check.remedy {
-                Some(remedy) => vec![check.says.as_str(), remedy.as_str()],
-                None => vec![check.says.as_str()],
-            };
-            (word, tone, check.what.as_str(), says)
+        let checks = section.checks.iter().map(|(name, verdict)| {
+            let (word, tone) = verdict.outcome.word();
+            let says = [Some(verdict.says.as_str()), verdict.remedy.as_deref()];
+            (word, tone, name.as_str(), says.into_iter().flatten().collect())
         });
         layout.findings(&checks.collect::<Vec<_>>());
+        if !section.paste.is_empty() {
+            layout.text(0, "", Tone::Plain);
+        }
+        for line in &section.paste {
+            layout.text(0, line, Tone::Plain);
+        }
     }
-    let all = || sections.iter().flat_map(|section| &section.checks);
-    let count = |outcome| all().filter(|check| check.outcome == outcome).count();
-    let (failed, warned) = (count(Outcome::Fail), count(Outcome::Warn));
-    layout.text(0, "", Tone::Plain);
-    let tone = if failed > 0 {
-        Tone::Bad
-    } else if warned > 0 {
-        Tone::Warn
-    } else {
-        Tone::Good
+    let [ok, warned, failed] =
+        [Outcome::Ok, Outcome::Warn, Outcome::Fail].map(|outcome| count(sections, outcome));
+    let tone = match (failed, warned) {
+        (0, 0) => Tone::Good,
+        (0, _) => Tone::Warn,
+        _ => Tone::Bad,
     };
-    layout.text(0, format!("{} ok, {warned} to look at, {failed} failed", count(Outcome::Ok)), tone);
+    layout.text(0, "", Tone::Plain);
+    layout.text(0, format!("{ok} ok, {warned} to look at, {failed} failed"), tone);
     layout.finish()
 }

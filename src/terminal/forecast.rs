@@ -7,12 +7,12 @@ pub(crate) use value::{AccountForecast, Forecasts, Outlook};
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
-use super::chart::Chart;
+use super::chart;
 use super::layout::{Cell, Column, Layout, Style, Tone};
 use super::words;
-use crate::model::Money;
 use crate::model::forecast::Disconnect;
 use crate::model::pay_by::{PayBy, friday_before};
+use crate::view::chart::Chart;
 
 /// More accounts are a table alone.
 const MOST_IN_FULL: usize = 3;
@@ -58,10 +58,7 @@ impl Forecasts {
             let pay = pay.map(|amount| words::to_pay_or_nothing(amount, &account.currency));
             vec![
                 Cell::new(&account.account),
-                Cell::new(billing.facts.balance.map_or_else(
-                    || "not known".to_owned(),
-                    |balance| words::amount(balance, &account.currency),
-                )),
+                Cell::new(words::known_amount(billing.facts.balance, &account.currency)),
                 Cell::new(cut_off),
                 Cell::new(pay_by.unwrap_or_default()),
                 Cell::new(pay.unwrap_or_default()),
@@ -69,10 +66,23 @@ impl Forecasts {
         });
         layout.heading(words::count(self.accounts.len(), "account", "accounts"));
         layout.table(2, &COLUMNS, &rows.collect::<Vec<_>>());
+        if self.accounts.len() > MOST_IN_FULL {
+            for account in &self.accounts {
+                account.as_of_line(layout, self.generated_at);
+            }
+        }
     }
 }
 
 impl AccountForecast {
+    /// That its row is not of now.
+    fn as_of_line(&self, layout: &mut Layout, now: DateTime<Utc>) {
+        let Ok(Outlook { as_of: Some(at), not_read: Some(error), .. }) = &self.billing else { return };
+        let at = words::short_moment(*at, self.zone, now);
+        let line = format!("{}: as of {at}; {}", self.account, cannot_be_read(error));
+        layout.item(2, "!", Tone::Warn, &line);
+    }
+
     fn text(&self, layout: &mut Layout, now: DateTime<Utc>) {
         match &self.billing {
             Err(error) => {
@@ -80,8 +90,18 @@ impl AccountForecast {
                 layout.item(2, "?", Tone::Warn, error);
             }
             Ok(billing) => {
-                let read = words::short_moment(now, self.zone, now);
-                layout.heading(format!("Forecast of {}, {read}", self.account));
+                let read = words::short_moment(billing.as_of.unwrap_or(now), self.zone, now);
+                match &billing.not_read {
+                    Some(error) => {
+                        layout.heading(format!("Forecast of {}, as of {read}", self.account));
+                        let line = format!(
+                            "{}; shown is what the daemon read last, what to pay is counted from now",
+                            cannot_be_read(error)
+                        );
+                        layout.item(2, "!", Tone::Warn, &line);
+                    }
+                    None => layout.heading(format!("Forecast of {}, {read}", self.account)),
+                }
                 self.facts(layout, billing, now);
                 self.spans(layout, billing);
                 self.chart(layout, billing, now);
@@ -93,15 +113,16 @@ impl AccountForecast {
     fn facts(&self, layout: &mut Layout, billing: &Outlook, now: DateTime<Utc>) {
         let money = |money| words::amount(money, &self.currency);
         let mut pairs = Vec::new();
-        let balance = billing.facts.balance.map_or_else(|| "not known".to_owned(), money);
+        let balance = words::known_amount(billing.facts.balance, &self.currency);
         let tone = if billing.facts.balance.is_some_and(|money| !money.is_positive()) {
             Tone::Bad
         } else {
             Tone::Plain
         };
-        pairs.push(("Balance now", Cell::toned(balance, tone)));
+        let name = if billing.as_of.is_some() { "Balance then" } else { "Balance now" };
+        pairs.push((name, Cell::toned(balance, tone)));
         let tone = if billing.is_near(now) { Tone::Bad } else { Tone::Warn };
-        pairs.push(("Cut off", words::cut_off(&billing.facts, tone, self.zone, now)));
+        pairs.push(("Cut off", words::cut_off_in_full(&billing.facts, tone, self.zone, now)));
         if let Some(by) = billing.facts.pay_by {
             pairs.push(("Pay by", self.pay_by(by, billing.lead_days, now)));
         }
@@ -154,13 +175,11 @@ impl AccountForecast {
         const COLUMNS: [Column; 3] =
             [Column::left("In"), Column::right("Balance, unpaid"), Column::right("Pay to stay up")];
         let rows = billing.pay.iter().map(|pay| {
-            let known = |money: Option<Money>, words: &dyn Fn(Money) -> String| {
-                money.map_or_else(|| "not known".to_owned(), words)
-            };
+            let to_pay = pay.amount.map(|amount| words::to_pay_or_nothing(amount, &self.currency));
             vec![
                 Cell::new(format!("{} days", pay.days)),
-                Cell::new(known(pay.balance, &|money| words::amount(money, &self.currency))),
-                Cell::new(known(pay.amount, &|money| words::to_pay_or_nothing(money, &self.currency))),
+                Cell::new(words::known_amount(pay.balance, &self.currency)),
+                Cell::new(to_pay.unwrap_or_else(|| "not known".to_owned())),
             ]
         });
         layout.text(0, "", Tone::Plain);
@@ -168,15 +187,16 @@ impl AccountForecast {
     }
 
     fn chart(&self, layout: &mut Layout, billing: &Outlook, now: DateTime<Utc>) {
-        let report = &*billing.report;
         let disconnect = match billing.facts.disconnect {
             Disconnect::At { at, .. } => Some(at),
             Disconnect::Now => Some(now),
             Disconnect::NotExpected | Disconnect::Unknown => None,
         };
-        let lead_days = billing.lead_days;
         layout.text(0, "", Tone::Plain);
-        Chart { report, from: now, disconnect, lead_days, zone: self.zone }.draw(layout);
+        let from = billing.as_of.unwrap_or(now);
+        if let Some(drawn) = Chart::new(&billing.report, from, disconnect, billing.lead_days, self.zone) {
+            chart::draw(&drawn, billing.facts.pay_by, billing.as_of.is_none(), layout);
+        }
     }
 
     fn orders(&self, layout: &mut Layout, billing: &Outlook) {
@@ -205,7 +225,7 @@ impl AccountForecast {
                 Cell::new(buys),
             ]
         });
-        // What nothing would buy needs no column.
+        // Without a cut-off there is nothing to gain.
         let columns = if cut_off { &COLUMNS[..] } else { &COLUMNS[..4] };
         layout.text(0, "", Tone::Plain);
         layout.table(2, columns, &rows.collect::<Vec<_>>());
@@ -214,6 +234,10 @@ impl AccountForecast {
             layout.text(2, words::count(others, "other order", "other orders"), Tone::Faint);
         }
     }
+}
+
+fn cannot_be_read(error: &str) -> String {
+    format!("cannot read the balance now: {error}")
 }
 
 impl Outlook {

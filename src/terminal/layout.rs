@@ -40,7 +40,7 @@ impl Tone {
     }
 }
 
-/// A piece of text that a terminal can do no more than show.
+/// Text without control characters, and its tone.
 #[derive(Clone, Debug)]
 pub(super) struct Cell {
     text: String,
@@ -84,7 +84,7 @@ impl Column {
     }
 }
 
-/// Text as it grows. No line is wider than the style says, or ends in a space.
+/// The text so far. No line is wider than the style says, or ends in a space.
 #[derive(Debug)]
 pub(super) struct Layout {
     style: Style,

@@ -1,11 +1,13 @@
-//! What commands print: values in, text out. Pure; knows no terminal, so that its width and whether it
-//! has colours are told. Text of others goes through [`text::plain`] before it is laid out: nothing that
-//! a provider wrote can move the cursor, turn the line or ring the bell.
+//! What commands print: values in, text out. Pure: width and colours are
+//! arguments. Text of others goes through [`text::plain`] before it is laid out: nothing that
+//! a provider wrote can move the cursor, reverse the line or ring the bell.
 
 mod chart;
 pub(crate) mod doctor;
 pub(crate) mod forecast;
+pub(crate) mod health;
 mod layout;
+mod records;
 pub(crate) mod rehearsal;
 mod status;
 mod text;
@@ -28,7 +30,7 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    /// Of several: who is needed is told first, and one that is not known leaves nothing fine.
+    /// Of several accounts: one that needs somebody decides, then one that is not known.
     pub(crate) fn of_all(answers: impl Iterator<Item = Self>) -> Self {
         let mut all = None;
         for answer in answers {

@@ -5,6 +5,7 @@ use chrono_tz::Tz;
 
 use super::layout::{Layout, Style, Tone};
 use super::{Answer, words};
+use crate::alert::Severity;
 use crate::model::forecast::Disconnect;
 use crate::model::{Money, PayBy};
 
@@ -28,8 +29,7 @@ pub(crate) struct Rehearsal {
 #[derive(Clone, Debug)]
 pub(crate) struct Mail {
     pub at: DateTime<Utc>,
-    /// `critical`, `warning` or `info`.
-    pub severity: String,
+    pub severity: Severity,
     pub subject: String,
     pub to: Vec<String>,
     /// For how many days, and how much; `None` where the mail names no amount.
@@ -87,11 +87,7 @@ impl Rehearsal {
     }
 
     fn mail(&self, layout: &mut Layout, mail: &Mail) {
-        let (sign, tone) = match mail.severity.as_str() {
-            "critical" => ("✕", Tone::Bad),
-            "warning" => ("!", Tone::Warn),
-            _ => ("i", Tone::Plain),
-        };
+        let (sign, tone) = words::severity(mail.severity);
         let when = words::short_moment(mail.at, self.zone, self.now);
         let distance =
             if mail.at <= self.now { "now".to_owned() } else { words::distance(mail.at, self.now) };

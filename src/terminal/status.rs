@@ -4,12 +4,9 @@
 use chrono::{DateTime, Utc};
 
 use super::layout::{Cell, Column, Layout, Style, Tone};
-use super::{Answer, text, words};
-use crate::alert::Severity;
+use super::{Answer, records, text, words};
 use crate::model::PayBy;
-use crate::view::{
-    AccountStatus, Billing, CollectorRow, Health, IncidentRow, ResourceKind, ResourceRow, Status, Urgency,
-};
+use crate::view::{AccountStatus, Billing, CollectorRow, Health, ResourceKind, ResourceRow, Status, Urgency};
 
 /// Of several accounts, no more are shown in full.
 const MOST_IN_FULL: usize = 3;
@@ -53,14 +50,9 @@ impl Status {
     fn headline(&self, layout: &mut Layout) {
         let (sign, tone) = sign(self.headline.level);
         layout.item(0, sign, tone, &self.headline.sentence);
-        let told: Vec<&str> = self.incidents.open.iter().map(|incident| incident.title.as_str()).collect();
-        let sentence = self.headline.sentence.as_str();
-        let untold = |detail: &&String| !told.contains(&detail.as_str()) && detail.as_str() != sentence;
-        let details: Vec<&String> = self.headline.details.iter().filter(untold).collect();
-        for detail in details.iter().take(MOST_LISTED) {
+        for detail in self.headline.details.iter().filter(|detail| **detail != self.headline.sentence) {
             layout.item(2, "-", Tone::Faint, detail);
         }
-        more(layout, details.len());
     }
 
     fn accounts(&self, layout: &mut Layout) {
@@ -97,12 +89,11 @@ impl Status {
         let (zone, now) = (account.zone(), self.generated_at);
         let of = if self.accounts.len() > 1 { format!(" of {}", account.name) } else { String::new() };
         layout.heading(format!("Billing{of}, read {}", words::distance(billing.read_at, now)));
-        let money = |money| words::amount(money, &account.currency);
-        let balance = billing.facts.balance.map_or_else(|| "not known".to_owned(), money);
+        let balance = words::known_amount(billing.facts.balance, &account.currency);
         let mut pairs = vec![("Balance", Cell::new(balance))];
         let tone =
             if billing.facts.disconnect.at().is_some_and(|at| at <= now) { Tone::Bad } else { Tone::Warn };
-        let cut_off = words::cut_off(&billing.facts, tone, zone, now);
+        let cut_off = words::cut_off_in_full(&billing.facts, tone, zone, now);
         pairs.push(("Cut off", cut_off));
         let by = match billing.facts.pay_by {
             Some(PayBy::Now | PayBy::Missed(_)) => ", at once".to_owned(),
@@ -149,7 +140,7 @@ impl Status {
         });
         let rows: Vec<Vec<Cell>> = rows.collect();
         if !rows.is_empty() {
-            // What nothing would buy needs no column.
+            // Without a cut-off there is nothing to gain.
             let columns = if billing.facts.disconnect.at().is_some() { &COLUMNS[..] } else { &COLUMNS[..3] };
             layout.table(2, columns, &rows);
             let others = billing.orders.orders_with_charges.saturating_sub(rows.len());
@@ -162,27 +153,10 @@ impl Status {
     fn incidents(&self, layout: &mut Layout) {
         let open = &self.incidents.open;
         layout.heading(if open.is_empty() { "No open incidents" } else { "Open incidents" });
-        for incident in open.iter().take(MOST_LISTED) {
-            self.incident(layout, incident);
+        for row in open.iter().take(MOST_LISTED) {
+            records::incident(layout, row, self.zone_of(&row.account), self.generated_at);
         }
         more(layout, open.len());
-    }
-
-    fn incident(&self, layout: &mut Layout, incident: &IncidentRow) {
-        let (sign, tone) = match incident.severity {
-            Severity::Critical => ("✕", Tone::Bad),
-            Severity::Warning => ("!", Tone::Warn),
-            Severity::Info => ("i", Tone::Plain),
-        };
-        let zone = self.zone_of(&incident.account);
-        let known = if incident.acknowledged { ", acknowledged".to_owned() } else { String::new() };
-        let quiet = incident.silenced_until.map(|until| words::short_moment(until, zone, self.generated_at));
-        let quiet = quiet.map_or(known, |until| format!(", silenced until {until}"));
-        layout.item(2, sign, tone, format!("[{}{quiet}] {}", incident.severity, incident.title));
-        let since = words::short_moment(incident.since, zone, self.generated_at);
-        layout.text(4, format!("{}, since {since}", incident.phase.as_str()), Tone::Plain);
-        layout.text(4, &incident.reason, Tone::Faint);
-        layout.text(4, incident.key.to_string(), Tone::Faint);
     }
 
     fn resources(&self, layout: &mut Layout) {
@@ -196,7 +170,7 @@ impl Status {
                     let state = text::cut(&text::name(&count.state), 40);
                     format!("{} {state}", count.count)
                 });
-                (plural(of_kind[0].kind), Cell::new(states.collect::<Vec<_>>().join(" · ")))
+                (names(of_kind[0].kind).1, Cell::new(states.collect::<Vec<_>>().join(" · ")))
             })
             .collect();
         layout.pairs(&pairs);
@@ -210,7 +184,7 @@ impl Status {
             });
             let of = if self.accounts.len() > 1 { format!("{}: ", row.account) } else { String::new() };
             let state = text::name(&row.state);
-            layout.item(2, sign, tone, format!("{of}{}{name} ({}): {state}", singular(row.kind), row.id));
+            layout.item(2, sign, tone, format!("{of}{}{name} ({}): {state}", names(row.kind).0, row.id));
         }
         let not_well = resources.states.iter().filter(|count| is_odd(count.health));
         let not_well: usize = not_well.map(|count| count.count).sum();
@@ -264,6 +238,9 @@ impl Status {
 
     fn mails(&self, layout: &mut Layout) {
         layout.heading("Mails");
+        if let Some(clock) = &self.clock {
+            layout.item(2, "!", Tone::Warn, format!("{clock}: set it right, timedatectl set-ntp true."));
+        }
         if let Some(vm) = &self.mails.lives_on {
             let text =
                 format!("This daemon runs on what it watches, {vm}: cut off with it, it mails nobody.");
@@ -307,23 +284,16 @@ fn more(layout: &mut Layout, all: usize) {
     }
 }
 
-/// What needs eyes.
+/// Somebody should look at it.
 fn is_odd(health: Health) -> bool {
     matches!(health, Health::Bad | Health::Unknown)
 }
 
-fn singular(kind: ResourceKind) -> &'static str {
+/// One, and several.
+fn names(kind: ResourceKind) -> (&'static str, &'static str) {
     match kind {
-        ResourceKind::Vm => "VM",
-        ResourceKind::Container => "container",
-        ResourceKind::Site => "site",
-    }
-}
-
-fn plural(kind: ResourceKind) -> &'static str {
-    match kind {
-        ResourceKind::Vm => "VMs",
-        ResourceKind::Container => "containers",
-        ResourceKind::Site => "sites",
+        ResourceKind::Vm => ("VM", "VMs"),
+        ResourceKind::Container => ("container", "containers"),
+        ResourceKind::Site => ("site", "sites"),
     }
 }

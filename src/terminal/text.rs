@@ -13,7 +13,7 @@ const MOST_CHARS: usize = 4000;
 /// Marks that pile up on one letter; no script needs more.
 const MOST_MARKS: usize = 3;
 
-/// One line that a terminal shows and does not obey: control characters (escape sequences begin with
+/// One line without anything that a terminal would act on: control characters (escape sequences begin with
 /// one) and line breaks become spaces, marks that turn the direction of writing and characters that
 /// cannot be seen go.
 pub(super) fn plain(text: &str) -> String {
@@ -38,8 +38,7 @@ pub(super) fn plain(text: &str) -> String {
     out
 }
 
-/// JSON that says the same and that a terminal does not obey: what JSON leaves unescaped within its
-/// strings and should not reach a terminal is escaped.
+/// The same JSON, with the characters escaped that a terminal would act on.
 pub(crate) fn harmless_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {

@@ -5,9 +5,10 @@ use chrono_tz::Tz;
 
 use super::layout::{Cell, Tone};
 use super::text;
+use crate::alert::Severity;
 use crate::model::Money;
 use crate::model::forecast::Disconnect;
-use crate::view::Facts;
+use crate::view::BillingFacts;
 use crate::view::billing::OrderRow;
 
 pub(super) use crate::view::words::*;
@@ -19,16 +20,11 @@ pub(super) fn age(since: DateTime<Utc>, now: DateTime<Utc>) -> String {
 
 /// When the account is cut off, in a column.
 pub(super) fn cut_off_day(disconnect: Disconnect, zone: Tz, now: DateTime<Utc>) -> String {
-    match disconnect {
-        Disconnect::At { at, .. } => short_weekday(at.with_timezone(&zone).date_naive(), zone, now),
-        Disconnect::Now => "now".to_owned(),
-        Disconnect::NotExpected => "not expected".to_owned(),
-        Disconnect::Unknown => "not known".to_owned(),
-    }
+    cut_off(disconnect, |at| short_weekday(at.with_timezone(&zone).date_naive(), zone, now))
 }
 
 /// The same in full; `ahead` is the tone of a moment.
-pub(super) fn cut_off(facts: &Facts, ahead: Tone, zone: Tz, now: DateTime<Utc>) -> Cell {
+pub(super) fn cut_off_in_full(facts: &BillingFacts, ahead: Tone, zone: Tz, now: DateTime<Utc>) -> Cell {
     match facts.disconnect {
         Disconnect::At { at, computed } => {
             let when = short_moment(at, zone, now);
@@ -45,16 +41,22 @@ pub(super) fn cut_off(facts: &Facts, ahead: Tone, zone: Tz, now: DateTime<Utc>) 
     }
 }
 
+/// The sign of a severity, shown beside its word.
+pub(super) fn severity(severity: Severity) -> (&'static str, Tone) {
+    match severity {
+        Severity::Critical => ("✕", Tone::Bad),
+        Severity::Warning => ("!", Tone::Warn),
+        Severity::Info => ("i", Tone::Plain),
+    }
+}
+
 pub(super) fn to_pay_or_nothing(amount: Money, currency: &str) -> String {
     if amount.is_positive() { to_pay(amount, currency) } else { "nothing".to_owned() }
 }
 
-/// `shop (71)`: what it is called, and its number.
+/// What it is called, and its number.
 pub(super) fn order(order: &OrderRow) -> String {
-    match order.name() {
-        Some(name) => format!("{} ({})", text::name(name), order.id),
-        None => format!("order {}", order.id),
-    }
+    text::name(&order.words())
 }
 
 /// What switching an order off gains.

@@ -6,37 +6,39 @@ use chrono_tz::Tz;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use crate::chart::Chart;
-use crate::model::forecast::{self, Disconnect};
-use crate::model::{Money, Order, PayBy, Report};
+use super::chart::Chart;
+use crate::model::forecast::{self, Disconnect, SPANS_DAYS};
+use crate::model::{AccountState, LastReport, Money, Order, OrderId, PayBy, Report, sanitize};
 
 /// The orders that are listed.
 const TOP_ORDERS: usize = 20;
 /// The spans, in days, for which a status says what to pay.
 const PAY_SPANS: [u32; 2] = [30, 90];
+/// The span of the one amount that a sentence has room for.
+const SUBJECT_DAYS: u32 = 30;
 
 /// What an expected-balance report says. Amounts are exact decimals as text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Billing {
     pub read_at: DateTime<Utc>,
     #[serde(flatten)]
-    pub facts: Facts,
+    pub facts: BillingFacts,
     pub pay: Vec<Pay>,
     #[serde(flatten)]
     pub orders: Orders,
     #[serde(skip)]
-    pub(crate) chart: Option<String>,
+    pub(crate) chart: Option<Chart>,
 }
 
 /// The balance, and when the account is cut off.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Facts {
+pub(crate) struct BillingFacts {
     pub balance: Option<Money>,
     pub expected_balance: Option<Money>,
     pub horizon: Option<DateTime<Utc>>,
-    #[serde(flatten, with = "CutOff")]
+    #[serde(flatten, with = "DisconnectJson")]
     pub disconnect: Disconnect,
-    #[serde(flatten, with = "LastDay")]
+    #[serde(flatten, with = "PayByJson")]
     pub pay_by: Option<PayBy>,
 }
 
@@ -45,6 +47,25 @@ pub(crate) struct Facts {
 pub(crate) struct Pay {
     pub days: u32,
     pub amount: Option<Money>,
+}
+
+/// The same with the balance at the end of that time.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Due {
+    pub days: u32,
+    /// If nobody pays.
+    pub balance: Option<Money>,
+    pub amount: Option<Money>,
+}
+
+/// What one sentence says to pay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ToPay {
+    /// For so many days.
+    Amount(Money, u32),
+    /// By its report nothing is to be paid yet.
+    Nothing,
+    NotKnown,
 }
 
 /// What the orders with charges ahead cost.
@@ -57,6 +78,14 @@ pub(crate) struct Orders {
     /// What all of them cost.
     #[serde(skip)]
     pub per_day: Money,
+}
+
+/// The last report known of an account, as the daemon hands it to commands.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct LastReading {
+    pub report: LastReport,
+    #[serde(flatten)]
+    pub orders: Orders,
 }
 
 /// One order and what it costs.
@@ -84,16 +113,14 @@ impl Billing {
         lead_days: u32,
         now: DateTime<Utc>,
     ) -> Self {
-        let facts = Facts::of(report, zone, lead_days, now);
-        let disconnect = facts.disconnect.at();
-        let pay =
-            PAY_SPANS.map(|days| Pay { days, amount: forecast::top_up_required(report, read_at, days) });
+        let facts = BillingFacts::of(report, zone, lead_days, now);
+        let due = Due::of(report, now).into_iter().filter(|due| PAY_SPANS.contains(&due.days));
         Self {
             read_at,
             facts,
-            pay: pay.into(),
+            pay: due.map(|due| Pay { days: due.days, amount: due.amount }).collect(),
             orders: Orders::of(report, read_at),
-            chart: Chart { report, from: read_at, today: now, disconnect, lead_days, zone }.svg(),
+            chart: Chart::new(report, read_at, facts.disconnect.at(), lead_days, zone),
         }
     }
 
@@ -103,7 +130,15 @@ impl Billing {
     }
 }
 
-impl Facts {
+impl LastReading {
+    /// `None` where none was ever read.
+    pub(crate) fn of(state: &AccountState) -> Option<Self> {
+        let (report, read_at) = state.billing.last_known()?;
+        Some(Self { report: LastReport::of(report, read_at), orders: Orders::of(report, read_at) })
+    }
+}
+
+impl BillingFacts {
     pub(crate) fn of(report: &Report, zone: Tz, lead_days: u32, now: DateTime<Utc>) -> Self {
         let disconnect = forecast::disconnect(report);
         Self {
@@ -112,6 +147,37 @@ impl Facts {
             horizon: report.date,
             disconnect,
             pay_by: PayBy::of(disconnect, lead_days, zone, now),
+        }
+    }
+}
+
+impl Due {
+    /// For each span that is spoken of, counted from `now`: charges that fell due since the report count as made.
+    pub(crate) fn of(report: &Report, now: DateTime<Utc>) -> [Self; 3] {
+        SPANS_DAYS.map(|days| Self {
+            days,
+            balance: forecast::balance_in(report, now, days),
+            amount: forecast::top_up_required(report, now, days),
+        })
+    }
+
+    /// The first span for which something is to be paid, and how much.
+    pub(crate) fn first(spans: &[Self]) -> Option<(u32, Money)> {
+        spans.iter().find_map(|due| Some((due.days, due.amount.filter(|amount| amount.is_positive())?)))
+    }
+}
+
+impl ToPay {
+    /// For thirty days, or as many as the report reaches; where those are paid for, for the first span that is not.
+    pub(crate) fn of(report: Option<&Report>, now: DateTime<Utc>) -> Self {
+        let Some(report) = report else { return Self::NotKnown };
+        let spans = Due::of(report, now);
+        let mut up_to_month = spans.iter().rev().filter(|due| due.days <= SUBJECT_DAYS);
+        let month = up_to_month.find_map(|due| Some((due.days, due.amount?)));
+        match month.filter(|(_, amount)| amount.is_positive()).or(Due::first(&spans)) {
+            Some((days, amount)) => Self::Amount(amount, days),
+            None if month.is_some() => Self::Nothing,
+            None => Self::NotKnown,
         }
     }
 }
@@ -145,15 +211,34 @@ impl Orders {
 }
 
 impl OrderRow {
-    /// What the customer calls it, else its tariff.
-    pub(crate) fn name(&self) -> Option<&str> {
-        self.comment.as_deref().or(self.tariff.as_deref())
+    /// `shop, VPS-2 (order 71)`.
+    pub(crate) fn words(&self) -> String {
+        order_words(self.comment.as_deref(), self.tariff.as_deref(), self.id)
     }
 }
 
-/// The same of an order itself.
-pub(crate) fn order_name(order: &Order) -> Option<&str> {
-    order.comment.as_deref().or_else(|| tariff(order))
+/// The same of an order of a report, by its number alone where the report does not have it.
+pub(crate) fn order_of(report: &Report, id: OrderId) -> String {
+    let order = report.orders.iter().find(|order| order.id == id);
+    order_words(
+        order.and_then(|order| order.comment.as_deref()),
+        order.and_then(|order| tariff(order)),
+        id.get(),
+    )
+}
+
+/// What the customer calls it, its tariff, its number; nothing twice.
+fn order_words(comment: Option<&str>, tariff: Option<&str>, id: u64) -> String {
+    let number = format!("order {id}");
+    let mut names: Vec<String> = Vec::new();
+    for text in [comment, tariff].into_iter().flatten() {
+        let name = sanitize::one_line(text, 40);
+        let says_number = name.eq_ignore_ascii_case(&number) || name == id.to_string();
+        if !name.is_empty() && !says_number && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    if names.is_empty() { number } else { format!("{} ({number})", names.join(", ")) }
 }
 
 fn tariff(order: &Order) -> Option<&str> {
@@ -167,8 +252,8 @@ fn tenths<S: Serializer>(share: &Decimal, serializer: S) -> Result<S::Ok, S::Err
 
 /// A disconnect as JSON has it.
 #[derive(Serialize, Deserialize)]
-struct CutOff {
-    disconnect: CutOffKind,
+struct DisconnectJson {
+    disconnect: DisconnectKind,
     disconnect_at: Option<DateTime<Utc>>,
     /// The date is recomputed from the charges; the report names none.
     disconnect_computed: bool,
@@ -176,20 +261,20 @@ struct CutOff {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum CutOffKind {
+enum DisconnectKind {
     At,
     Now,
     NotExpected,
     Unknown,
 }
 
-impl CutOff {
+impl DisconnectJson {
     fn serialize<S: Serializer>(disconnect: &Disconnect, serializer: S) -> Result<S::Ok, S::Error> {
         let (kind, disconnect_computed) = match *disconnect {
-            Disconnect::At { computed, .. } => (CutOffKind::At, computed),
-            Disconnect::Now => (CutOffKind::Now, false),
-            Disconnect::NotExpected => (CutOffKind::NotExpected, false),
-            Disconnect::Unknown => (CutOffKind::Unknown, false),
+            Disconnect::At { computed, .. } => (DisconnectKind::At, computed),
+            Disconnect::Now => (DisconnectKind::Now, false),
+            Disconnect::NotExpected => (DisconnectKind::NotExpected, false),
+            Disconnect::Unknown => (DisconnectKind::Unknown, false),
         };
         let shown = Self { disconnect: kind, disconnect_at: disconnect.at(), disconnect_computed };
         Serialize::serialize(&shown, serializer)
@@ -198,27 +283,27 @@ impl CutOff {
     fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Disconnect, D::Error> {
         let shown: Self = Deserialize::deserialize(deserializer)?;
         Ok(match shown.disconnect {
-            CutOffKind::At => Disconnect::At {
+            DisconnectKind::At => Disconnect::At {
                 at: shown.disconnect_at.ok_or_else(|| D::Error::missing_field("disconnect_at"))?,
                 computed: shown.disconnect_computed,
             },
-            CutOffKind::Now => Disconnect::Now,
-            CutOffKind::NotExpected => Disconnect::NotExpected,
-            CutOffKind::Unknown => Disconnect::Unknown,
+            DisconnectKind::Now => Disconnect::Now,
+            DisconnectKind::NotExpected => Disconnect::NotExpected,
+            DisconnectKind::Unknown => Disconnect::Unknown,
         })
     }
 }
 
 /// A day to pay by as JSON has it.
 #[derive(Serialize, Deserialize)]
-struct LastDay {
+struct PayByJson {
     /// The last day, in the account's zone, on which a payment still arrives in time.
     pay_by: Option<NaiveDate>,
     /// That day is over.
     pay_at_once: bool,
 }
 
-impl LastDay {
+impl PayByJson {
     fn serialize<S: Serializer>(by: &Option<PayBy>, serializer: S) -> Result<S::Ok, S::Error> {
         let shown = Self { pay_by: by.and_then(PayBy::date), pay_at_once: by.is_some_and(PayBy::is_at_once) };
         Serialize::serialize(&shown, serializer)
@@ -239,8 +324,8 @@ impl LastDay {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Edd;
     use crate::model::forecast::tests::{report, t};
-    use crate::model::{Edd, OrderId};
 
     /// A report of 7 orders; the last one's only charges come after the cut-off, and one has none.
     fn several() -> Report {
@@ -266,6 +351,19 @@ mod tests {
             bought.iter().all(|days| *days == Some(0)),
             "its own date is later than the charges': {bought:?}"
         );
+    }
+
+    #[test]
+    fn an_order_is_named_once_by_all_that_is_known_of_it() {
+        for (comment, tariff, want) in [
+            (Some("shop"), Some("VPS-2"), "shop, VPS-2 (order 71)"),
+            (Some("VPS-2"), Some("VPS-2"), "VPS-2 (order 71)"),
+            (Some("order 71"), Some("VPS-2"), "VPS-2 (order 71)"),
+            (Some("71"), None, "order 71"),
+            (None, None, "order 71"),
+        ] {
+            assert_eq!(order_words(comment, tariff, 71), want);
+        }
     }
 
     #[test]

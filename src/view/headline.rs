@@ -1,23 +1,29 @@
-//! "Am I all right?" in one sentence. Never says fine while something was not read: then it says what
-//! is not known.
+//! "Am I all right?" in one sentence, and at most six lines: money first, then what else is wrong, what is alike
+//! together. Never says fine while something was not read: then it says what could not be. Pure.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::cut_off::{CutOff, Payer};
 use super::health::{Health, not_known};
 use super::incidents::IncidentRow;
+use super::said::{Line, Said, Topic};
+use super::sentence::{self, Problem};
 use super::words;
-use crate::alert::{Kind, Severity};
-use crate::model::AccountState;
+use crate::alert::Kind;
 use crate::model::forecast::{self, Disconnect};
+use crate::model::{AccountName, AccountState};
+
+/// More nobody reads at a glance.
+const MOST_LINES: usize = 6;
 
 /// How things stand. The numbers give the order of urgency.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Urgency {
-    /// Somebody has to act.
+    /// There is a problem.
     Attention = 0,
-    /// All that is wrong is known to somebody.
+    /// All that is wrong is acknowledged or silenced.
     Notice = 2,
     Fine = 3,
     /// Something is not known: also what an answer of a later version means by a word that this one does not
@@ -45,82 +51,209 @@ pub(crate) struct Headline {
     pub sentence: String,
     /// What the sentence is about, and what else is to be said; worst first.
     pub details: Vec<String>,
+    /// The same, each with what it speaks of.
+    #[serde(default)]
+    pub lines: Vec<Line>,
+}
+
+/// All that is to be said of accounts together.
+struct Findings {
+    /// Cut-offs that somebody has to act on; the soonest first.
+    money: Vec<Said>,
+    problems: Vec<Said>,
+    unknown: Vec<Said>,
+    /// What somebody looks after, and cut-offs that are no problem yet.
+    known: Vec<Said>,
 }
 
 impl Headline {
-    /// Of accounts together. `incidents` are theirs.
-    pub(super) fn of(accounts: &[&AccountState], incidents: &[&IncidentRow], now: DateTime<Utc>) -> Self {
-        let several = accounts.len() > 1;
-        let mut waiting: Vec<&&IncidentRow> = incidents.iter().filter(|row| row.needs_you()).collect();
-        waiting.sort_by_key(|row| (row.severity != Severity::Critical, row.since));
-        let mut needs: Vec<String> = waiting.iter().map(|row| row.title.clone()).collect();
-        needs.extend(accounts.iter().filter_map(|account| cut_off_untold(account, incidents, now)));
-        let unknown: Vec<String> =
-            accounts.iter().flat_map(|account| not_known(account, several, now)).collect();
-
-        let (level, sentence) = if !needs.is_empty() {
-            let verb = if needs.len() == 1 { "needs" } else { "need" };
-            (Urgency::Attention, format!("{} {verb} you", words::count(needs.len(), "thing", "things")))
-        } else if let Some(first) = unknown.first() {
-            let more =
-                if unknown.len() > 1 { format!(" (and {} more)", unknown.len() - 1) } else { String::new() };
-            (Urgency::Unknown, format!("Not known: {first}{more}"))
+    /// Of accounts together. `incidents` are theirs; `own` is what is wrong with the daemon itself.
+    pub(super) fn of(
+        accounts: &[&AccountState],
+        incidents: &[&IncidentRow],
+        own: &[Said],
+        now: DateTime<Utc>,
+    ) -> Self {
+        let found = Findings::of(accounts, incidents, own, now);
+        let names = accounts.iter().map(|account| &account.profile.name);
+        let (level, sentence) = if !found.money.is_empty() || !found.problems.is_empty() {
+            (Urgency::Attention, found.sentence())
         } else if accounts.is_empty() {
-            (Urgency::Unknown, "Not known: no account is configured".to_owned())
+            (Urgency::Unknown, "No account is configured".to_owned())
+        } else if let Some((first, more)) = found.unknown.split_first() {
+            let count = more.len();
+            let more = if count > 0 { format!(" and {count} more") } else { String::new() };
+            let whose = sentence::whose(found.unknown.iter().filter_map(|said| said.account.as_ref()));
+            (Urgency::Unknown, format!("{}{more}{whose}", first.part.text))
         } else {
-            nothing_needed(accounts, incidents, now)
+            let (level, sentence) = found.no_problem(accounts, now);
+            (level, sentence + &sentence::whose(names))
         };
-        let mut details = needs;
-        details.extend(unknown.into_iter().map(|unknown| format!("Not known: {unknown}")));
-        Self { level, sentence, details }
+        let lines = found.lines();
+        Self { level, sentence, details: lines.iter().map(|line| line.text.clone()).collect(), lines }
     }
 }
 
-/// The sentence where everything is known and nobody is needed.
-fn nothing_needed(
-    accounts: &[&AccountState],
-    incidents: &[&IncidentRow],
-    now: DateTime<Utc>,
-) -> (Urgency, String) {
-    let acknowledged = incidents.iter().filter(|row| row.is_open() && row.is_looked_after()).count();
-    if acknowledged > 0 {
-        let known = words::count(acknowledged, "known problem", "known problems");
-        return (Urgency::Notice, format!("Nothing new needs you · {known}"));
-    }
-    let bad: usize = accounts.iter().map(|account| Health::Bad.count(account)).sum();
-    if bad > 0 {
-        let verb = if bad == 1 { "is" } else { "are" };
-        let resources = words::count(bad, "resource", "resources");
-        return (Urgency::Notice, format!("{resources} {verb} not well, with no open incident"));
-    }
-    let total: usize = accounts.iter().map(|account| account.resource_count()).sum();
-    let all = if total == 1 { "1 resource fine".to_owned() } else { format!("All {total} resources fine") };
-    let paid = paid_until(accounts, now).map(|paid| format!(" · {paid}")).unwrap_or_default();
-    (Urgency::Fine, all + &paid)
-}
-
-/// A cut-off that is here or too near for comfort, and that no incident speaks of.
-fn cut_off_untold(account: &AccountState, incidents: &[&IncidentRow], now: DateTime<Utc>) -> Option<String> {
-    let name = &account.profile.name;
-    let told = |row: &&IncidentRow| row.account == *name && row.kind == Kind::Disconnect && row.is_open();
-    if incidents.iter().any(told) {
-        return None;
-    }
-    let near = chrono::Duration::days(i64::from(account.profile.lead_days) + 1);
-    match forecast::disconnect(account.billing.report.as_deref()?) {
-        Disconnect::Now => Some(format!("The balance of {name} is used up")),
-        Disconnect::At { at, .. } if at <= now => Some(format!("{name} is overdue")),
-        Disconnect::At { at, .. } if at <= now + near => {
-            Some(format!("{name} is cut off on {}", words::moment(at, account.profile.zone(), now)))
+impl Findings {
+    fn of(accounts: &[&AccountState], incidents: &[&IncidentRow], own: &[Said], now: DateTime<Utc>) -> Self {
+        let mut found =
+            Self { money: Vec::new(), problems: own.to_vec(), unknown: Vec::new(), known: Vec::new() };
+        let mut cut_offs: Vec<AccountCutOff<'_>> =
+            accounts.iter().filter_map(|account| AccountCutOff::of(account, incidents, now)).collect();
+        cut_offs.sort_by_key(|cut_off| cut_off.soonest());
+        for cut_off in cut_offs {
+            let list = if cut_off.is_problem { &mut found.money } else { &mut found.known };
+            list.push(cut_off.said);
         }
-        Disconnect::At { .. } | Disconnect::NotExpected | Disconnect::Unknown => None,
+        let is_covered = |row: &IncidentRow| {
+            let cause = row.caused_by.as_ref();
+            cause.is_some_and(|cause| incidents.iter().any(|other| other.key == *cause && other.is_open()))
+        };
+        let own_lines = |row: &&&IncidentRow| row.kind != Kind::Disconnect && !is_covered(row);
+        let mut open: Vec<&IncidentRow> =
+            incidents.iter().filter(|row| row.is_open()).filter(own_lines).copied().collect();
+        open.sort_by_key(|row| (std::cmp::Reverse(row.severity), std::cmp::Reverse(row.since)));
+        let (needs, others): (Vec<_>, Vec<_>) = open.into_iter().partition(|row| row.needs_you(now));
+        found.problems.extend(grouped(&needs, accounts));
+        let kept = others.into_iter().filter(|row| row.is_looked_after());
+        found.known.extend(kept.map(|row| looked_after(row, accounts, now)));
+        let is_told = |row: &&&IncidentRow| {
+            let told = row.caused_by.as_ref().unwrap_or(&row.key);
+            row.is_open() && needs.iter().any(|needed| needed.key == *told)
+        };
+        let told: Vec<&IncidentRow> = incidents.iter().filter(is_told).copied().collect();
+        found.unknown.extend(accounts.iter().flat_map(|account| not_known(account, &told, now)));
+        found
+    }
+
+    /// The cut-offs, then what else is wrong.
+    fn sentence(&self) -> String {
+        let parts = |said: &[Said]| said.iter().map(|said| said.part.clone()).collect::<Vec<_>>();
+        let all = self.money.iter().chain(&self.problems);
+        let whose = sentence::whose(all.filter_map(|said| said.account.as_ref()));
+        sentence::with_money(&parts(&self.money), &parts(&self.problems)) + &whose
+    }
+
+    /// The sentence where everything is known and nobody is needed.
+    fn no_problem(&self, accounts: &[&AccountState], now: DateTime<Utc>) -> (Urgency, String) {
+        if let [said] = self.known.as_slice()
+            && said.topic == Topic::CutOff
+        {
+            return (Urgency::Notice, said.part.text.clone());
+        }
+        if !self.known.is_empty() {
+            return (Urgency::Notice, format!("No new problems · {} acknowledged", self.known.len()));
+        }
+        let bad: usize = accounts.iter().map(|account| Health::Bad.count(account)).sum();
+        if bad > 0 {
+            let resources = words::count(bad, "resource", "resources");
+            return (Urgency::Notice, format!("{resources} with a problem, no open incident"));
+        }
+        let total: usize = accounts.iter().map(|account| account.resource_count()).sum();
+        let all =
+            if total == 1 { "1 resource fine".to_owned() } else { format!("All {total} resources fine") };
+        let paid = paid_until(accounts, now).map(|paid| format!(" · {paid}")).unwrap_or_default();
+        (Urgency::Fine, all + &paid)
+    }
+
+    fn lines(&self) -> Vec<Line> {
+        let all = [&self.money, &self.problems, &self.unknown, &self.known].into_iter().flatten();
+        let mut lines: Vec<Line> = all.map(Said::line).collect();
+        if lines.len() > MOST_LINES {
+            let more = lines.len() - (MOST_LINES - 1);
+            lines.truncate(MOST_LINES - 1);
+            let text = format!("and {more} more");
+            lines.push(Line { text, topic: Topic::Resources, incident: None });
+        }
+        lines
     }
 }
 
-/// Until when every account is paid; a report that names no date vouches only for its own span.
+/// The cut-off of one account that is near, or has come.
+struct AccountCutOff<'a> {
+    disconnect: Disconnect,
+    /// Somebody has to act, whoever acknowledged or silenced it.
+    is_problem: bool,
+    said: Said,
+    account: &'a AccountName,
+}
+
+impl<'a> AccountCutOff<'a> {
+    /// Of an open incident, else of what the report says of the days in which a payment may come too late.
+    fn of(account: &'a AccountState, incidents: &[&IncidentRow], now: DateTime<Utc>) -> Option<Self> {
+        let profile = &account.profile;
+        let is_its = |row: &&&IncidentRow| {
+            row.account == profile.name && row.kind == Kind::Disconnect && row.is_open()
+        };
+        let incident = incidents.iter().find(is_its).copied();
+        let reported = || account.billing.last_known().map(|(report, _)| forecast::disconnect(report));
+        let disconnect = incident.and_then(|row| row.cut_off).or_else(reported)?;
+        let near = now + Duration::days(i64::from(profile.lead_days) + 1);
+        let is_near = match disconnect {
+            Disconnect::Now => true,
+            Disconnect::At { at, .. } => at <= near,
+            Disconnect::NotExpected | Disconnect::Unknown => false,
+        };
+        if incident.is_none() && !is_near {
+            return None;
+        }
+        let mut text = CutOff::of(disconnect, Payer::of(account), now).sentence();
+        let looked_after = incident.and_then(|row| row.looked_after_words(profile.zone(), now));
+        if let Some(words) = &looked_after {
+            text = format!("{text}, {words}");
+        }
+        let matters = incident.is_some_and(|row| row.needs_you(now));
+        let said = Said {
+            incident: incident.map(|row| row.key.clone()),
+            ..Said::one(text, Topic::CutOff, Some(&profile.name))
+        };
+        Some(Self { disconnect, is_problem: is_near || matters, said, account: &profile.name })
+    }
+
+    fn soonest(&self) -> impl Ord + use<'a> {
+        (self.disconnect != Disconnect::Now, self.disconnect.at(), self.account)
+    }
+}
+
+/// Incidents as lines, what is alike together.
+fn grouped(rows: &[&IncidentRow], accounts: &[&AccountState]) -> Vec<Said> {
+    let problems = rows.iter().map(|row| problem(row, accounts));
+    let groups = sentence::groups(problems);
+    groups
+        .iter()
+        .map(|group| Said {
+            part: group.part(),
+            topic: Topic::Incident,
+            incident: Some(group.first.key.clone()),
+            account: Some(group.first.key.account.clone()),
+        })
+        .collect()
+}
+
+pub(super) fn problem<'a>(row: &'a IncidentRow, accounts: &[&AccountState]) -> Problem<'a> {
+    let state = accounts.iter().find(|state| state.profile.name == row.account);
+    Problem {
+        key: &row.key,
+        subject: row.resource_name.clone(),
+        words: row.problem.clone(),
+        place: sentence::place(&row.key, state.copied()),
+    }
+}
+
+/// `VM web-1 in error, acknowledged Tue 24 Nov 07:15 MSK: Ann is on it`.
+fn looked_after(row: &IncidentRow, accounts: &[&AccountState], now: DateTime<Utc>) -> Said {
+    let zone = accounts.iter().find(|state| state.profile.name == row.account);
+    let zone = zone.map_or(chrono_tz::Tz::UTC, |state| state.profile.zone());
+    let words = row.looked_after_words(zone, now).unwrap_or_default();
+    let text = format!("{}, {words}", row.title);
+    let said = Said::one(text, Topic::Incident, Some(&row.account));
+    Said { incident: Some(row.key.clone()), ..said }
+}
+
+/// Until when every account is paid; a report that names no date says so only for its own span.
 fn paid_until(accounts: &[&AccountState], now: DateTime<Utc>) -> Option<String> {
     let dates = accounts.iter().filter_map(|account| {
-        let report = account.billing.report.as_deref()?;
+        let (report, _) = account.billing.last_known()?;
         let zone = account.profile.zone();
         match forecast::disconnect(report) {
             Disconnect::At { at, .. } => Some((at, zone, "")),
@@ -129,5 +262,6 @@ fn paid_until(accounts: &[&AccountState], now: DateTime<Utc>) -> Option<String> 
         }
     });
     let (at, zone, least) = dates.min_by_key(|(at, _, _)| *at)?;
-    Some(format!("paid until {}{least}", words::day(at, zone, now)))
+    let day = words::short_day(at.with_timezone(&zone).date_naive(), zone, now);
+    Some(format!("paid until {day}{least}"))
 }

@@ -1,22 +1,25 @@
-//! How the state of a resource is to be taken, and what of an account is not known. Pure; what all of it adds
-//! up to is in `headline`.
+//! Whether the state of a resource is good or bad, and what of an account is not known. Pure; `headline` makes one
+//! sentence of both.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::incidents::IncidentRow;
+use super::said::{Said, Topic};
 use super::words;
+use crate::alert::{Kind, Target};
 use crate::model::forecast::{self, Disconnect};
 use crate::model::freshness::{is_read, state_collectors};
-use crate::model::{AccountState, Collector, ContainerState, SiteState, VmState};
+use crate::model::{AccountState, Collector, ContainerState, SiteState, VmState, sanitize};
 
-/// How a state is to be taken. The numbers give the order of lists: what needs eyes first.
+/// What a state means. The numbers give the order of lists: the worst first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Health {
     Bad = 0,
-    /// On its way to another state.
+    /// Changing to another state.
     Passing = 2,
-    /// Off by its owner's wish.
+    /// Its owner switched it off.
     Off = 3,
     Fine = 4,
     /// A state that the interface does not list; or, in an answer of a later version, a word that this one does
@@ -29,7 +32,7 @@ impl Health {
     /// A sign and a word, so that colour is never alone.
     pub(crate) fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::Bad => ("✕", "not well"),
+            Self::Bad => ("✕", "problem"),
             Self::Unknown => ("?", "not known"),
             Self::Passing => ("…", "changing"),
             Self::Off => ("○", "off"),
@@ -37,7 +40,7 @@ impl Health {
         }
     }
 
-    /// How many of an account's resources are so.
+    /// How many of an account's resources have it.
     pub(super) fn count(self, account: &AccountState) -> usize {
         let vms = account.vms.rows.iter().map(|vm| Self::from(&vm.state));
         let containers = account.containers.rows.iter().map(|container| Self::from(&container.state));
@@ -91,65 +94,90 @@ impl From<&ContainerState> for Health {
     }
 }
 
-/// What of an account's state cannot be told. Empty only when every collector that sees a state has
-/// read all of it, and recently. `several`: there are other accounts beside it.
-pub(super) fn not_known(account: &AccountState, several: bool, now: DateTime<Utc>) -> Vec<String> {
+/// What of an account's state is not known. Empty only when every collector that sees a state has read all of it, and
+/// recently. What an open incident says already (`told`) is not said again.
+pub(super) fn not_known(account: &AccountState, told: &[&IncidentRow], now: DateTime<Utc>) -> Vec<Said> {
     let profile = &account.profile;
-    let of = if several { format!(" of {}", profile.name) } else { String::new() };
     let mut on: Vec<Collector> = state_collectors(profile).collect();
     // A cut-off is the worst that may be unknown.
     on.sort_by_key(|&collector| collector != Collector::ExpectedBalance);
     let mut unknown = Vec::new();
     if on.is_empty() {
-        unknown.push(format!("anything of {}, no collector that sees a state is on", profile.name));
+        unknown.push("Nothing is watched: no collector that sees a state is on".to_owned());
     }
-    unknown.extend(on.into_iter().filter_map(|collector| not_read(account, collector, &of, now)));
+    unknown.extend(
+        on.into_iter()
+            .filter(|&collector| !is_told(account, collector, told))
+            .filter_map(|collector| not_read(account, collector, now)),
+    );
     if profile.collectors.contains(&Collector::Sites) {
         let read = |id| account.sites.get(id).is_some_and(|listing| listing.read_at.is_some());
         let missing = account.containers.rows.iter().filter(|container| !read(&container.id)).count();
         if missing > 0 {
-            unknown.push(format!("the sites of {}{of}", words::count(missing, "container", "containers")));
+            unknown
+                .push(format!("Sites of {} not read yet", words::count(missing, "container", "containers")));
         }
     }
     if let Some(report) = &account.billing.report
         && forecast::disconnect(report) == Disconnect::Unknown
     {
-        unknown.push(format!("whether the account{of} will be cut off, the report does not tell"));
+        unknown.push("Cut-off not known: the report does not say".to_owned());
     }
-    let odd = Health::Unknown.count(account);
-    if odd > 0 {
-        let verb = if odd == 1 { "is" } else { "are" };
-        let resources = words::count(odd, "resource", "resources");
-        unknown.push(format!("how {resources}{of} {verb}, the state has no known meaning"));
+    unknown.extend(unknown_states(account));
+    let said = |text| Said::one(text, Topic::Reading, Some(&profile.name));
+    unknown.into_iter().map(said).collect()
+}
+
+/// Does an open incident say that this collector fails?
+fn is_told(account: &AccountState, collector: Collector, told: &[&IncidentRow]) -> bool {
+    told.iter().any(|row| {
+        let its = match &row.key.resource {
+            Target::Collector(other) => *other == collector,
+            Target::Group(group) => *group == collector.group(),
+            Target::Account => row.kind == Kind::BillingReport && collector == Collector::ExpectedBalance,
+            Target::Id(_) | Target::Of(..) | Target::Other(_) => false,
+        };
+        its && row.account == account.profile.name
+    })
+}
+
+/// `Unknown state: files-8 (rebooting)`.
+fn unknown_states(account: &AccountState) -> Option<String> {
+    fn odd<'a>(name: Option<&'a str>, id: String, state: &'a str, health: Health) -> Option<String> {
+        let name = name.map_or(id, |name| sanitize::one_line(name, 60));
+        (health == Health::Unknown).then(|| format!("{name} ({})", sanitize::one_line(state, 40)))
     }
-    unknown
+    let vms = account.vms.rows.iter();
+    let vms = vms.map(|vm| odd(vm.name.as_deref(), vm.id.to_string(), vm.state.as_str(), (&vm.state).into()));
+    let containers = account.containers.rows.iter();
+    let containers = containers
+        .map(|row| odd(row.name.as_deref(), row.id.to_string(), row.state.as_str(), (&row.state).into()));
+    let sites = account.all_sites();
+    let sites = sites
+        .map(|row| odd(row.name.as_deref(), row.id.to_string(), row.state.as_str(), (&row.state).into()));
+    let mut names = vms.chain(containers).chain(sites).flatten();
+    let first = names.next()?;
+    Some(match names.count() {
+        0 => format!("Unknown state: {first}"),
+        more => format!("Unknown state: {first} and {more} more"),
+    })
 }
 
 /// Why what this collector sees is not known; `None` where it is.
-fn not_read(account: &AccountState, collector: Collector, of: &str, now: DateTime<Utc>) -> Option<String> {
-    let what = match collector {
-        Collector::ExpectedBalance => "the balance",
-        Collector::Vms => "the VMs",
-        Collector::Containers => "the containers",
-        Collector::Sites => "the sites",
-        Collector::Charges
-        | Collector::Databases
-        | Collector::CronJobs
-        | Collector::Ips
-        | Collector::SshKeys => collector.as_str(),
-    };
-    let profile = &account.profile;
+fn not_read(account: &AccountState, collector: Collector, now: DateTime<Utc>) -> Option<String> {
+    let (what, zone) = (collector.words(), account.profile.zone());
     let status = account.collectors.get(&collector).cloned().unwrap_or_default();
     if status.polls == 0 {
-        Some(format!("{what}{of}, not read yet"))
+        Some(format!("{} not read yet", words::capital(what)))
     } else if !status.success {
-        let since = status.failing_since.map(|at| words::moment(at, profile.zone(), now)).unwrap_or_default();
+        let since =
+            status.failing_since.map(|at| format!(" since {}", words::sentence_moment(at, zone, now)));
         let reason = status.failure.as_ref().map_or("failed", |failure| failure.message.as_str());
-        Some(format!("{what}{of}, polls have failed since {since}: {reason}"))
+        Some(format!("Cannot read {what}{}: {reason}", since.unwrap_or_default()))
     } else if !is_read(account, collector, now) {
-        Some(format!("{what}{of}, not read for too long"))
+        Some(format!("{} not read for too long", words::capital(what)))
     } else if !status.complete {
-        Some(format!("some of {what}{of}, the last poll did not get all"))
+        Some(format!("Could not read all of {what}"))
     } else {
         None
     }

@@ -1,15 +1,17 @@
 //! Incidents and mails as people see them: which are shown, in which order, with which words. Pure.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Duration, Utc};
+use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
-use crate::alert::{Incident, Key, Kind, Overlays, Phase, Severity};
-use crate::model::AccountName;
+use super::words;
+use crate::alert::{CalendarEntry, Incident, Key, Kind, Ladder, Muted, Phase, SHOWN, Severity};
+use crate::model::forecast::Disconnect;
+use crate::model::{AccountName, sanitize};
 
-/// How long an incident is shown after it ended.
-const SHOWN_AFTER_END: Duration = Duration::days(7);
-/// The closed incidents that are listed.
-const RECENT: usize = 20;
+const STOPPED_KNOWN_AFTER: Duration = Duration::hours(24);
 
 /// Incidents and mails at one moment.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +19,12 @@ pub(crate) struct Alerting {
     /// Open ones and recently closed ones, in any order.
     pub incidents: Vec<IncidentRow>,
     pub mails: Mails,
+    /// The cut-off of each account that ever had one.
+    pub calendar: BTreeMap<AccountName, CalendarEntry>,
+    /// How this machine's clock differs from the provider's.
+    pub clock: Option<String>,
+    /// The store's file does not take what is decided.
+    pub store_fails: bool,
 }
 
 /// One incident.
@@ -37,21 +45,35 @@ pub(crate) struct IncidentRow {
     /// Why it is in this state.
     pub reason: String,
     pub acknowledged: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acknowledged_at: Option<DateTime<Utc>>,
     /// No mail of it until then.
     pub silenced_until: Option<DateTime<Utc>>,
+    /// What whoever acknowledged or silenced it wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The incident that explains it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caused_by: Option<Key>,
+    /// What is wrong, without its name: `in error`.
+    #[serde(skip)]
+    pub problem: String,
+    /// Of a disconnect.
+    #[serde(skip)]
+    pub cut_off: Option<Disconnect>,
 }
 
 impl IncidentRow {
-    /// An incident as it is shown; `None` for one that has not begun, that nobody was told of before it
-    /// ended, or that ended long ago.
-    pub(crate) fn of(incident: &Incident, overlays: &Overlays, now: DateTime<Utc>) -> Option<Self> {
+    /// An incident as it is shown; `None` for one that has not begun, that was over before
+    /// a mail went out, or that ended long ago.
+    pub(crate) fn of(incident: &Incident, muted: &Muted, now: DateTime<Utc>) -> Option<Self> {
         let shown = match incident.phase {
-            Phase::Watching => false,
+            Phase::Watching | Phase::Unwatched => false,
             Phase::Pending | Phase::Firing | Phase::Recovering => true,
-            Phase::Resolved => {
-                incident.announced && incident.resolved_at.is_some_and(|at| at > now - SHOWN_AFTER_END)
-            }
+            Phase::Resolved => incident.is_shown(now),
         };
+        let (acknowledgement, silence) = (muted.acknowledgement(incident, now), muted.silence(incident, now));
+        let note = acknowledgement.map(|ack| &ack.comment).or(silence.map(|silence| &silence.comment));
         let cause = incident.folded_into.as_ref().map(|cause| format!(" (part of {cause})"));
         shown.then(|| Self {
             key: incident.key.clone(),
@@ -65,43 +87,64 @@ impl IncidentRow {
             last_change: incident.last_change,
             resolved_at: incident.resolved_at,
             reason: format!("{}; {}{}", incident.detail, incident.reason, cause.unwrap_or_default()),
-            acknowledged: overlays.is_acknowledged(incident),
-            silenced_until: overlays.silence(incident, now).map(|silence| silence.until),
+            acknowledged: acknowledgement.is_some(),
+            acknowledged_at: acknowledgement.map(|ack| ack.at),
+            silenced_until: silence.map(|silence| silence.until),
+            note: note.filter(|note| !note.is_empty()).cloned(),
+            caused_by: incident.folded_into.clone(),
+            problem: incident.problem.clone(),
+            cut_off: incident.ladder.as_ref().map(Ladder::disconnect),
         })
     }
 
-    /// Told of and not over.
+    /// Firing, or not yet recovered.
     pub(crate) fn is_open(&self) -> bool {
         self.phase.is_open()
     }
 
-    /// Somebody knows and said so.
+    /// It is acknowledged or silenced.
     pub(crate) fn is_looked_after(&self) -> bool {
         self.acknowledged || self.silenced_until.is_some()
     }
 
-    /// Waits for somebody to act.
-    pub(crate) fn needs_you(&self) -> bool {
-        self.is_open() && !self.is_looked_after() && self.severity != Severity::Info
+    /// `acknowledged Tue 24 Nov 07:15 MSK: Ann is on it`; `None` where nobody decided anything.
+    pub(crate) fn looked_after_words(&self, zone: Tz, now: DateTime<Utc>) -> Option<String> {
+        let moment = |at| words::sentence_moment(at, zone, now);
+        let words = match (self.acknowledged, self.silenced_until) {
+            (true, _) => {
+                let at = self.acknowledged_at.map(|at| format!(" {}", moment(at)));
+                format!("acknowledged{}", at.unwrap_or_default())
+            }
+            (false, Some(until)) => format!("silenced until {}", moment(until)),
+            (false, None) => return None,
+        };
+        let note = self.note.as_ref().map(|note| format!(": {}", sanitize::one_line(note, 80)));
+        Some(words + &note.unwrap_or_default())
+    }
+
+    /// Somebody has to act. That a VM is stopped is known after a day: it may well be meant to be.
+    pub(crate) fn needs_you(&self, now: DateTime<Utc>) -> bool {
+        let known = self.kind == Kind::VmStopped && now - self.since >= STOPPED_KNOWN_AFTER;
+        self.is_open() && !self.is_looked_after() && self.severity != Severity::Info && !known
     }
 }
 
 /// Incidents that are open, and those that closed lately.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Incidents {
+pub(crate) struct IncidentList {
     /// The worst first; what somebody looks after at the end.
     pub open: Vec<IncidentRow>,
     /// The latest first.
     pub recent: Vec<IncidentRow>,
 }
 
-impl Incidents {
-    pub(super) fn of<'a>(rows: impl Iterator<Item = &'a IncidentRow>) -> Self {
+impl IncidentList {
+    pub(crate) fn of<'a>(rows: impl Iterator<Item = &'a IncidentRow>) -> Self {
         let (mut recent, mut open): (Vec<_>, Vec<_>) =
             rows.cloned().partition(|row| row.phase == Phase::Resolved);
         open.sort_by_key(|row| (row.is_looked_after(), std::cmp::Reverse(row.severity), row.since));
         recent.sort_by_key(|row| std::cmp::Reverse(row.resolved_at.unwrap_or(row.last_change)));
-        recent.truncate(RECENT);
+        recent.truncate(SHOWN);
         Self { open, recent }
     }
 }
@@ -115,6 +158,30 @@ pub(crate) struct Mails {
     pub last_mail_at: Option<DateTime<Utc>>,
     /// The watched VM that the daemon itself runs on, in words; it goes dark with it.
     pub lives_on: Option<String>,
+    /// Why the mail server cannot be used, where the last attempt failed for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_error: Option<ServerError>,
+    /// Mails that were given up and of which not everybody concerned was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_up: Option<GivenUpMails>,
+}
+
+/// What a mail server said, or why none answered.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct ServerError {
+    pub error: String,
+    /// It refused the login or the sender for good.
+    pub refused: bool,
+}
+
+/// Mails that were given up.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct GivenUpMails {
+    pub count: u64,
+    /// Of the last of them.
+    pub recipient: String,
+    pub error: String,
+    pub at: DateTime<Utc>,
 }
 
 /// Mails by what became of them, one a recipient.

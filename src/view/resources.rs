@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::health::Health;
-use crate::model::{AccountName, AccountState};
+use crate::alert::{Kind, Sort};
+use crate::model::freshness::is_fresh;
+use crate::model::{AccountName, AccountState, Collector};
 
 /// Rows of one page.
 const PAGE_ROWS: usize = 100;
@@ -39,6 +42,30 @@ impl ResourceKind {
             Self::Container => "container",
             Self::Site => "site",
             Self::Vm => "vm",
+        }
+    }
+
+    /// What that word says.
+    pub(crate) fn read(word: &str) -> Option<Self> {
+        [Self::Container, Self::Site, Self::Vm].into_iter().find(|kind| kind.as_str() == word)
+    }
+
+    /// The same in keys of incidents.
+    pub(crate) const fn sort(self) -> Sort {
+        match self {
+            Self::Container => Sort::Container,
+            Self::Site => Sort::Site,
+            Self::Vm => Sort::Vm,
+        }
+    }
+
+    /// Of a kind of incidents that are about one resource.
+    pub(crate) const fn of(kind: Kind) -> Option<Self> {
+        match kind.sort() {
+            Some(Sort::Container) => Some(Self::Container),
+            Some(Sort::Site) => Some(Self::Site),
+            Some(Sort::Vm) => Some(Self::Vm),
+            None => None,
         }
     }
 }
@@ -88,7 +115,7 @@ pub(crate) struct ResourceRow {
 
 /// A row before it is known whether it is shown: of 31,000 resources a page shows 100.
 #[derive(Clone, Copy)]
-struct Entry<'a> {
+struct ShownRow<'a> {
     account: &'a AccountName,
     kind: ResourceKind,
     id: u64,
@@ -99,22 +126,26 @@ struct Entry<'a> {
 }
 
 impl Resources {
-    pub(super) fn select<'a>(accounts: impl Iterator<Item = &'a AccountState>, query: &Query) -> Self {
-        let all: Vec<Entry<'a>> = accounts.flat_map(entries).collect();
+    pub(super) fn select<'a>(
+        accounts: impl Iterator<Item = &'a AccountState>,
+        query: &Query,
+        now: DateTime<Utc>,
+    ) -> Self {
+        let all: Vec<ShownRow<'a>> = accounts.flat_map(|account| entries(account, now)).collect();
         let mut states: BTreeMap<(ResourceKind, Health, &str), usize> = BTreeMap::new();
         for entry in &all {
             *states.entry((entry.kind, entry.health, entry.state)).or_default() += 1;
         }
         let wanted = query.text.to_lowercase();
-        let matches = |entry: &Entry<'_>| {
+        let matches = |entry: &ShownRow<'_>| {
             query.kind.as_deref().is_none_or(|kind| kind == entry.kind.as_str())
                 && query.state.as_deref().is_none_or(|state| state == entry.state)
                 && (wanted.is_empty()
                     || entry.name.is_some_and(|name| name.to_lowercase().contains(&wanted))
                     || entry.id.to_string() == wanted)
         };
-        let mut found: Vec<Entry<'a>> = all.iter().copied().filter(matches).collect();
-        let order = |entry: &Entry<'a>| (entry.health, entry.kind, entry.name, entry.account, entry.id);
+        let mut found: Vec<ShownRow<'a>> = all.iter().copied().filter(matches).collect();
+        let order = |entry: &ShownRow<'a>| (entry.health, entry.kind, entry.name, entry.account, entry.id);
         found.sort_unstable_by(|a, b| order(a).cmp(&order(b)));
         let pages = found.len().div_ceil(PAGE_ROWS).max(1);
         let page = query.page.clamp(1, pages);
@@ -128,12 +159,22 @@ impl Resources {
                 .into_iter()
                 .map(|((kind, health, state), count)| StateCount { kind, state: state.into(), health, count })
                 .collect(),
-            rows: rows.map(Entry::row).collect(),
+            rows: rows.map(ShownRow::row).collect(),
         }
     }
 }
 
-impl Entry<'_> {
+/// One resource, where it is listed.
+pub(super) fn find(
+    account: &AccountState,
+    kind: ResourceKind,
+    id: u64,
+    now: DateTime<Utc>,
+) -> Option<ResourceRow> {
+    entries(account, now).find(|entry| entry.kind == kind && entry.id == id).map(|entry| entry.row())
+}
+
+impl ShownRow<'_> {
     fn row(&self) -> ResourceRow {
         ResourceRow {
             account: self.account.clone(),
@@ -147,33 +188,39 @@ impl Entry<'_> {
     }
 }
 
-fn entries(account: &AccountState) -> impl Iterator<Item = Entry<'_>> {
+/// What is stale is not known, whatever it was.
+fn entries(account: &AccountState, now: DateTime<Utc>) -> impl Iterator<Item = ShownRow<'_>> {
     let name = &account.profile.name;
-    let vms = account.vms.rows.iter().map(move |vm| Entry {
+    let health = move |health, collector, read_at| {
+        if is_fresh(&account.profile, collector, read_at, now) { health } else { Health::Unknown }
+    };
+    let vms = account.vms.rows.iter().map(move |vm| ShownRow {
         account: name,
         kind: ResourceKind::Vm,
         id: vm.id.get(),
         name: vm.name.as_deref(),
         state: vm.state.as_str(),
-        health: (&vm.state).into(),
+        health: health((&vm.state).into(), Collector::Vms, account.vms.read_at),
         container: None,
     });
-    let containers = account.containers.rows.iter().map(move |container| Entry {
+    let containers = account.containers.rows.iter().map(move |container| ShownRow {
         account: name,
         kind: ResourceKind::Container,
         id: container.id.get(),
         name: container.name.as_deref(),
         state: container.state.as_str(),
-        health: (&container.state).into(),
+        health: health((&container.state).into(), Collector::Containers, account.containers.read_at),
         container: None,
     });
-    let sites = account.all_sites().map(move |site| Entry {
+    let sites =
+        account.sites.values().flat_map(|listing| listing.rows.iter().map(|site| (site, listing.read_at)));
+    let sites = sites.map(move |(site, read_at)| ShownRow {
         account: name,
         kind: ResourceKind::Site,
         id: site.id.get(),
         name: site.name.as_deref(),
         state: site.state.as_str(),
-        health: (&site.state).into(),
+        health: health((&site.state).into(), Collector::Sites, read_at),
         container: Some(site.container.get()),
     });
     vms.chain(containers).chain(sites)

@@ -1,17 +1,21 @@
 //! The state of everything as one value: what the page shows and `/api/v1/status` answers with
 //! (docs/api.md). Pure: snapshot, incidents, query and time in, a value out.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use super::billing::Billing;
-use super::headline::Headline;
-use super::incidents::{Alerting, IncidentRow, Incidents, Mails};
+use super::headline::{Headline, Urgency};
+use super::incidents::{Alerting, IncidentList, IncidentRow, Mails};
+use super::links::Link;
 use super::resources::{Query, Resources};
+use super::troubles;
 use crate::model::{AccountName, AccountState, Collector, Snapshot};
 
-/// Which daemon tells it.
+/// The daemon that answers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct About {
     pub version: &'static str,
@@ -26,14 +30,22 @@ pub(crate) struct Status {
     pub version: String,
     pub commit: String,
     pub started_at: DateTime<Utc>,
-    /// Of all accounts, whichever are shown.
+    /// Of the accounts that are shown.
     #[serde(rename = "verdict")]
     pub headline: Headline,
     /// The most urgent first.
     pub accounts: Vec<AccountStatus>,
-    pub incidents: Incidents,
+    pub incidents: IncidentList,
     pub resources: Resources,
     pub mails: Mails,
+    /// How the daemon's clock differs from the provider's, in words; absent where they agree.
+    pub clock: Option<String>,
+}
+
+/// What time it is for the daemon.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct DaemonTime {
+    pub now: DateTime<Utc>,
 }
 
 /// One account.
@@ -48,6 +60,13 @@ pub(crate) struct AccountStatus {
     /// Absent where billing is off or was never read.
     pub billing: Option<Billing>,
     pub collectors: Vec<CollectorRow>,
+    #[serde(skip)]
+    pub pay: Option<Link>,
+    #[serde(skip)]
+    pub panel: Option<Link>,
+    /// Of its owner, about paying.
+    #[serde(skip)]
+    pub pay_note: Option<String>,
 }
 
 /// How a collector's polls go.
@@ -75,20 +94,23 @@ impl Status {
         let chosen = |name: &AccountName| query.account.as_deref().is_none_or(|one| one == name.as_str());
         let all: Vec<&AccountState> = snapshot.accounts.values().map(|account| &**account).collect();
         let rows: Vec<&IncidentRow> = alerting.incidents.iter().collect();
-        let shown = all.iter().copied().filter(|state| chosen(&state.profile.name));
+        let all: Vec<&AccountState> = all.into_iter().filter(|state| chosen(&state.profile.name)).collect();
+        let rows: Vec<&IncidentRow> = rows.into_iter().filter(|row| chosen(&row.account)).collect();
+        let own = troubles::of(alerting, now);
         let mut accounts: Vec<AccountStatus> =
-            shown.clone().map(|state| AccountStatus::of(state, &rows, now)).collect();
+            all.iter().map(|state| AccountStatus::of(state, &rows, now)).collect();
         accounts.sort_by(|a, b| a.urgency().cmp(&b.urgency()));
         Self {
             generated_at: now,
             version: about.version.to_owned(),
             commit: about.commit.to_owned(),
             started_at: about.started_at,
-            headline: Headline::of(&all, &rows, now),
+            headline: Headline::of(&all, &rows, &own, now),
             accounts,
-            incidents: Incidents::of(alerting.incidents.iter().filter(|row| chosen(&row.account))),
-            resources: Resources::select(shown, query),
+            incidents: IncidentList::of(rows.into_iter()),
+            resources: Resources::select(all.into_iter(), query, now),
             mails: alerting.mails.clone(),
+            clock: alerting.clock.clone(),
         }
     }
 
@@ -98,6 +120,28 @@ impl Status {
     /// Where it is no status that this version knows.
     pub(crate) fn read(json: &[u8]) -> Result<Self, serde_json::Error> {
         serde_json::from_slice(json)
+    }
+
+    /// Why this is the answer of a daemon that watches other accounts than these; `None` where it is not.
+    pub(crate) fn watches_others(&self, meant: &BTreeSet<AccountName>) -> Option<String> {
+        let watched: BTreeSet<&AccountName> = self.accounts.iter().map(|account| &account.name).collect();
+        let list = |names: Vec<&AccountName>| {
+            let names: Vec<&str> = names.into_iter().map(AccountName::as_str).collect();
+            if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+        };
+        (watched != meant.iter().collect()).then(|| {
+            let (its, ours) = (list(watched.into_iter().collect()), list(meant.iter().collect()));
+            format!("The daemon that answers watches {its}, the configuration has {ours}")
+        })
+    }
+
+    /// What it says may be right, but it is not about what was asked.
+    pub(crate) fn is_of_another(&mut self, sentence: &str) {
+        let said = std::mem::replace(&mut self.headline.sentence, sentence.to_owned());
+        self.headline.level = Urgency::Unknown;
+        if !self.headline.details.contains(&said) {
+            self.headline.details.insert(0, format!("It says: {said}"));
+        }
     }
 
     /// The zone of an account; UTC where it is not shown.
@@ -112,17 +156,20 @@ impl AccountStatus {
         let profile = &state.profile;
         let own: Vec<&IncidentRow> =
             incidents.iter().copied().filter(|row| row.account == profile.name).collect();
-        let report = state.billing.report.as_deref().zip(state.billing.read_at);
+        let report = state.billing.last_known();
         Self {
             name: profile.name.clone(),
             currency: profile.currency.clone(),
             time_zone: profile.zone().name().to_owned(),
             resources: state.resource_count(),
-            headline: Headline::of(&[state], &own, now),
+            headline: Headline::of(&[state], &own, &[], now),
             billing: report.map(|(report, read_at)| {
                 Billing::new(report, read_at, profile.zone(), profile.lead_days, now)
             }),
             collectors: profile.collectors.iter().map(|&one| CollectorRow::of(state, one)).collect(),
+            pay: Link::pay(&profile.guide),
+            panel: Link::panel(&profile.guide, None),
+            pay_note: profile.guide.pay_note.clone(),
         }
     }
 

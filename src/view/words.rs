@@ -1,11 +1,11 @@
-//! Times, amounts and counts as people read them, made once. A date has one form for each surface: `3 March` on
-//! the page, `Wed 4 March` on the terminal, `2026-03-04` in mails, which are read years later. Amounts have marks
-//! between thousands on the page alone: elsewhere they are copied. Pure.
+//! Times, amounts and counts as people read them, made once. A date is `Wed 4 Mar` on the page and in mails, `Wed 4 March` on
+//! the terminal. Amounts have marks between thousands on the page and in mails, but in subjects. Pure.
 
 use chrono::{DateTime, Datelike as _, Duration, NaiveDate, Utc};
 use chrono_tz::Tz;
 
 use crate::model::Money;
+use crate::model::forecast::Disconnect;
 use crate::model::sanitize::one_line;
 
 /// `1 thing`, `2 things`.
@@ -29,14 +29,6 @@ pub(crate) fn span(span: Duration) -> String {
     }
 }
 
-/// The same with the hours beside the days: `3 days 4 h`.
-pub(crate) fn long_span(long: Duration) -> String {
-    match (long.num_days(), long.num_hours() % 24) {
-        (..2, _) | (_, 0) => span(long),
-        (days, hours) => format!("{days} days {hours} h"),
-    }
-}
-
 /// `5 min ago`, `in 3 days`.
 pub(crate) fn distance(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
     if (now - at).num_seconds() >= 0 {
@@ -44,21 +36,6 @@ pub(crate) fn distance(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
     } else {
         format!("in {}", span(at - now))
     }
-}
-
-/// `3 March`, with the year when it is not this one.
-pub(crate) fn day(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
-    date(at.with_timezone(&zone).date_naive(), zone, now)
-}
-
-/// The same of a day of the zone.
-pub(crate) fn date(date: NaiveDate, zone: Tz, now: DateTime<Utc>) -> String {
-    this_year(date, "%-d %B", zone, now)
-}
-
-/// `3 March 14:05 MSK`.
-pub(crate) fn moment(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
-    format!("{} {}", day(at, zone, now), at.with_timezone(&zone).format("%H:%M %Z"))
 }
 
 /// `Wed 4 March`, with the year when it is not this one.
@@ -72,35 +49,91 @@ pub(crate) fn short_moment(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> S
     format!("{} {}", short_weekday(local.date_naive(), zone, now), local.format("%H:%M %Z"))
 }
 
+/// `Wed 4 Mar`: of a subject.
+pub(crate) fn subject_day(date: NaiveDate, zone: Tz, now: DateTime<Utc>) -> String {
+    this_year(date, "%a %-d %b", zone, now)
+}
+
+/// `4 Mar`: of a day that stands beside another, or far off.
+pub(crate) fn short_day(date: NaiveDate, zone: Tz, now: DateTime<Utc>) -> String {
+    this_year(date, "%-d %b", zone, now)
+}
+
+/// `Tue 24 Nov 07:15 MSK`: of a moment in a sentence.
+pub(crate) fn sentence_moment(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
+    let local = at.with_timezone(&zone);
+    format!("{} {}", subject_day(local.date_naive(), zone, now), local.format("%H:%M %Z"))
+}
+
+/// `14:10-15:00`, with the day where it is not today, with both where it passed midnight.
+pub(crate) fn from_to(from: DateTime<Utc>, to: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
+    let day = |at: DateTime<Utc>| at.with_timezone(&zone).date_naive();
+    let time = |at: DateTime<Utc>| at.with_timezone(&zone).format("%H:%M").to_string();
+    let named = |at| format!("{} {}", subject_day(day(at), zone, now), time(at));
+    if day(from) == day(now) && day(to) == day(now) {
+        format!("{}-{}", time(from), time(to))
+    } else if day(from) == day(to) {
+        format!("{}-{}", named(from), time(to))
+    } else {
+        format!("{} - {}", named(from), named(to))
+    }
+}
+
+/// `Sun 1 Mar 14:10-15:00 MSK`, with the second day where it passed midnight.
+pub(crate) fn period(from: DateTime<Utc>, to: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
+    let local = |at: DateTime<Utc>| at.with_timezone(&zone);
+    let (first, last) = (local(from).date_naive(), local(to).date_naive());
+    let start = format!("{} {}", subject_day(first, zone, now), local(from).format("%H:%M"));
+    if first == last {
+        format!("{start}-{}", local(to).format("%H:%M %Z"))
+    } else {
+        format!("{start} - {}", sentence_moment(to, zone, now))
+    }
+}
+
+/// `< 1 min`, `23 min`, `2 h 5 min`, `2 d 5 h`.
+pub(crate) fn lasted(span: Duration) -> String {
+    let (minutes, hours, days) = (span.num_minutes(), span.num_hours(), span.num_days());
+    let with = |whole: String, part: i64, unit: &str| {
+        if part == 0 { whole } else { format!("{whole} {part} {unit}") }
+    };
+    match minutes {
+        ..1 => "< 1 min".to_owned(),
+        1..60 => format!("{minutes} min"),
+        60..1440 => with(format!("{hours} h"), minutes % 60, "min"),
+        _ => with(format!("{days} d"), hours % 24, "h"),
+    }
+}
+
 fn this_year(date: NaiveDate, form: &str, zone: Tz, now: DateTime<Utc>) -> String {
     let this_year = now.with_timezone(&zone).year() == date.year();
     let form = if this_year { form.to_owned() } else { format!("{form} %Y") };
     date.format(&form).to_string()
 }
 
-/// `2026-03-04` in the zone.
-pub(crate) fn iso_day(at: DateTime<Utc>, zone: Tz) -> String {
-    at.with_timezone(&zone).format("%Y-%m-%d").to_string()
-}
-
-/// `2026-03-04 14:00 MSK`.
-pub(crate) fn iso_moment(at: DateTime<Utc>, zone: Tz) -> String {
-    at.with_timezone(&zone).format("%Y-%m-%d %H:%M %Z").to_string()
-}
-
-/// `Wednesday 2026-03-04`.
-pub(crate) fn iso_weekday(date: NaiveDate) -> String {
-    date.format("%A %Y-%m-%d").to_string()
-}
-
-/// `Wednesday 2026-03-04 14:00 MSK`.
-pub(crate) fn iso_weekday_moment(at: DateTime<Utc>, zone: Tz) -> String {
-    at.with_timezone(&zone).format("%A %Y-%m-%d %H:%M %Z").to_string()
-}
-
 /// `-44.50 RUB`: two places. Without marks between thousands, so that it can be copied.
 pub(crate) fn amount(money: Money, currency: &str) -> String {
     with_unit(&format!("{:.2}", money.rounded().decimal()), currency)
+}
+
+/// `1 234.50 RUB`, or that it is not known.
+pub(crate) fn known_spaced_amount(money: Option<Money>, currency: &str) -> String {
+    money.map_or_else(|| "not known".to_owned(), |money| spaced_amount(money, currency))
+}
+
+/// The same without marks between thousands.
+pub(crate) fn known_amount(money: Option<Money>, currency: &str) -> String {
+    money.map_or_else(|| "not known".to_owned(), |money| amount(money, currency))
+}
+
+/// When the account is cut off, in a column; `day` writes a moment.
+pub(crate) fn cut_off(disconnect: Disconnect, day: impl Fn(DateTime<Utc>) -> String) -> String {
+    match disconnect {
+        Disconnect::At { at, .. } => day(at),
+        Disconnect::Now => "now".to_owned(),
+        Disconnect::NotExpected => "not expected".to_owned(),
+        Disconnect::Unknown => "not known".to_owned(),
+    }
 }
 
 /// `45 RUB`: rounded up to whole units, as amounts to pay are.
@@ -112,23 +145,39 @@ fn with_unit(number: &str, currency: &str) -> String {
     if currency.is_empty() { number.to_owned() } else { format!("{number} {}", one_line(currency, 12)) }
 }
 
+/// `1 235 RUB`: an amount to pay as people read it, rounded up to whole units.
+pub(crate) fn spaced_to_pay(money: Money, currency: &str) -> String {
+    spaced_amount(money.ceil_units(), currency).replacen(".00", "", 1)
+}
+
 /// `1 234.50 RUB`: the same with thousands apart by a narrow space, and none of it broken.
 pub(crate) fn spaced_amount(money: Money, currency: &str) -> String {
     let text = format!("{:.2}", money.rounded().decimal());
     let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |digits| ("\u{2212}", digits));
     let (whole, part) = digits.split_once('.').unwrap_or((digits, "00"));
     let mut out = String::from(sign);
-    for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index).is_multiple_of(3) {
-            out.push('\u{202f}');
-        }
-        out.push(digit);
-    }
+    out.push_str(&apart(whole));
     out.push('.');
     out.push_str(part);
     if !currency.is_empty() {
         out.push('\u{a0}');
-        out.push_str(currency);
+        out.push_str(&one_line(currency, 12));
+    }
+    out
+}
+
+/// `21 312`.
+pub(crate) fn thousands(number: u64) -> String {
+    apart(&number.to_string())
+}
+
+fn apart(digits: &str) -> String {
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push('\u{202f}');
+        }
+        out.push(digit);
     }
     out
 }
@@ -142,12 +191,11 @@ mod tests {
     fn times() {
         let now = t("2026-03-01T22:30:00");
         let moscow = Tz::Europe__Moscow;
-        assert_eq!(day(now, moscow, now), "2 March");
-        assert_eq!(day(t("2027-01-01T00:00:00"), Tz::UTC, now), "1 January 2027");
-        assert_eq!(moment(now, moscow, now), "2 March 01:30 MSK");
         assert_eq!(short_moment(now, moscow, now), "Mon 2 March 01:30 MSK");
         assert_eq!(short_moment(t("2027-01-01T00:00:00"), Tz::UTC, now), "Fri 1 January 2027 00:00 UTC");
-        assert_eq!(iso_weekday_moment(now, moscow), "Monday 2026-03-02 01:30 MSK");
+        assert_eq!(period(t("2026-03-01T12:00:00"), now, Tz::UTC, now), "Sun 1 Mar 12:00-22:30 UTC");
+        let midnight = "Sun 1 Mar 15:00 - Mon 2 Mar 01:30 MSK";
+        assert_eq!(period(t("2026-03-01T12:00:00"), now, moscow, now), midnight);
         let table = [
             (0, "0 s ago"),
             (119, "119 s ago"),
@@ -187,15 +235,10 @@ mod tests {
 
     #[test]
     fn spans() {
-        for (seconds, want) in [
-            (-5, "0 s"),
-            (119, "119 s"),
-            (120, "2 min"),
-            (7200, "2 h"),
-            (172_800, "2 days"),
-            (255_600, "2 days 23 h"),
-        ] {
-            assert_eq!(long_span(Duration::seconds(seconds)), want);
+        for (seconds, want) in
+            [(-5, "0 s"), (119, "119 s"), (120, "2 min"), (7200, "2 h"), (172_800, "2 days")]
+        {
+            assert_eq!(span(Duration::seconds(seconds)), want);
         }
     }
 }

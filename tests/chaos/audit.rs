@@ -3,30 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
-use rusqlite::{Connection, OpenFlags};
 
-use crate::common::smtp::Mail;
+use crate::book::{Book, Told, copies, given_up, in_order, read, watched_again};
 use crate::history::{History, Line, Moment, Span};
 use crate::ladder::Expected;
 use crate::world::World;
-
-/// One event of one incident, as one recipient was told of it.
-#[derive(Clone, Debug)]
-struct Told {
-    /// The mail's own, in whole seconds: decided within the second from there.
-    date: Moment,
-    event: String,
-    message_id: String,
-}
-
-impl Told {
-    fn until(&self) -> Moment {
-        self.date + TimeDelta::seconds(1)
-    }
-}
 
 /// What the comparison found.
 #[derive(Default, Debug)]
@@ -43,7 +26,7 @@ impl Verdict {
         self.lost.is_empty() && self.twice.is_empty() && self.wrong.is_empty()
     }
 
-    fn count(&mut self, what: &'static str, by: usize) {
+    pub fn count(&mut self, what: &'static str, by: usize) {
         *self.counts.entry(what).or_default() += by;
     }
 }
@@ -63,9 +46,6 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// By recipient and incident key.
-type Book = BTreeMap<(String, String), Vec<Told>>;
-
 /// Compares. The daemon has stopped, and nothing waits.
 pub fn audit(world: &World) -> Verdict {
     let mut verdict = Verdict::default();
@@ -77,8 +57,8 @@ pub fn audit(world: &World) -> Verdict {
         let (message_id, ..) = read(&mail.raw);
         mail.to.iter().map(move |to| (to.clone(), message_id.clone()))
     });
-    given_up(world, refused, &received.collect(), &mut book, &mut verdict);
-    let mut auditor = Auditor { history: &world.history, doubtful, verdict };
+    let replaced = given_up(world, refused, &received.collect(), &mut book, &mut verdict);
+    let mut auditor = Auditor { history: &world.history, doubtful, replaced, verdict };
     auditor.everyone_was_told_of_the_start(world, &book);
     for account in &world.accounts {
         for to in account.recipients() {
@@ -92,127 +72,12 @@ pub fn audit(world: &World) -> Verdict {
     auditor.verdict
 }
 
-/// Takes in what the servers have. Copies are the same to the byte, and the reply to the one before was lost.
-/// Returns the mails of which the daemon may not have known that they arrived.
-fn copies(mails: &[Mail], history: &History, book: &mut Book, verdict: &mut Verdict) -> BTreeSet<String> {
-    let mut last: BTreeMap<(String, String), &Mail> = BTreeMap::new();
-    let mut doubtful = BTreeSet::new();
-    for mail in mails.iter().filter(|mail| mail.accepted) {
-        let (message_id, date, pairs) = read(&mail.raw);
-        if !reply_arrived(mail, history) {
-            doubtful.insert(message_id.clone());
-        }
-        for to in &mail.to {
-            verdict.count("mails received", 1);
-            let Some(before) = last.insert((to.clone(), message_id.clone()), mail) else {
-                take(book, to, &message_id, date, &pairs);
-                continue;
-            };
-            verdict.count("of these copies whose reply was lost", 1);
-            if before.raw != mail.raw {
-                verdict.wrong.push(format!("two mails {message_id} to {to} that differ"));
-            }
-            let excused = !before.answered || killed_between(before.at, mail.at, history);
-            if !excused {
-                verdict.twice.push(format!("{message_id} to {to}, whose reply was not lost: {pairs:?}"));
-            }
-        }
-    }
-    doubtful
-}
-
-/// The result is kept milliseconds after the reply, but for a step at which the daemon is stopped to be killed.
-fn killed_between(from: Instant, to: Instant, history: &History) -> bool {
-    let soon = from + Duration::from_secs(6);
-    history.kills.iter().any(|(_, at)| *at >= from && *at <= to.min(soon))
-}
-
-fn reply_arrived(mail: &Mail, history: &History) -> bool {
-    mail.answered && !killed_between(mail.at, mail.at + Duration::from_secs(6), history)
-}
-
-fn take(book: &mut Book, to: &str, message_id: &str, date: Moment, pairs: &[(String, String)]) {
-    for (key, event) in pairs {
-        let told = Told { date, event: event.clone(), message_id: message_id.to_owned() };
-        book.entry((to.to_owned(), key.clone())).or_default().push(told);
-    }
-}
-
-/// Message-ID, Date, incidents with their events.
-fn read(raw: &[u8]) -> (String, Moment, Vec<(String, String)>) {
-    let mail = mail_parser::MessageParser::default().parse(raw).unwrap();
-    let all = |name: &str| -> Vec<String> {
-        let of = mail.headers().iter().filter(|header| header.name().eq_ignore_ascii_case(name));
-        of.map(|header| header.value().as_text().unwrap().trim().to_owned()).collect()
-    };
-    let date = Moment::from_timestamp(mail.date().unwrap().to_timestamp(), 0).unwrap();
-    let pairs = all("X-Hostwatch-Incident").into_iter().zip(all("X-Hostwatch-Event")).collect();
-    (mail.message_id().unwrap().to_owned(), date, pairs)
-}
-
-/// What was refused for good counts as told: the store says so, and the next mail does. It may have been received all
-/// the same, where that reply was lost.
-fn given_up(
-    world: &World,
-    refused: usize,
-    received: &BTreeSet<(String, String)>,
-    book: &mut Book,
-    verdict: &mut Verdict,
-) {
-    let path = world.daemon.directory.path().join("hostwatch.db");
-    let store = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
-    let mut query = store
-        .prepare("SELECT e.state, e.recipient, m.raw FROM envelopes e JOIN messages m USING (message_id)")
-        .unwrap();
-    let rows = query.query_map([], |row| {
-        Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, Vec<u8>>(2)?))
-    });
-    let mut dead = 0;
-    for (state, to, raw) in rows.unwrap().map(Result::unwrap) {
-        match state.as_str() {
-            "dead" => {
-                dead += 1;
-                let (message_id, date, pairs) = read(&raw);
-                if !received.contains(&(to.clone(), message_id.clone())) {
-                    take(book, &to, &message_id, date, &pairs);
-                }
-            }
-            "withdrawn" => verdict.count("mails that a newer one replaced before they were tried", 1),
-            "sent" => {}
-            other => verdict.lost.push(format!("a mail to {to} is still {other}")),
-        }
-    }
-    verdict.count("mails given up: refused with 550, and said so", dead);
-    if dead > refused {
-        verdict.lost.push(format!("{dead} mails given up, and the servers refused {refused}"));
-    }
-}
-
-/// The daemon's own reasons, for whoever has to find out why.
-pub fn decisions(world: &World) -> Vec<String> {
-    let path = world.daemon.directory.path().join("hostwatch.db");
-    let store = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
-    let mut all = Vec::new();
-    for sql in [
-        "SELECT decided_at, key, reason FROM decisions",
-        "SELECT m.created_at, m.told, e.recipient || ' ' || e.state || ' after ' || e.attempts || ' attempts, ended '
-           || coalesce(e.ended_at, 'never') || ' ' || m.message_id FROM envelopes e JOIN messages m USING (message_id)",
-    ] {
-        let mut query = store.prepare(sql).unwrap();
-        let text = |row: &rusqlite::Row<'_>, index| row.get::<_, String>(index);
-        let rows = query.query_map([], |row| {
-            Ok(format!("{}  {}: {}", text(row, 0)?, text(row, 1)?, text(row, 2)?))
-        });
-        all.extend(rows.unwrap().map(Result::unwrap));
-    }
-    all.sort();
-    all
-}
-
 struct Auditor<'a> {
     history: &'a History,
     /// Mails of which the daemon may not have known that they arrived.
     doubtful: BTreeSet<String>,
+    /// Recipients and incidents of mails that may have arrived and were replaced.
+    replaced: BTreeSet<(String, String)>,
     verdict: Verdict,
 }
 
@@ -235,10 +100,11 @@ impl Auditor<'_> {
     /// One recipient's mails of one account; what is left in the book has no cause.
     fn account(&mut self, name: &'static str, to: &str, book: &mut Book) {
         let prefix = format!("{name}/");
+        let away = &self.history.away;
         let mut take = |key: &str| {
             let mut told = book.remove(&(to.to_owned(), key.to_owned())).unwrap_or_default();
             told.sort_by_key(|told| told.date);
-            in_order(told)
+            watched_again(in_order(told), away)
         };
         let told = take(&format!("{name}/disconnect/account"));
         let expected = self.history.ladder.get(name).cloned().unwrap_or_default();
@@ -253,21 +119,23 @@ impl Auditor<'_> {
         }
         for (key, line) in self.history.lines.iter().filter(|(key, _)| key.starts_with(&prefix)) {
             let told = take(key);
-            self.line(&format!("{key} to {to}"), &told, line);
+            let maybe = self.replaced.contains(&(to.to_owned(), key.clone()));
+            self.line(&format!("{key} to {to}"), &told, line, maybe);
         }
         for (key, spans) in self.history.may.iter().filter(|(key, _)| key.starts_with(&prefix)) {
             let told = take(key);
-            self.perhaps(&format!("{key} to {to}"), &told, spans);
+            let maybe = self.replaced.contains(&(to.to_owned(), key.clone()));
+            self.perhaps(&format!("{key} to {to}"), &told, spans, maybe);
         }
         // Looked at before.
         take(&format!("{name}/started/account"));
     }
 
     /// A resource or an order: exactly what was true, and at least what was seen.
-    fn line(&mut self, what: &str, told: &[Told], line: &Line) {
+    fn line(&mut self, what: &str, told: &[Told], line: &Line, maybe: bool) {
         self.verdict.count("events told", told.len());
         let flapping = told.iter().position(|told| told.event == "flapping");
-        self.nothing_false(what, told, line);
+        self.nothing_false(what, told, line, maybe);
         self.nothing_missing(what, told, line, flapping);
         for (from, to) in &line.folded {
             for told in told.iter().filter(|told| told.event == "opened") {
@@ -281,11 +149,17 @@ impl Auditor<'_> {
         }
     }
 
-    /// Walks along the truth: each event finds its moment after the one before it and before it was mailed.
-    fn nothing_false(&mut self, what: &str, told: &[Told], line: &Line) {
+    /// Walks along the truth: each event finds its moment after the one before it and before it was mailed. `maybe`: the
+    /// mail of a beginning was replaced after its reply at the dot was lost.
+    fn nothing_false(&mut self, what: &str, told: &[Told], line: &Line, maybe: bool) {
         let mut at = Moment::UNIX_EPOCH;
         let (mut open, mut flapped): (Option<&Told>, Option<&Told>) = (None, None);
+        let mut given_up = false;
         for told in told {
+            if !told.arrived {
+                given_up = true;
+                continue;
+            }
             let mut find = |wrong: bool| {
                 let found = line.next(wrong, at, told.until());
                 at = found.unwrap_or(at);
@@ -293,16 +167,37 @@ impl Auditor<'_> {
             };
             let mut problem = None;
             match told.event.as_str() {
-                _ if flapped.is_some_and(|flapped| told.date - flapped.date < TimeDelta::minutes(29)) => {
+                // An account that was not watched meanwhile begins anew.
+                _ if flapped.is_some_and(|flapped| {
+                    let watched =
+                        !self.history.away.iter().any(|at| (flapped.date..told.until()).contains(at));
+                    watched && told.date - flapped.date < TimeDelta::minutes(29)
+                }) =>
+                {
                     problem = Some("told while it flaps");
                 }
                 "opened" | "resolved" if flapped.is_some() => flapped = None,
+                // The end between them gave way to the newer news before it could go out.
+                "opened"
+                    if open
+                        .is_some_and(|open| given_up || self.history.troubled(open.date, told.until())) =>
+                {
+                    find(false);
+                    problem = (!find(true)).then_some("it was not wrong again then");
+                    open = Some(told);
+                }
                 "opened" if open.is_some() => {
                     self.verdict.twice.push(format!("{what}: opened twice: {:?} and {told:?}", open));
                 }
                 "opened" => {
                     problem = (!find(true)).then_some("it was not wrong then");
                     open = Some(told);
+                }
+                // So is what waited when its account was no longer watched, and goes on once it is back.
+                "resolved" | "removed"
+                    if open.is_none() && (maybe || self.history.away.iter().any(|at| *at < told.until())) =>
+                {
+                    problem = (!(find(true) && find(false))).then_some("it did not come and go before");
                 }
                 "resolved" | "removed" if open.is_none() => problem = Some("nothing was open"),
                 "resolved" | "removed" => {
@@ -364,8 +259,28 @@ impl Auditor<'_> {
                     let again = told[next].event == "was-down" && wrong;
                     next += usize::from(!again);
                 }
+                // Who was not mailed of the beginning is not mailed of the end.
+                None if !wrong
+                    && told
+                        .iter()
+                        .rfind(|told| told.date <= seen)
+                        .is_none_or(|told| told.event != "opened" || !told.arrived) => {}
+                // It could not go out before its account was no longer watched.
+                None if wrong
+                    && self
+                        .history
+                        .away
+                        .iter()
+                        .any(|at| *at > since && self.history.troubled(since, *at)) => {}
                 // What changed again and again is told no more.
                 None if told.iter().any(|told| told.event == "flapping" && told.date <= seen) => {}
+                // Newer news took its place before it could go out.
+                None if told
+                    .iter()
+                    .any(|told| told.date > seen && self.history.troubled(since, told.until())) =>
+                {
+                    self.verdict.count("changes that a newer one replaced unsent", 1);
+                }
                 None => {
                     let change = if wrong { "went wrong" } else { "recovered" };
                     let told: Vec<String> = told
@@ -379,25 +294,25 @@ impl Auditor<'_> {
                 }
             }
         }
-        let quiet = flapping.is_some();
-        let opened = told.iter().filter(|told| told.event == "opened").count();
-        let closed = told.iter().filter(|told| matches!(told.event.as_str(), "resolved" | "removed")).count();
-        let spared = told.iter().filter(|told| told.event == "was-down").count();
-        if !quiet && opened > closed + spared {
-            self.verdict.lost.push(format!("{what}: opened {opened} times, closed {closed} times"));
+        // Whoever reads only the mails knows how it stands.
+        let last = told.iter().rfind(|told| told.arrived).map(|told| told.event.as_str());
+        if flapping.is_none() && !was && last == Some("opened") {
+            self.verdict.lost.push(format!("{what}: its end; told {told:?}"));
         }
     }
 
     /// What a fault may be taken for: told only of a fault, and its end is told.
-    fn perhaps(&mut self, what: &str, told: &[Told], spans: &[Span]) {
+    fn perhaps(&mut self, what: &str, told: &[Told], spans: &[Span], maybe: bool) {
         self.verdict.count("events told", told.len());
         let mut open = false;
         let mut at = Moment::UNIX_EPOCH;
-        for told in told {
+        for told in told.iter().filter(|told| told.arrived || told.event == "flapping") {
             let meant = spans.iter().find(|span| span.meets(at, told.until()));
             match told.event.as_str() {
                 "opened" | "was-down" => {
-                    if open && told.event == "opened" {
+                    // Its end gave way to the newer news before it could go out.
+                    let unsent = self.history.troubled(at, told.until());
+                    if open && told.event == "opened" && !unsent {
                         self.verdict.twice.push(format!("{what}: {told:?}"));
                     }
                     match meant {
@@ -406,7 +321,7 @@ impl Auditor<'_> {
                     }
                     open = told.event == "opened";
                 }
-                "resolved" if open => {
+                "resolved" if open || maybe => {
                     open = false;
                     at = told.date;
                 }
@@ -422,10 +337,17 @@ impl Auditor<'_> {
     /// The ladder: each event that is due, in order. A newer one may replace what could not go out.
     fn disconnect(&mut self, what: &str, told: &[Told], expected: &[Expected]) {
         self.verdict.count("events told", told.len());
-        let mut told = told.iter().peekable();
+        // What arrived nowhere is said again.
+        let again = |index: usize| {
+            let (this, next) = (&told[index], told.get(index + 1));
+            !this.arrived && next.is_some_and(|next| next.event == this.event)
+        };
+        let mut told = (0..told.len()).filter(|&index| !again(index)).map(|index| &told[index]).peekable();
         for (index, due) in expected.iter().enumerate() {
             self.verdict.count("disconnect events that were due", 1);
             let in_time = |told: &Told| told.until() > due.from && told.date <= due.to;
+            let is_it = |told: &Told| in_time(told) && told.event == due.event;
+            while told.next_if(|next| next.again && !is_it(next)).is_some() {}
             if let Some(next) = told.peek() {
                 let unsent = next.event == "was-down" && due.event == "resolved";
                 if in_time(next)
@@ -436,8 +358,7 @@ impl Auditor<'_> {
                 }
             }
             let newer = expected.get(index + 1);
-            let replaced = due.event != "resolved"
-                && newer.is_some_and(|newer| self.history.troubled(due.from, newer.to));
+            let replaced = newer.is_some_and(|newer| self.history.troubled(due.from, newer.to));
             if replaced {
                 self.verdict.count("disconnect events that a newer one replaced unsent", 1);
                 continue;
@@ -448,23 +369,8 @@ impl Auditor<'_> {
                 .lost
                 .push(format!("{what}: {} due at {from}, seen by {to}; next is {next:?}", due.event));
         }
-        for rest in told {
+        for rest in told.filter(|told| !told.again) {
             self.verdict.wrong.push(format!("{what}: not due: {rest:?}"));
         }
     }
-}
-
-/// Of events in one second an end comes first where something is open.
-fn in_order(mut rest: Vec<Told>) -> Vec<Told> {
-    let mut ordered = Vec::with_capacity(rest.len());
-    let mut open = false;
-    while !rest.is_empty() {
-        let same = rest.iter().take_while(|told| told.date == rest[0].date).count();
-        let ends = |told: &Told| matches!(told.event.as_str(), "resolved" | "removed" | "was-down");
-        let fits = |told: &Told| if open { ends(told) } else { told.event == "opened" };
-        let next = rest.remove(rest[..same].iter().position(fits).unwrap_or(0));
-        open = next.event == "opened";
-        ordered.push(next);
-    }
-    ordered
 }

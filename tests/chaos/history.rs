@@ -70,6 +70,8 @@ pub struct History {
     pub drops: BTreeMap<&'static str, usize>,
     /// Mail could not go out at once: the server's faults, and the daemon's absence, each until nothing waited.
     pub trouble: Vec<Span>,
+    /// When an account was taken out of the configuration.
+    pub away: Vec<Moment>,
     /// When the daemon was killed, by either clock.
     pub kills: Vec<(Moment, Instant)>,
 }

@@ -305,7 +305,7 @@ impl Doing for FamilyRun {
             4 => {
                 // What the container's mail spoke for now speaks for itself, or is well without a mail.
                 let spoken_for = |key: &String, page: &Page| {
-                    page.open.get(key).is_none_or(|reason| reason.contains("folded into"))
+                    page.open.get(key).is_none_or(|reason| reason.contains("covered by"))
                 };
                 let done = |page: &&Page| {
                     if first {

@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, clippy::wildcard_enum_match_arm)]
 
 mod audit;
+mod book;
 #[path = "../common/mod.rs"]
 mod common;
 mod history;
@@ -73,7 +74,7 @@ fn nothing_is_lost_twice_or_wrong() {
 /// The timetable as it was carried out.
 fn tell(world: &World) {
     println!("{}", world.journal.join("\n"));
-    println!("what the daemon decided, as its store has it:\n{}", audit::decisions(world).join("\n"));
+    println!("what the daemon decided, as its store has it:\n{}", book::decisions(world).join("\n"));
 }
 
 fn live(world: &mut World, script: Script) {

@@ -72,14 +72,18 @@ impl Doing for MoneyRun {
                 }
                 world.count("money: less or more of it");
                 let edd = world.accounts[self.account].disconnect_after(days, now);
-                let event = world.accounts[self.account].ladder.date(edd, now);
+                let event = world.accounts[self.account].ladder.date(edd, days, now);
                 self.expect(world, event);
                 self.lasts(world, days);
             }
             (Money::Lasts(days), _) => {
                 let edd = world.accounts[self.account].disconnect_after(days, now);
                 let series = format!("hosting_billing_disconnect_timestamp_seconds{{account=\"{name}\"}}");
-                let seen = |page: &&Page| page.value(&series) == Some(edd.timestamp() as f64);
+                // A report without its amounts proves no payment.
+                let balance = format!("hosting_billing_balance{{account=\"{name}\"}}");
+                let seen = |page: &&Page| {
+                    page.value(&series) == Some(edd.timestamp() as f64) && page.value(&balance).is_some()
+                };
                 let Some(page) = page.filter(seen) else { return false };
                 self.seen(world, page);
                 return true;
@@ -155,7 +159,8 @@ impl MoneyRun {
                 }
                 account.cut_offs += 1;
                 world.count("money: cut off");
-                let event = world.accounts[self.account].ladder.used_up();
+                let now = world.now();
+                let event = world.accounts[self.account].ladder.used_up(now);
                 self.expect(world, event);
                 self.everything(world, true);
                 world.accounts[self.account].lasts = 0;

@@ -95,6 +95,8 @@ impl Doing for OperatorRun {
             ) => self.comes_back(world),
             (Operator::WithoutAccount { .. }, 0) => {
                 world.count("reload without an account");
+                let now = world.now();
+                world.history.away.push(now);
                 Self::reload(world, &ACCOUNTS[..1], "");
                 self.after(Duration::ZERO)
             }

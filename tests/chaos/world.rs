@@ -118,7 +118,7 @@ pub fn get(address: SocketAddr, path: &str, headers: &str) -> Option<String> {
     let patience = Duration::from_millis(1500);
     let mut stream = TcpStream::connect_timeout(&address, patience).ok()?;
     stream.set_read_timeout(Some(patience)).ok()?;
-    write!(stream, "GET {path} HTTP/1.0\r\nHost: x\r\n{headers}\r\n").ok()?;
+    write!(stream, "GET {path} HTTP/1.0\r\nHost: 127.0.0.1\r\n{headers}\r\n").ok()?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).ok()?;
     let answer = String::from_utf8_lossy(&answer);

@@ -2,6 +2,8 @@
 #![allow(dead_code, clippy::unwrap_used, clippy::print_stderr)] // each test uses its part
 
 pub mod certificates;
+pub mod clock;
+pub mod hook;
 pub mod ledger;
 pub mod sections;
 pub mod smtp;
@@ -29,7 +31,7 @@ pub fn now() -> chrono::DateTime<chrono::Utc> {
 }
 
 /// How long a test waits for what must come.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub const SCENARIO: &str = r#"
 time_zone = "UTC"
@@ -138,6 +140,11 @@ impl Drop for Provider {
     }
 }
 
+/// A text as one line: where its lines break depends on a width.
+pub fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Nothing tells a test of a metric or a request; it looks again, for a while.
 pub fn until(what: &str, so: impl FnMut() -> bool) {
     until_within(PATIENCE, what, so);
@@ -240,6 +247,14 @@ impl Daemon {
 
     pub fn start_with(provider: &Provider, smtp: SocketAddr, extra: &str) -> Self {
         let mut daemon = Self::prepare(provider, smtp, extra);
+        daemon.run();
+        daemon
+    }
+
+    /// The same with clocks that a test moves.
+    pub fn start_by(clock: &clock::Clock, provider: &Provider, smtp: SocketAddr, extra: &str) -> Self {
+        let mut daemon = Self::prepare(provider, smtp, extra);
+        daemon.environment.extend(clock.environment());
         daemon.run();
         daemon
     }
@@ -403,7 +418,8 @@ path = "{1}/hostwatch.db"
     pub fn request(&self, method: &str, path: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        write!(stream, "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        let host = self.address;
+        write!(stream, "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap();
         let answer = String::from_utf8_lossy(&answer).into_owned();
@@ -496,7 +512,8 @@ pub fn received(smtp: &SmtpServer) -> Vec<Received> {
     smtp.seen().accepted().into_iter().map(|mail| read(&mail.raw)).collect()
 }
 
-fn read(raw: &[u8]) -> Received {
+/// One mail.
+pub fn read(raw: &[u8]) -> Received {
     let mail = mail_parser::MessageParser::default().parse(raw).unwrap();
     let all = |name: &str| -> Vec<String> {
         let of = mail.headers().iter().filter(|header| header.name().eq_ignore_ascii_case(name));
@@ -511,6 +528,13 @@ fn read(raw: &[u8]) -> Received {
         message_id: mail.message_id().unwrap().to_owned(),
         raw: raw.to_vec(),
     }
+}
+
+/// What one recipient was mailed: incident and event, in the order of arrival.
+pub fn told_to(smtp: &SmtpServer, to: &str) -> Vec<String> {
+    let seen = smtp.seen();
+    let mails = seen.accepted().into_iter().filter(|mail| mail.to.iter().any(|one| one == to));
+    mails.flat_map(|mail| read(&mail.raw).pairs).collect()
 }
 
 /// Waits for a mail that tells this.

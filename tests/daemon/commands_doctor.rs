@@ -104,7 +104,11 @@ fn what_fails_says_what_to_do() {
     let (code, text, _) = doctor(&unnamed);
     assert_eq!((code, check(&text, "calls, hosting_per_minute").0), (0, "warn"), "{text}");
     assert!(check(&text, "states").1.contains("container '0'"), "{text}");
-    assert!(text.contains("→ name the numbers in") && text.contains("container_states]"), "{text}");
+    assert!(
+        text.contains("→ name the numbers")
+            && text.contains("\n[accounts.main.container_states]\n0 = \"\" # 2 containers\n"),
+        "{text}"
+    );
 
     let without = good.replace("vm_api_key", "# vm_api_key").split("[email]").next().unwrap().to_owned();
     let (code, text, error) = doctor(&without);

@@ -33,7 +33,12 @@ fn the_mails_to_come_of_the_real_report_and_of_a_supposed_one() {
         ["now", "in 3 days", "in 6 days", "in 7 days", "in 9 days", "in 10 days"],
         "{text}"
     );
-    assert!(text.contains("Account main will be disconnected for non-payment"), "{text}");
+    let subjects: Vec<&str> = text.lines().filter(|line| line.trim_start().starts_with('[')).collect();
+    assert_eq!(subjects.len(), 6, "{text}");
+    for (index, subject) in subjects.iter().enumerate() {
+        assert!(subject.contains("] Cut-off ") || subject.contains("] OVERDUE since "), "{text}");
+        assert!(!subjects[..index].contains(subject), "no two are the same: {text}");
+    }
     assert!(text.contains("\n    to ops@example.com\n") && text.contains(" RUB by "), "{text}");
 
     provider.lasts_days(5);

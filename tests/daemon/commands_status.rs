@@ -50,8 +50,8 @@ fn beside_a_daemon() {
     wait_for(&smtp, "main/vm_error/10001 opened");
     until("it needs somebody", || status(&[], &[]).0 == 1);
     let (_, text, _) = status(&[], &[("COLUMNS", "60")]);
-    assert!(text.starts_with("✕ 1 thing needs you\n"), "{text}");
-    assert!(text.contains("  ✕ [critical] VM web \"1\" <script> in error\n"), "{text}");
+    assert!(text.starts_with("✕ VM web \"1\" <script> in error (main)\n"), "{text}");
+    assert!(text.contains("  ✕ VM web \"1\" <script> in error\n"), "{text}");
     assert!(text.contains("main/vm_error/10001"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
     assert!(!text.contains('\u{1b}'), "no colours into a pipe: {text}");
@@ -66,7 +66,7 @@ fn beside_a_daemon() {
     wait_for(&smtp, "main/vm_error/10001 resolved");
     provider.fault(hostwatch::sim::FaultKind::InvalidJson, "/api/cvds/v1/vms/", &[]);
     until("it is not known", || status(&[], &[]).0 == 3);
-    assert!(status(&[], &[]).1.contains("Not known: the VMs"));
+    assert!(status(&[], &[]).1.contains("Cannot read VMs since "));
 }
 
 #[test]
@@ -96,7 +96,8 @@ fn the_socket_beside_the_store_is_asked_first() {
     let socket = directory.path().join("hostwatch.db.sock");
     let listener = UnixListener::bind(&socket).unwrap();
     let answer = r#"{"generated_at": "2026-03-01T12:00:00Z", "version": "0.1.0", "commit": "abc", "started_at": "2026-03-01T12:00:00Z",
-        "verdict": {"level": "notice", "sentence": "Nothing new needs you", "details": []}, "accounts": [],
+        "verdict": {"level": "notice", "sentence": "No new problems", "details": []}, "accounts": [{"name": "main", "currency": "", "time_zone": "UTC", "resources": 0,
+            "verdict": {"level": "notice", "sentence": "No new problems", "details": []}, "billing": null, "collectors": []}],
         "incidents": {"open": [], "recent": []},
         "resources": {"total": 0, "matching": 0, "page": 1, "pages": 1, "states": [], "rows": []},
         "mails": {"outbox": null, "last_mail_at": null, "lives_on": null}}"#;
@@ -110,7 +111,7 @@ fn the_socket_beside_the_store_is_asked_first() {
         String::from_utf8_lossy(&request[..count]).into_owned()
     });
     let (code, text, error) = hostwatch(&["status", &file], &[]);
-    assert_eq!((code, text.lines().next()), (0, Some("! Nothing new needs you")), "{error}");
+    assert_eq!((code, text.lines().next()), (0, Some("! No new problems")), "{error}");
     assert!(serving.join().unwrap().starts_with("GET /api/v1/status HTTP/1.1\r\n"));
 
     // What a killed daemon leaves behind answers nobody; asking elsewhere might ask another daemon.

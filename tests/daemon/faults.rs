@@ -132,3 +132,26 @@ fn databases_are_read_where_the_containers_are_off() {
     provider.say(container, "remove_container");
     shows_of_sites(&daemon, 2, 1, 1);
 }
+
+/// With nothing polled in between, the metrics let go of what is stale when the status page does, and no minute later.
+#[test]
+fn what_goes_stale_leaves_metrics_and_page_together() {
+    let provider = Provider::start("time_zone = \"UTC\"\nvms = 1\n");
+    let smtp = SmtpServer::plain();
+    let mut daemon = Daemon::prepare(&provider, smtp.address, "[metrics]\nstale_after = \"4s\"\n");
+    daemon.configure("vms = \"* * * * * *\"", "vms = \"0 0 1 1 *\"");
+    for key in ["containers", "expected_balance"] {
+        daemon.configure(&format!("{key} = \"* * * * * *\""), &format!("{key} = \"\""));
+    }
+    daemon.run();
+    let health = || {
+        let status: serde_json::Value =
+            serde_json::from_str(&daemon.request("GET", "/api/v1/status").1).unwrap();
+        status["resources"]["rows"][0]["health"].clone()
+    };
+    until("the VM", || daemon.page().contains("hosting_vm_info{"));
+    assert_eq!(health(), "fine");
+    until("it is stale", || health() == "unknown");
+    let gone = || !daemon.page().contains("hosting_vm_info{");
+    until_within(std::time::Duration::from_secs(3), "stale metrics are gone", gone);
+}

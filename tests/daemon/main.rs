@@ -4,16 +4,28 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod calendar;
+mod calm;
 mod care;
+mod causes;
+mod collecting;
 mod commands_doctor;
 mod commands_forecast;
 mod commands_rehearse;
 mod commands_status;
 mod crash;
+mod discovery;
+mod escalation;
 mod faults;
+mod mail_order;
 mod main_job;
 mod many;
+mod money;
+mod packaged;
+mod robust;
+mod robust_store;
 mod smtp_faults;
 mod store_faults;
 mod web;
+mod webhooks;
 mod years;

@@ -19,7 +19,7 @@ const KIB_PER_ACCOUNT: u64 = 400;
 const MOST_IN_A_SECOND: usize = ACCOUNTS / 2;
 /// Fifty accounts a second; the first may be late.
 const FIRST_POLLS_TAKE: chrono::TimeDelta = chrono::TimeDelta::seconds(ACCOUNTS as i64 / 50 - 2);
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 const VMS: &str = "/api/cvds/v1/vms/";
 /// Of each account at its start; nothing is asked twice.

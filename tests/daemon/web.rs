@@ -28,7 +28,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 fn ask(mut stream: impl Read + Write, path: &str, user: Option<&str>) -> Option<(u16, String)> {
     let user =
         user.map(|pair| format!("Authorization: Basic {}\r\n", STANDARD.encode(pair))).unwrap_or_default();
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{user}\r\n").ok()?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{user}\r\n").ok()?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).ok()?;
     let answer = String::from_utf8_lossy(&answer).into_owned();
@@ -87,7 +87,8 @@ fn tls_and_passwords_from_a_file_that_changes() {
     assert!(line.contains("tls=true") && line.contains("passwords=true"), "{line}");
 
     let get = |path: &str, user| ask_tls(daemon.address, &authority, path, user);
-    for path in ["/metrics", "/", "/-/healthy"] {
+    for path in ["/metrics", "/sd/sites", "/sd/vms", "/", "/-/healthy"] {
+        until(path, || status(get(path, Some("alice:hunter-one"))) != Some(503));
         assert_eq!(status(get(path, None)), Some(401), "{path}");
         assert_eq!(status(get(path, Some("alice:hunter-two"))), Some(401), "{path}");
         assert_eq!(status(get(path, Some("bob:hunter-one"))), Some(401), "{path}");
@@ -193,7 +194,7 @@ fn a_wrong_web_configuration_is_told_at_the_start_and_by_check_config() {
     write_web_config(&daemon, &Authority::new("ca"), &[("alice", "one")]);
     let (code, out, _) = daemon.command(&["check-config", &flag]);
     assert_eq!(code, 0);
-    assert!(out.contains("web.yml: good; TLS on, passwords on"), "{out}");
+    assert!(out.contains("web.yml: OK; TLS on, passwords on"), "{out}");
 }
 
 /// A shell that passes its standard input and output on as the sockets 3 and 4, as systemd does.
@@ -274,7 +275,7 @@ fn several_addresses_and_ipv6() {
 }
 
 #[test]
-fn the_control_socket_is_open_to_the_owner_alone_and_goes_with_the_daemon() {
+fn the_control_socket_is_open_to_owner_and_group_and_goes_with_the_daemon() {
     let provider = Provider::start(SCENARIO);
     let smtp = SmtpServer::plain();
     let mut daemon = Daemon::prepare(&provider, smtp.address, "");
@@ -286,7 +287,7 @@ fn the_control_socket_is_open_to_the_owner_alone_and_goes_with_the_daemon() {
     let get = |what: &str| ask(UnixStream::connect(&path).ok()?, what, None);
     until("it answers", || status(get("/-/healthy")) == Some(200));
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
+    assert_eq!(mode & 0o777, 0o660);
     let (_, answer) = get("/api/v1/status").unwrap();
     assert!(answer.contains("\"accounts\""), "{answer}");
 

@@ -214,3 +214,22 @@ fn a_secret_that_is_replaced_is_read_anew() {
     daemon.log.wait("configuration reloaded");
     daemon.shows(r#"hostwatch_collector_success{account="main",collector="vms"} 1"#);
 }
+
+#[test]
+fn a_rung_is_mailed_on_its_day() {
+    let provider = Provider::start(SCENARIO);
+    provider.lasts_days(10);
+    let smtp = SmtpServer::plain();
+    let mut clock = clock::Clock::new();
+    let daemon = Daemon::start_by(&clock, &provider, smtp.address, "");
+    wait_for(&smtp, "main/disconnect/account rung:14");
+    // The next report would bring it too; the ladder goes on without one.
+    provider.fault(FaultKind::InvalidJson, "/api/v1/expected_balance/", &[]);
+    daemon.shows("hostwatch_collector_success{account=\"main\",collector=\"expected_balance\"} 0");
+    clock.pass(chrono::Duration::days(4));
+    let mail = wait_for(&smtp, "main/disconnect/account rung:7");
+    let raw = String::from_utf8_lossy(&mail.raw).into_owned();
+    let date = raw.lines().find_map(|line| line.strip_prefix("Date: ")).unwrap();
+    let date = chrono::DateTime::parse_from_rfc2822(date).unwrap();
+    assert!((clock.now() - date.to_utc()).abs() < chrono::Duration::minutes(1), "{date}");
+}

@@ -8,7 +8,7 @@ use hostwatch::sim::{Command, Fault};
 use super::common::smtp::SmtpServer;
 use super::common::{Daemon, Provider};
 use super::rules::{Effect, When, effect};
-use super::table::{CONTROL, Pace, Place, TROUBLES, account};
+use super::table::{CONTROL, Pace, Place, STATE, TROUBLES, Trouble, account};
 
 /// An account and the fault that it is for; the one without is what the others are compared with.
 pub struct Subject {
@@ -48,7 +48,8 @@ impl Fleet {
     /// With the troubles of one pace.
     pub fn new(place: &'static Place, pace: Pace, elsewhere: &str) -> Self {
         let control = (CONTROL, None, false);
-        let troubles = TROUBLES.iter().filter(|trouble| trouble.pace(place) == pace).map(|trouble| {
+        let here = |trouble: &&Trouble| trouble.pace(place) == pace;
+        let troubles = TROUBLES.iter().filter(here).map(|trouble| {
             let mut fault = (trouble.fault)(place);
             fault.to = Some(elsewhere.to_owned());
             (trouble.key, Some(fault), trouble.is_wide(place))
@@ -80,20 +81,29 @@ impl Fleet {
     fn configuration(&self, daemon: &Daemon, failing_after: &str) -> String {
         let often = "* * * * * *";
         let mut schedule = String::new();
-        for (collector, usually) in [
-            ("vms", "*/5 * * * * *"),
-            ("containers", "*/5 * * * * *"),
-            ("expected_balance", "*/5 * * * * *"),
-            ("charges", ""),
-            ("databases", ""),
-            ("cron_jobs", ""),
-            ("ips", ""),
-            ("ssh_keys", ""),
-            ("digest", ""),
+        for collector in [
+            "vms",
+            "containers",
+            "expected_balance",
+            "charges",
+            "databases",
+            "cron_jobs",
+            "ips",
+            "ssh_keys",
+            "digest",
         ] {
             // Sites follow their containers.
             let is_it = self.place.is(collector) || (self.place.is("sites") && collector == "containers");
-            schedule.push_str(&format!("{collector} = \"{}\"\n", if is_it { often } else { usually }));
+            let is_on = STATE.contains(&collector);
+            // Five polls in a row that are refused, none of another between them, mean the group.
+            let shares = self.place.of_its_group().contains(&collector);
+            let ticks = match (is_it, is_on, shares) {
+                (true, _, _) => often,
+                (false, true, true) => "*/2 * * * * *",
+                (false, true, false) => "*/5 * * * * *",
+                (false, false, _) => "",
+            };
+            schedule.push_str(&format!("{collector} = \"{ticks}\"\n"));
         }
         let accounts: String = self
             .subjects

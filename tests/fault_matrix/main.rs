@@ -1,6 +1,6 @@
 //! The fault matrix: every fault of the simulated provider, at every collector, at its first poll and at a later one,
 //! against the real binary. What is expected follows from the contract's rules (rules.rs); what came out is the table
-//! in docs/reliability-faults.md. The mail server's faults are in tests/daemon/smtp_faults.rs.
+//! in docs/dev/faults.md. The mail server's faults are in tests/daemon/smtp_faults.rs.
 //!
 //! `UPDATE_DOCS=1 cargo test --test fault_matrix` writes the table, `FAULT_MATRIX='vms Later'` before it leaves out
 //! what has another name.
@@ -80,7 +80,7 @@ fn every_fault_at_every_collector_at_its_first_poll_and_later() {
 #[test]
 fn the_page_shows_the_matrix() {
     let command = "cargo test --test fault_matrix the_page";
-    sections::hold("docs/reliability-faults.md", "provider", &document::provider(), command);
+    sections::hold("docs/dev/faults.md", "provider", &document::provider(), command);
 }
 
 /// The daemon starts into the faults, gets over them, and is stopped in their midst when they come again.

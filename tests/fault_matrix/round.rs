@@ -9,15 +9,12 @@ use hostwatch::sim::{Command, FaultKind};
 use super::common::{Daemon, received};
 use super::fleet::{Fleet, Subject};
 use super::page::{Page, families, family};
-use super::rules::{Effect, Shown, When, Why, rejects, requests, words};
-use super::table::{CONTROL, PLACES, Place};
+use super::rules::{Effect, Shown, When, Why, polls_before, rejects, requests, words};
+use super::table::{CONTROL, PLACES, Place, STATE};
 
 /// How long a round may take.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(300);
 const PAUSE: Duration = Duration::from_millis(400);
-
-/// The collectors that are on in every fleet.
-const STATE: [&str; 4] = ["vms", "containers", "sites", "expected_balance"];
 
 type Facts = BTreeSet<String>;
 /// What is not yet as it should be.
@@ -107,14 +104,17 @@ impl<'a> Round<'a> {
         let effect = subject.effect(place, self.when);
         let (success, complete, result) = effect.poll();
         // What a poll read is served once the next one ends at the latest.
-        let needed = 2 + self.unharmed(result);
+        let needed = 2 + self.unharmed(effect, result);
         let polls = self.polls(page, key, result);
         if polls < needed {
             return Err(format!("{polls} polls ended in {result}, not {needed}"));
         }
         for other in ["success", "partial", "failure"].into_iter().filter(|other| *other != result) {
             let polls = self.polls(page, key, other);
-            assert!(polls <= self.unharmed(other), "{key}: {polls} polls ended in {other}, not in {result}");
+            assert!(
+                polls <= self.unharmed(effect, other),
+                "{key}: {polls} polls ended in {other}, not in {result}"
+            );
         }
         let gauge = |name: &str| {
             page.sum(key, &format!("hostwatch_collector_{name}"), &[("collector", place.collector)])
@@ -122,11 +122,11 @@ impl<'a> Round<'a> {
         let shown = (gauge("success"), gauge("complete"));
         assert_eq!(shown, (Some(success.into()), Some(complete.into())), "{key}: success and complete");
         self.counted(subject, page)?;
-        if let Some((incident, at_once)) = effect.incident(place)
+        if let Some((incidents, at_once)) = effect.incident(place)
             && (at_once || self.when == When::Later)
-            && !self.post.tells(key, &incident)
+            && !incidents.iter().any(|incident| self.post.tells(key, incident))
         {
-            return Err(format!("no mail tells of {incident}"));
+            return Err(format!("no mail tells of any of {incidents:?}"));
         }
         self.logged(subject, effect)?;
         if self.when == When::Later {
@@ -136,9 +136,12 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// Good polls that ended between the look before and the fault, or were under way.
-    fn unharmed(&self, result: &str) -> u64 {
-        if self.when == When::Later && result == "success" { 2 } else { 0 }
+    /// Good polls that ended between the look before and the fault, or were under way; and those that it takes to fail.
+    fn unharmed(&self, effect: Effect, result: &str) -> u64 {
+        if result != "success" {
+            return 0;
+        }
+        polls_before(effect) + if self.when == When::Later { 5 } else { 0 }
     }
 
     fn polls(&self, page: &Page, key: &str, result: &str) -> u64 {
@@ -169,7 +172,7 @@ impl<'a> Round<'a> {
         if effect == Effect::DoesNotAddUp && since("hostwatch_reports_inconsistent_total", &[]) == 0 {
             return Err("the report is not counted".to_owned());
         }
-        if effect == Effect::ParentRead && place.is("sites") {
+        if effect == Effect::Failed(Why::ParentStays) {
             let parents = "/api/v1/hosting/containers/";
             let ended = page.polls(key, place.collector, "success");
             assert!(subject.asked(parents) as u64 > ended, "{key}: the containers are not read again");
@@ -188,14 +191,14 @@ impl<'a> Round<'a> {
         let asked = count(page) - count(&self.before);
         let expected = match (effect, fault.count) {
             (_, Some(count)) => count.into()..=count.into(),
-            (Effect::Failed(Why::Credentials), _) => {
+            (Effect::Failed(Why::Credentials | Why::Forbidden | Why::AskedToWait), _) => {
                 // Refused three times, a poll asks no more; refused in five polls, the group is left alone for a while.
                 let failed = self.polls(page, key, "failure");
                 1..=(failed + 1) * u64::from(place.listings)
             }
             (Effect::Failed(_), _) => {
                 // It was lifted in the midst of a poll, and may have begun in the midst of one.
-                let failed = self.polls(page, key, "failure");
+                let failed = self.polls(page, key, "failure") + polls_before(effect);
                 let cut_short = if self.when == When::Later { 2 } else { 1 };
                 let whole = failed.saturating_sub(cut_short);
                 let of_each = |times: u32| u64::from(place.listings * times);
@@ -209,6 +212,7 @@ impl<'a> Round<'a> {
     fn logged(&self, subject: &Subject, effect: Effect) -> Met {
         let (place, key) = (self.fleet.place, subject.key);
         let of_it = |line: &String| {
+            let line = format!("{line} ");
             line.contains(&format!(" account={key} "))
                 && (line.contains(&format!(" collector={} ", place.collector))
                     || !line.contains(" collector="))
@@ -236,7 +240,7 @@ impl<'a> Round<'a> {
         // midst of a poll may be another one there.
         let two_ways = self.when == When::Later
             || fault.kind == FaultKind::Reset
-            || effect == Effect::Failed(Why::Credentials);
+            || matches!(effect, Effect::Failed(Why::Credentials | Why::Forbidden));
         assert!(said.len() == 1 || two_ways && said.len() <= 3, "{key}: {said:#?}");
         Ok(())
     }
@@ -322,10 +326,11 @@ impl<'a> Round<'a> {
                 return Err("the log does not say so".to_owned());
             }
         }
-        let post = &self.post.pairs;
-        if let Some((incident, at_once)) = effect.incident(place)
+        let post = &self.post;
+        let is_resolved = |incident: &String| post.pairs.contains(&format!("{key}/{incident} resolved"));
+        if let Some((incidents, at_once)) = effect.incident(place)
             && (at_once || self.when == When::Later)
-            && !post.contains(&format!("{key}/{incident} resolved"))
+            && !incidents.iter().filter(|incident| post.tells(key, incident)).all(is_resolved)
         {
             return Err("no mail tells of the recovery".to_owned());
         }
@@ -347,7 +352,7 @@ impl<'a> Round<'a> {
             // containers, and what has the credentials that are left alone.
             for other in PLACES.iter().filter(|other| STATE.contains(&other.collector)) {
                 let follows = place.is("containers") && other.is("sites") && self.when == When::First;
-                let refused = effect == Effect::Failed(Why::Credentials) && other.group == place.group;
+                let refused = effect.stops_the_group() && other.group == place.group;
                 let other = other.collector;
                 if !place.is(other) && !follows && !refused {
                     for result in ["partial", "failure"] {
@@ -360,10 +365,18 @@ impl<'a> Round<'a> {
         let mut wanted = BTreeSet::new();
         let mut needs_somebody = false;
         for subject in &self.fleet.subjects {
-            if let Some((incident, at_once)) = subject.effect(place, self.when).incident(place)
-                && (at_once || self.when == When::Later)
-            {
-                let pair = |event: &str| format!("{}/{incident} {event}", subject.key);
+            let Some((incidents, at_once)) = subject.effect(place, self.when).incident(place) else {
+                continue;
+            };
+            if !(at_once || self.when == When::Later) {
+                continue;
+            }
+            let key = subject.key;
+            let said =
+                |incident: &String| pairs.iter().any(|pair| pair.starts_with(&format!("{key}/{incident} ")));
+            assert!(incidents.iter().any(said), "{key}: no mail tells of any of {incidents:?}");
+            for incident in incidents.into_iter().filter(said) {
+                let pair = |event: &str| format!("{key}/{incident} {event}");
                 // What was so at the first poll may be in the mail that tells of the start.
                 let at_start = self.when == When::First && pairs.contains(&pair("started"));
                 needs_somebody |= at_start;

@@ -35,8 +35,16 @@ pub enum Effect {
 pub enum Why {
     /// `collector_failing`, when it lasts
     Other,
-    /// `credentials_rejected`, at once
+    /// `credentials_rejected`, at once: every call of the group is refused
     Credentials,
+    /// `collector_failing`, when it lasts: the credentials are good elsewhere
+    Forbidden,
+    /// `collector_failing`, when it lasts: "a parent that stays listed while its children keep answering 404 three polls
+    /// in a row is a failed listing"
+    ParentStays,
+    /// `collector_failing` of one of the group, which is left alone: "Retry-After … up to an hour the group is left alone
+    /// until then"
+    AskedToWait,
     /// `billing_report`, at once
     Report,
 }
@@ -59,15 +67,17 @@ pub fn effect(fault: &Fault, place: &Place, when: When) -> Effect {
     let is_optional = fault.fields.as_ref().is_some_and(|fields| fields[0] == place.optional.0);
     match fault.kind {
         K::Status => match fault.code.unwrap_or(503) {
-            401 | 403 => Failed(Why::Credentials),
+            401 | 403 => Failed(refused(place, when)),
+            404 if place.is("sites") => Failed(Why::ParentStays),
             404 if place.is_child => ParentRead,
             // "A report with `error` set, or 404, is a failed poll for all but `billing_report`."
             404 if is_report => Failed(Why::Report),
             // Retried after the pause it asks for, up to 5 min.
             429 if fault.count == Some(1) && fault.retry_after.is_some_and(|pause| pause <= 300) => Harmless,
+            429 => Failed(Why::AskedToWait),
             _ => Failed(Why::Other),
         },
-        K::ExpiredCredentials => Failed(Why::Credentials),
+        K::ExpiredCredentials => Failed(refused(place, when)),
         K::Delay if fault.seconds.is_some_and(|seconds| seconds < 1.0) => Harmless,
         K::Delay | K::Stall | K::Reset | K::Redirect | K::HtmlPage | K::InvalidJson | K::TruncatedJson => {
             Failed(Why::Other)
@@ -89,6 +99,16 @@ pub fn effect(fault: &Fault, place: &Place, when: When) -> Effect {
         // Its `error` is set, whatever to.
         K::WrongTypes if is_report => Failed(Why::Report),
         K::WrongTypes | K::NullFields => Doubtful(Shown::Nothing),
+    }
+}
+
+/// "`credentials_rejected` means that every call of the group is refused; one container's 403 is that listing's failure."
+/// Sites are not asked for before their containers were read once.
+fn refused(place: &Place, when: When) -> Why {
+    match place.collector {
+        "vms" | "expected_balance" => Why::Credentials,
+        "containers" if when == When::First => Why::Credentials,
+        _ => Why::Forbidden,
     }
 }
 
@@ -114,12 +134,21 @@ impl Effect {
         }
     }
 
-    /// The incident that opens, and whether it does so at once.
-    pub fn incident(self, place: &Place) -> Option<(String, bool)> {
+    /// The incident that opens, one of these, and whether it does so at once.
+    pub fn incident(self, place: &Place) -> Option<(Vec<String>, bool)> {
+        let failing = |collector: &str| format!("collector_failing/{collector}");
         match self {
-            Self::Failed(Why::Other) => Some((format!("collector_failing/{}", place.collector), false)),
-            Self::Failed(Why::Credentials) => Some((format!("credentials_rejected/{}", place.group), true)),
-            Self::Failed(Why::Report) => Some(("billing_report/account".to_owned(), true)),
+            Self::Failed(Why::Other | Why::Forbidden | Why::ParentStays) => {
+                Some((vec![failing(place.collector)], false))
+            }
+            // One speaks for all that fail for the same reason.
+            Self::Failed(Why::AskedToWait) => {
+                Some((place.of_its_group().iter().map(|collector| failing(collector)).collect(), false))
+            }
+            Self::Failed(Why::Credentials) => {
+                Some((vec![format!("credentials_rejected/{}", place.group)], true))
+            }
+            Self::Failed(Why::Report) => Some((vec!["billing_report/account".to_owned()], true)),
             Self::Harmless
             | Self::ParentRead
             | Self::Doubtful(_)
@@ -127,6 +156,16 @@ impl Effect {
             | Self::DoesNotAddUp => None,
         }
     }
+
+    /// Are the others of its group left alone as well?
+    pub fn stops_the_group(self) -> bool {
+        matches!(self, Self::Failed(Why::Credentials | Why::AskedToWait))
+    }
+}
+
+/// Polls that succeed before the failure shows.
+pub fn polls_before(effect: Effect) -> u64 {
+    if effect == Effect::Failed(Why::ParentStays) { 2 } else { 0 }
 }
 
 /// Does the collector reject every record?
@@ -182,6 +221,7 @@ pub fn words(fault: &Fault, place: &Place, time_out_seconds: u64) -> Vec<String>
         K::Status => match (fault.code.unwrap_or(503), fault.retry_after) {
             (429, Some(_)) => vec![format!("asks to wait {LONG_PAUSE_SECONDS} s")],
             (code @ (401 | 403), _) => vec![answered(code), remedy.to_owned()],
+            (404, _) if place.is("sites") => vec![answered(404), "of a container that is listed".to_owned()],
             (code, _) => vec![answered(code)],
         },
         K::ExpiredCredentials => vec![answered(401), remedy.to_owned()],

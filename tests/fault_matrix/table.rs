@@ -56,19 +56,31 @@ pub const PLACES: [Place; 9] = [
         required: "id", optional: ("title", None), shows_optional: None },
 ];
 
+/// The collectors that are on in every fleet.
+pub const STATE: [&str; 4] = ["vms", "containers", "sites", "expected_balance"];
+
 impl Place {
     pub fn is(&self, collector: &str) -> bool {
         self.collector == collector
     }
 
+    /// Itself, and those that are on in every fleet and share its credentials.
+    pub fn of_its_group(&self) -> Vec<&'static str> {
+        let shares = |other: &&Place| {
+            other.group == self.group && (other.is(self.collector) || STATE.contains(&other.collector))
+        };
+        PLACES.iter().filter(shares).map(|other| other.collector).collect()
+    }
+
     /// Is this family made of what the collector reads (contract, section 5)?
     pub fn feeds(&self, family: &str) -> bool {
         let charged = family == "hosting_billing_charged_amount";
+        let configured = family == "hosting_billing_lead_days";
         match self.collector {
             "vms" => family.starts_with("hosting_vm_") || family == "hosting_vms",
             "containers" => family.starts_with("hosting_container_") || family == "hosting_containers",
             "sites" => family.starts_with("hosting_site_") || family == "hosting_sites",
-            "expected_balance" => family.starts_with("hosting_billing_") && !charged,
+            "expected_balance" => family.starts_with("hosting_billing_") && !charged && !configured,
             "charges" => charged,
             "databases" => family == "hosting_databases",
             "cron_jobs" => family == "hosting_cron_jobs",

@@ -1,7 +1,7 @@
 //! A provider that attacks, against the real binary: every hostile answer at every endpoint, with what must
 //! come of it by the contract (design, section 4). Memory stays under a stated bound, no other collector and no
 //! other account notices, nothing panics, and the next good poll heals. The table for readers is
-//! docs/reliability-hostile.md.
+//! docs/dev/hostile.md.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 mod bodies;

@@ -8,7 +8,7 @@ use super::common::smtp::SmtpServer;
 use super::common::*;
 use super::server::Hostile;
 
-/// The bound that docs/reliability-hostile.md states: memory that attacks take beyond what the daemon had.
+/// The bound that docs/dev/hostile.md states: memory that attacks take beyond what the daemon had.
 pub const BOUND_MIB: u64 = 512;
 
 /// A body may take seconds, a time-out takes 30, and 10,000 pages take their time where others work too.

@@ -12,7 +12,7 @@ use crate::model::{
     ContainerId, ContainerState, CronJobId, Edd, Group, Money, OrderState, SiteId, SiteState, VmId, VmState,
 };
 use crate::provider::{
-    BillingCredentials, Client, Code, HostingCredentials, Hosts, Limits, Observer, Settings,
+    BillingCredentials, Client, Code, HostingCredentials, Hosts, Limits, Observer, ProviderSettings,
 };
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
@@ -111,7 +111,7 @@ async fn client() -> (Client, Arc<Oddities>) {
             tokio::spawn(serve);
         }
     });
-    let settings = Settings {
+    let settings = ProviderSettings {
         account: "main".parse().unwrap(),
         base_url: Some(url.parse().unwrap()),
         panel_url: Some(url.parse().unwrap()),

@@ -11,7 +11,12 @@ const CIRCLES: &[&[&str]] = &[
     // A kind says what sort of thing it is about; a key is read by its kind.
     &["src/alert/key.rs", "src/alert/kind.rs"],
     // The rules' parts write the verdicts that `judge` gathers.
-    &["src/alert/rules.rs", "src/alert/rules/collectors.rs", "src/alert/rules/rows.rs"],
+    &[
+        "src/alert/rules.rs",
+        "src/alert/rules/collectors.rs",
+        "src/alert/rules/rows.rs",
+        "src/alert/rules/stopped.rs",
+    ],
 ];
 
 type Modules = BTreeMap<Vec<String>, String>;

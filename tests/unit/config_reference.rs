@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::alert::Kind;
 use crate::config::keys::KEYS;
 use crate::config::{self, Environment};
 use crate::model::{Collector, Group};
@@ -26,6 +27,21 @@ fn the_reference_is_the_table_of_keys() {
     }
     let have = fs::read_to_string(&path).unwrap();
     assert!(have == want, "docs/configuration.md is old; UPDATE_DOCS=1 cargo test --lib config_reference");
+}
+
+#[test]
+fn every_kind_stands_where_kinds_are_listed() {
+    let page = config::reference::markdown();
+    let sample = fs::read_to_string(repository().join("config/hostwatch.toml")).unwrap();
+    let listed = |kind: &Kind| {
+        page.contains(&format!("`{kind}`"))
+            && sample.contains(&format!("{kind},")) | sample.contains(&format!("{kind}."))
+    };
+    let missing: Vec<&Kind> = Kind::ALL.iter().filter(|kind| !listed(kind)).collect();
+    assert!(missing.is_empty(), "{missing:?} in src/config/reference.rs or config/hostwatch.toml");
+    let off: Vec<String> =
+        Kind::ALL.iter().filter(|kind| !kind.on_by_default()).map(|kind| format!("`{kind}`")).collect();
+    assert!(page.contains(&format!("By default all are but {}.", off.join(" and "))), "{off:?}");
 }
 
 fn parse(text: &str) -> Dict {
@@ -57,6 +73,7 @@ fn flatten(path: &str, value: &Value, into: &mut Vec<(String, Value)>) {
 fn generic(path: &str) -> String {
     let path = path.replace("accounts.main", "accounts.<name>").replace("rules.vm_stopped", "rules.<kind>");
     path.replace("container_states.0", "container_states.<code>")
+        .replace("webhooks.team", "webhooks.<webhook>")
 }
 
 #[test]
@@ -110,7 +127,7 @@ fn shipped_files_load_and_do_the_same() {
         assert_eq!(settings.secret_files.len(), 4);
         let email = settings.email.unwrap();
         assert_eq!(email.server.username.as_deref(), Some("hostwatch@example.com"));
-        assert_eq!((email.server.port, email.max_per_hour), (465, 60));
+        assert_eq!((email.server.port, settings.max_per_hour), (465, 60));
     }
 }
 
@@ -119,7 +136,9 @@ fn defaults_of_the_table_are_those_of_the_layers() {
     let (_directory, path) = installed("minimal.toml");
     let settings = config::load(Some(&path), &Environment::default()).unwrap();
     let account = &settings.accounts[0];
-    let layer = crate::alert::Settings::defaults();
+    // Which states have a number is the account's own.
+    let container_states = account.alert.container_states.clone();
+    let layer = crate::alert::AlertSettings { container_states, ..crate::alert::AlertSettings::defaults() };
     assert_eq!(format!("{:?}", account.alert), format!("{layer:?}"));
     assert_eq!(account.api.limits, crate::provider::Limits::default());
     assert_eq!(settings.metrics.state_series, crate::metrics::StateSeries::default());

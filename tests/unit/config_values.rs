@@ -59,6 +59,22 @@ fn accounts() {
             "x.toml: accounts.main.hosting_auth_scheme: is no word of an Authorization header; such as \"Bearer\", or \"\" for none",
         ),
         (
+            "pay_link = 'pay.example.com'",
+            "x.toml: accounts.main.pay_link: is no URL (relative URL without a base); such as \"https://panel.example.com\"",
+        ),
+        (
+            "panel_link = 'https://{kind}.example.com/{id}'",
+            "x.toml: accounts.main.panel_link: must have {kind} and {id} behind the host",
+        ),
+        (
+            "panel_link = 'https://panel.example.com/{type}/{id}'",
+            "x.toml: accounts.main.panel_link: knows no other names in braces than {kind} and {id}",
+        ),
+        (
+            "pay_note = \"a\\nb\"",
+            "x.toml: accounts.main.pay_note: holds a line break or another control character; remove it",
+        ),
+        (
             "to = ['ops']",
             "x.toml: accounts.main.to: 'ops' is no mail address; such as \"Ops <ops@example.com>\"",
         ),
@@ -207,7 +223,7 @@ fn schedules_limits_and_alerts() {
         ),
         (
             "[metrics]\nallow = ['hosting_*', 'hostwach_*']",
-            "x.toml: metrics.allow: 'hostwach_*' matches no metric; did you mean 'hostwatch_incidents'?",
+            "x.toml: metrics.allow: 'hostwach_*' matches no metric; did you mean 'hostwatch_web_info'?",
         ),
         (
             "[metrics]\ndeny = ['hosting_vm_inf']",

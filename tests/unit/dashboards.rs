@@ -35,6 +35,7 @@ fn each_is_whole() {
             text(&dashboard["description"]).len() > 20 && !text(&dashboard["title"]).is_empty(),
             "{file}"
         );
+        assert!(text(&dashboard["title"]).starts_with("Hostwatch / "), "{file}");
         assert!(dashboard["id"].is_null(), "{file}: the id is the importing Grafana's business");
         uids.insert(text(&dashboard["uid"]).to_owned());
     }
@@ -69,7 +70,13 @@ fn panels_are_whole() {
             for target in targets {
                 assert_eq!(target["datasource"]["uid"], DATA_SOURCE, "{title}");
                 assert!(letters.insert(text(&target["refId"])), "{title}");
-                assert_eq!(target["instant"] == true, kind == "table", "{title}: tables show one moment");
+                let now = kind == "table"
+                    || kind == "stat" && panel["fieldConfig"]["defaults"]["unit"] == "suffix: days";
+                assert_eq!(
+                    target["instant"] == true,
+                    now,
+                    "{title}: tables, and what is one of several, show one moment"
+                );
             }
             let recorded = targets
                 .iter()
@@ -108,17 +115,19 @@ fn variables_choose_data_source_account_and_status_page() {
         let variables = dashboard["templating"]["list"].as_array().unwrap();
         let names: Vec<&str> = variables.iter().map(|variable| text(&variable["name"])).collect();
         let by_instance = file == "hostwatch.json";
-        let expected: &[&str] = if by_instance {
-            &["datasource", "account", "instance", "status_url"]
-        } else {
-            &["datasource", "account", "status_url"]
+        let own = match file.as_str() {
+            "hostwatch.json" => vec!["instance"],
+            "resources.json" => vec!["resource"],
+            _ => vec![],
         };
+        let expected = [vec!["datasource", "job", "account"], own, vec!["status_url"]].concat();
         assert_eq!(names, expected, "{file}");
         for variable in variables {
-            let several = text(&variable["type"]) == "query";
+            let asks = text(&variable["type"]) == "query";
+            let several = asks && variable["name"] != "status_url";
             assert_eq!(variable["multi"] == true, several, "{file}: {}", variable["name"]);
             assert_eq!(variable["includeAll"] == true, several, "{file}: {}", variable["name"]);
-            assert!(!several || variable["datasource"]["uid"] == DATA_SOURCE, "{file}: {}", variable["name"]);
+            assert!(!asks || variable["datasource"]["uid"] == DATA_SOURCE, "{file}: {}", variable["name"]);
         }
         let reference = reference();
         for (title, query) in queries(&dashboard) {
@@ -161,34 +170,93 @@ fn links_lead_somewhere() {
     }
 }
 
-/// What is red on a dashboard is critical as an alert, and the other way round.
+/// What is red on a dashboard is critical as an alert, and the other way round: from the last day on which a payment
+/// arrives, which is the account's own.
 #[test]
-fn thresholds_are_those_of_the_alerts() {
-    let steps = |value: &Value| -> Vec<(String, Value)> {
-        let steps = value["steps"].as_array().unwrap().iter();
-        steps.map(|step| (text(&step["color"]).to_owned(), step["value"].clone())).collect()
-    };
-    let days = [("red", json!(null)), ("orange", json!(4)), ("blue", json!(14)), ("green", json!(30))];
-    let days: Vec<(String, Value)> = days.map(|(color, value)| (color.to_owned(), value)).into();
+fn limits_are_those_of_the_alerts() {
     let rules = read("config/prometheus/resources.rules.yml");
-    for (name, limit, severity) in
-        [("LastDayToPay", "4 * 86400", "critical"), ("In14Days", "14 * 86400", "warning")]
-    {
+    for (name, limit, severity) in [
+        ("LastDayToPay", "86400 * (1 + account:hosting_billing_lead_days:last2d)", "critical"),
+        ("In14Days", "14 * 86400", "warning"),
+    ] {
         let rule = rules.split_once(&format!("HostingDisconnect{name}\n")).unwrap().1;
         let rule = rule.split("- alert").next().unwrap();
         assert!(rule.contains(&format!("<= {limit}\n")) && rule.contains(severity), "{rule}");
     }
+    let lead = "(1 + max by (account) (hosting_billing_lead_days{job=~\"$job\", account=~\"$account\"}))";
+    let ends =
+        [("red", format!("<= {lead}")), ("orange", " <= 14".to_owned()), ("blue", " > 14 < 30".to_owned())];
     let mut found = 0;
     for (file, dashboard) in dashboards() {
         for panel in panels(&dashboard).into_iter().filter(|panel| panel["type"] != "row") {
             let defaults = &panel["fieldConfig"]["defaults"];
-            if defaults["unit"] == "suffix: days" {
-                assert_eq!(steps(&defaults["thresholds"]), days, "{file}: {}", panel["title"]);
-                found += 1;
+            if defaults["unit"] != "suffix: days" {
+                continue;
             }
+            let title = format!("{file}: {}", text(&panel["title"]));
+            assert_eq!(
+                defaults["thresholds"]["steps"].as_array().unwrap().len(),
+                1,
+                "{title}: days that are fixed"
+            );
+            let targets = panel["targets"].as_array().unwrap();
+            let of_lead = |target: &&Value| text(&target["expr"]).contains("hosting_billing_lead_days{");
+            assert!(targets.iter().any(|target| of_lead(&target)), "{title}");
+            if panel["type"] == "stat" {
+                for (index, (colour, end)) in ends.iter().enumerate() {
+                    let written =
+                        text(&targets[index]["expr"]).replace("max (hosting", "max by (account) (hosting");
+                    assert!(written.ends_with(end), "{title}: {colour}: {written}");
+                    let shown = &panel["fieldConfig"]["overrides"][index];
+                    assert_eq!(shown["matcher"]["options"], targets[index]["refId"], "{title}");
+                    assert_eq!(shown["properties"][0]["value"]["fixedColor"], *colour, "{title}");
+                }
+            }
+            found += 1;
         }
     }
     assert!(found >= 4, "{found}");
+}
+
+/// What Grafana's dashboard-linter asks for. Its exceptions: facts of the provider are one, whichever instance tells them,
+/// so that only the dashboard about the daemons chooses among instances; and the status page is no choice of several.
+#[test]
+fn they_keep_the_rules_of_dashboard_linter() {
+    for (file, dashboard) in dashboards() {
+        assert_eq!(dashboard["editable"], false, "{file}: changes in Grafana would be lost");
+        let variables = dashboard["templating"]["list"].as_array().unwrap();
+        let variable = |name: &str| variables.iter().find(|variable| variable["name"] == name);
+        let source = variable("datasource").unwrap();
+        assert!(source["type"] == "datasource" && source["query"] == "prometheus", "{file}");
+        assert_eq!(source["label"], "Data source", "{file}");
+        let by_instance = file == "hostwatch.json";
+        for name in ["job", "instance"].iter().filter(|name| **name == "job" || by_instance) {
+            let variable = variable(name).unwrap();
+            assert_eq!(text(&variable["label"]).to_lowercase(), *name, "{file}");
+            assert_eq!(variable["allValue"], ".+", "{file}: {name}");
+        }
+        for variable in variables.iter().filter(|variable| variable["type"] == "query") {
+            assert_eq!(variable["refresh"], 2, "{file}: {}: with the time range", variable["name"]);
+        }
+        for (title, query) in every_query(&dashboard) {
+            let selectors = names_at(&query);
+            assert!(!selectors.is_empty(), "{file}: {title}: {query}");
+            for (name, rest) in selectors {
+                let matchers =
+                    rest.strip_prefix('{').and_then(|rest| rest.split('}').next()).unwrap_or_default();
+                let is_job = name == "hostwatch_build_info" && query.starts_with("label_values");
+                assert!(is_job || matchers.contains("job=~\"$job\""), "{file}: {title}: {name}: {query}");
+                if name.ends_with("_total") || name.ends_with("_bucket") {
+                    let before = query.split(&format!("{name}{{")).next().unwrap();
+                    let counted = ["rate(", "increase("].iter().any(|function| before.ends_with(function));
+                    let span = rest.split('}').nth(1).unwrap_or_default();
+                    let is_there = !span.starts_with('[');
+                    assert!(counted != is_there, "{file}: {title}: a counter as it is: {query}");
+                    assert!(is_there || span.starts_with("[$__rate_interval]"), "{file}: {title}: {query}");
+                }
+            }
+        }
+    }
 }
 
 #[test]
@@ -196,7 +264,7 @@ fn queries_name_metrics_that_exist_and_leave_none_out() {
     let reference = reference();
     let mut used = BTreeSet::new();
     for (file, dashboard) in dashboards() {
-        for (title, query) in queries(&dashboard) {
+        for (title, query) in every_query(&dashboard) {
             for name in names_in(&query) {
                 assert!(
                     reference.contains_key(&name),
@@ -215,7 +283,9 @@ fn queries_name_metrics_that_exist_and_leave_none_out() {
 fn queries_are_promql() {
     for (file, dashboard) in dashboards() {
         let rules = queries(&dashboard).into_iter().enumerate().map(|(index, (_, query))| {
-            let query = ["$account", "$instance"].iter().fold(query, |query, name| query.replace(name, ".*"));
+            let query = ["$account", "$instance", "$job", "$resource"]
+                .iter()
+                .fold(query, |query, name| query.replace(name, ".*"));
             let query = query.replace("$__rate_interval", "5m");
             assert!(!query.contains('$'), "{file}: a variable that is not known: {query}");
             json!({ "record": format!("query:{index}"), "expr": query })
@@ -276,6 +346,35 @@ fn queries(dashboard: &Value) -> Vec<(String, String)> {
     panels(dashboard).into_iter().flat_map(of_panel).collect()
 }
 
+/// Those of panels, and of annotations and variables.
+fn every_query(dashboard: &Value) -> Vec<(String, String)> {
+    let all = |list: &Value| list.as_array().cloned().unwrap_or_default();
+    let notes = all(&dashboard["annotations"]["list"]);
+    let notes = notes.iter().filter(|note| note["expr"].is_string());
+    let notes = notes.map(|note| (text(&note["name"]).to_owned(), text(&note["expr"]).to_owned()));
+    let variables = all(&dashboard["templating"]["list"]);
+    let asking = variables.iter().filter(|variable| variable["type"] == "query");
+    let asked = asking.map(|one| (text(&one["name"]).to_owned(), text(&one["query"]["query"]).to_owned()));
+    queries(dashboard).into_iter().chain(notes).chain(asked).collect()
+}
+
+/// Each selector of a query: the metric, and what follows it.
+fn names_at(query: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':';
+    let mut rest = query;
+    while let Some(start) = rest.find(is_part) {
+        let end = rest[start..].find(|c| !is_part(c)).map_or(rest.len(), |length| start + length);
+        let word = &rest[start..end];
+        let ours = ["hosting_", "hostwatch_", "process_"].iter().any(|p| word.starts_with(p));
+        if (ours || word.contains(':')) && word != "http:" {
+            found.push((word.to_owned(), rest[end..].to_owned()));
+        }
+        rest = &rest[end..];
+    }
+    found
+}
+
 /// Everything called `url`, and the links in Markdown.
 fn urls_in(value: &Value, urls: &mut BTreeSet<String>) {
     match value {
@@ -300,7 +399,8 @@ fn urls_in(value: &Value, urls: &mut BTreeSet<String>) {
 fn names_in(query: &str) -> BTreeSet<String> {
     let words = query.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != ':');
     let ours = words.filter(|word| {
-        ["hosting_", "hostwatch_", "process_"].iter().any(|p| word.starts_with(p)) || word.contains(':')
+        let named = ["hosting_", "hostwatch_", "process_"].iter().any(|p| word.starts_with(p));
+        named || word.contains(':') && *word != "http:"
     });
     ours.map(|word| word.strip_suffix("_bucket").unwrap_or(word).to_owned()).collect()
 }

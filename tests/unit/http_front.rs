@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::server::{LONG, Server, ask, talk};
-use crate::http::{Guard, Limits, Listener, WebConfig};
+use crate::http::{ConnectionLimits, Guard, Listener, WebConfig};
 use crate::model::*;
 use account::*;
 use tempfile::TempDir;
@@ -31,7 +31,7 @@ fn statuses(answers: &str) -> Vec<&str> {
 #[tokio::test]
 async fn what_a_proxy_may_read_otherwise_is_refused_and_ends_the_connection() {
     let server = Server::start(&[&full("main")], true).await;
-    let hidden = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
+    let hidden = "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
     let chunked = format!("0\r\n\r\n{hidden}");
     let length = format!("Content-Length: {}\r\n", chunked.len());
     let table = [
@@ -51,7 +51,7 @@ async fn what_a_proxy_may_read_otherwise_is_refused_and_ends_the_connection() {
         ("a second host", "Host: y\r\n".to_owned(), "400"),
     ];
     for (what, headers, status) in table {
-        let request = format!("POST /-/reload HTTP/1.1\r\nHost: x\r\n{headers}\r\n{chunked}");
+        let request = format!("POST /-/reload HTTP/1.1\r\nHost: 127.0.0.1\r\n{headers}\r\n{chunked}");
         let answers = raw(&server, &request).await;
         assert_eq!(statuses(&answers), [status], "{what}: {answers}");
     }
@@ -65,18 +65,22 @@ async fn what_a_proxy_may_read_otherwise_is_refused_and_ends_the_connection() {
 #[tokio::test]
 async fn bodies_are_neither_read_as_requests_nor_waited_for() {
     let server = Server::start(&[&full("main")], false).await;
-    let hidden = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
-    let with_body =
-        format!("GET /-/healthy HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{hidden}", hidden.len());
-    let close = "GET /-/nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    let hidden = "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+    let with_body = format!(
+        "GET /-/healthy HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {}\r\n\r\n{hidden}",
+        hidden.len()
+    );
+    let close = "GET /-/nothing HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n";
     let answers = raw(&server, &format!("{with_body}{close}")).await;
     assert!([&["200", "404"][..], &["200"]].contains(&&statuses(&answers)[..]), "{answers}");
 
     // A body that never comes in full: answered at once, and the connection is given up.
     let answers =
-        raw(&server, "POST /-/reload HTTP/1.1\r\nHost: x\r\nContent-Length: 100000000\r\n\r\nabc").await;
+        raw(&server, "POST /-/reload HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000000\r\n\r\nabc")
+            .await;
     assert_eq!(statuses(&answers), ["403"], "{answers}");
-    let expecting = "POST /-/reload HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n";
+    let expecting =
+        "POST /-/reload HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n";
     let answers = raw(&server, expecting).await;
     assert_eq!(statuses(&answers), ["403"], "nobody asks for the body: {answers}");
 }
@@ -87,7 +91,7 @@ async fn old_pipelined_and_proxied_requests_are_answered() {
     let old = raw(&server, "GET /-/healthy HTTP/1.0\r\n\r\n").await;
     assert!(old.starts_with("HTTP/1.0 200 OK\r\n"), "{old}");
 
-    let one = |path: &str, more: &str| format!("GET {path} HTTP/1.1\r\nHost: x\r\n{more}\r\n");
+    let one = |path: &str, more: &str| format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{more}\r\n");
     let three = [one("/-/healthy", ""), one("/-/nothing", ""), one("/-/ready", "Connection: close\r\n")];
     let answers = raw(&server, &three.concat()).await;
     assert_eq!(statuses(&answers), ["200", "404", "200"], "{answers}");
@@ -116,7 +120,7 @@ async fn heads_have_a_limit() {
     let answers = raw(&server, &format!("GET / HTTP/1.1\r\n{many}\r\n")).await;
     assert_eq!(statuses(&answers), ["431"], "{answers}");
     // Exactly what is read, so that nothing unread turns the close into a reset.
-    let mut large = String::from("GET / HTTP/1.1\r\nHost: x\r\nX: ");
+    let mut large = String::from("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ");
     large.push_str(&"y".repeat(16 * 1024 - large.len()));
     let answers = raw(&server, &large).await;
     assert_eq!(statuses(&answers), ["431"], "{answers}");
@@ -125,22 +129,22 @@ async fn heads_have_a_limit() {
 
 #[tokio::test]
 async fn who_dawdles_is_cut_off() {
-    let limits = Limits { head_timeout: MOMENT, ..Limits::default() };
+    let limits = ConnectionLimits { head_timeout: MOMENT, ..ConnectionLimits::default() };
     let server = Server::start_with(&[&full("main")], false, limits, |listener| listener).await;
     let half = raw(&server, "GET /-/healthy HTTP/1.1\r\nHost:").await;
     assert!(half.is_empty() || statuses(&half) == ["408"], "{half}");
-    let idle = raw(&server, "GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    let idle = raw(&server, "GET /-/healthy HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").await;
     assert_eq!(statuses(&idle), ["200"], "{idle}");
 }
 
 #[tokio::test]
 async fn beyond_the_limit_of_connections_one_waits_until_another_ends() {
-    let limits = Limits { connections: 2, ..Limits::default() };
+    let limits = ConnectionLimits { connections: 2, ..ConnectionLimits::default() };
     let server = Server::start_with(&[&full("main")], false, limits, |listener| listener).await;
     let first = TcpStream::connect(server.address).await.unwrap();
     let _second = TcpStream::connect(server.address).await.unwrap();
     let mut third = TcpStream::connect(server.address).await.unwrap();
-    third.write_all(b"GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    third.write_all(b"GET /-/healthy HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").await.unwrap();
     let mut answer = [0; 12];
     assert!(timeout(MOMENT, third.read_exact(&mut answer)).await.is_err(), "it had to wait");
     drop(first);
@@ -156,7 +160,7 @@ fn large() -> KnownAccount {
     book
 }
 
-async fn on_unix_socket(guard: Option<Arc<Guard>>, limits: Limits) -> (TempDir, Server) {
+async fn on_unix_socket(guard: Option<Arc<Guard>>, limits: ConnectionLimits) -> (TempDir, Server) {
     let directory = tempfile::tempdir().unwrap();
     let listener = Listener::from(UnixListener::bind(directory.path().join("s")).unwrap());
     let listener = match guard {
@@ -170,7 +174,7 @@ async fn on_unix_socket(guard: Option<Arc<Guard>>, limits: Limits) -> (TempDir, 
 /// A scrape whose page is not read yet.
 async fn unread_scrape(directory: &TempDir) -> UnixStream {
     let mut stream = UnixStream::connect(directory.path().join("s")).await.unwrap();
-    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await.unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n").await.unwrap();
     let mut start = [0; 12];
     timeout(LONG, stream.read_exact(&mut start)).await.unwrap().unwrap();
     assert_eq!(&start, b"HTTP/1.1 200");
@@ -180,7 +184,7 @@ async fn unread_scrape(directory: &TempDir) -> UnixStream {
 #[tokio::test]
 async fn so_many_scrapes_at_one_time_and_no_more() {
     let guard = Arc::new(Guard::new(None, 2));
-    let (directory, _server) = on_unix_socket(Some(guard), Limits::default()).await;
+    let (directory, _server) = on_unix_socket(Some(guard), ConnectionLimits::default()).await;
     let get = async |path: &str| {
         ask(UnixStream::connect(directory.path().join("s")).await.unwrap(), "GET", path, "").await
     };
@@ -200,7 +204,7 @@ async fn so_many_scrapes_at_one_time_and_no_more() {
 #[tokio::test]
 async fn neither_0_nor_a_socket_without_a_guard_limits_scrapes() {
     for guard in [Some(Arc::new(Guard::new(None, 0))), None] {
-        let (directory, _server) = on_unix_socket(guard, Limits::default()).await;
+        let (directory, _server) = on_unix_socket(guard, ConnectionLimits::default()).await;
         let mut open = Vec::new();
         for _ in 0..45 {
             open.push(unread_scrape(&directory).await);
@@ -210,7 +214,7 @@ async fn neither_0_nor_a_socket_without_a_guard_limits_scrapes() {
 
 #[tokio::test]
 async fn a_reader_that_stalls_loses_its_connection() {
-    let limits = Limits { write_timeout: MOMENT, ..Limits::default() };
+    let limits = ConnectionLimits { write_timeout: MOMENT, ..ConnectionLimits::default() };
     let guard = Arc::new(Guard::new(None, 1));
     let (directory, _server) = on_unix_socket(Some(guard), limits).await;
     let mut stalled = unread_scrape(&directory).await;
@@ -236,7 +240,7 @@ async fn with_config(text: &str) -> (TempDir, Server) {
     std::fs::write(&path, text).unwrap();
     let guard = Arc::new(Guard::new(Some((&path, WebConfig::read(&path).unwrap())), 40));
     let guarded = |listener: Listener| listener.guarded(guard);
-    let server = Server::start_with(&[&full("main")], false, Limits::default(), guarded).await;
+    let server = Server::start_with(&[&full("main")], false, ConnectionLimits::default(), guarded).await;
     (directory, server)
 }
 

@@ -26,6 +26,10 @@ async fn endpoints_answer_with_their_status_and_type() {
         ("GET", "/?q=a%00b&page=999999999999999999999&state=%ff", 200, "text/html; charset=utf-8"),
         ("GET", "/metrics", 200, "text/plain; version=0.0.4; charset=utf-8"),
         ("GET", "/api/v1/status", 200, "application/json"),
+        ("GET", "/api/v1/report?account=main", 200, "application/json"),
+        ("GET", "/api/v1/report?account=other", 404, "text/plain; charset=utf-8"),
+        ("GET", "/api/v1/report", 404, "text/plain; charset=utf-8"),
+        ("GET", "/api/v1/time", 200, "application/json"),
         ("GET", "/-/style.css", 200, "text/css; charset=utf-8"),
         ("GET", "/-/healthy", 200, plain),
         ("GET", "/-/ready", 200, plain),
@@ -75,6 +79,19 @@ async fn metrics_are_negotiated_and_never_refused() {
     flate2::read::GzDecoder::new(zipped.body.as_slice()).read_to_string(&mut text).unwrap();
     assert_eq!(text, identity.text());
 
+    let frames = server.ask("GET", "/metrics", "Accept-Encoding: gzip;q=0.5, zstd\r\n").await;
+    assert_eq!(frames.header("content-encoding"), Some("zstd"));
+    let text = zstd::decode_all(frames.body.as_slice()).unwrap();
+    assert_eq!(String::from_utf8(text).unwrap(), identity.text());
+    for only in ["br", "*", "gzip;q=1, zstd;q=0.9"] {
+        let other = server.ask("GET", "/sd/vms", &format!("Accept-Encoding: {only}\r\n")).await;
+        assert_ne!(other.header("content-encoding"), Some("zstd"), "{only}");
+    }
+    let frames = server.ask("GET", "/sd/vms", "Accept-Encoding: zstd\r\n").await;
+    let plain = server.get("/sd/vms").await;
+    assert_eq!(plain.header("content-type"), Some("application/json"));
+    assert_eq!(zstd::decode_all(frames.body.as_slice()).unwrap(), plain.body);
+
     let plain = server.ask("GET", "/metrics", "Accept-Encoding: gzip;q=0, identity\r\n").await;
     assert_eq!((plain.header("content-encoding"), plain.text()), (None, identity.text()));
 
@@ -82,6 +99,10 @@ async fn metrics_are_negotiated_and_never_refused() {
     let open = server.ask("GET", "/metrics", accept).await;
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     assert_eq!(open.header("content-type"), Some(kind));
+    let three =
+        "Accept: application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6, text/plain;q=0.5\r\n";
+    let kind = format!("{kind}; escaping=allow-utf-8");
+    assert_eq!(server.ask("GET", "/metrics", three).await.header("content-type"), Some(kind.as_str()));
     assert!(open.text().ends_with("\n# EOF\n") && open.text().matches("# EOF").count() == 1);
     assert!(open.text().contains("hosting_vm_state{account=\"main\",vm=\"17\",state=\"active\"} 1\n"));
 
@@ -174,7 +195,7 @@ async fn stop_refuses_new_connections_and_lets_the_idle_go() {
     let server = Server::start(&[&full("main")], false).await;
     // An idle connection, kept alive after its answer.
     let mut idle = TcpStream::connect(server.address).await.unwrap();
-    idle.write_all(b"GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    idle.write_all(b"GET /-/healthy HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").await.unwrap();
     let mut first = [0; 12];
     timeout(LONG, idle.read_exact(&mut first)).await.unwrap().unwrap();
     assert_eq!(&first, b"HTTP/1.1 200");
@@ -193,7 +214,7 @@ async fn a_large_head_is_refused() {
     let server = Server::start(&[&full("main")], false).await;
     let headers = format!("X-Large: {}\r\n", "a".repeat(40_000));
     let mut stream = TcpStream::connect(server.address).await.unwrap();
-    let request = format!("GET / HTTP/1.1\r\nHost: x\r\n{headers}\r\n");
+    let request = format!("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n{headers}\r\n");
     // The server may close while the rest is still being written.
     let _ = stream.write_all(request.as_bytes()).await;
     let mut all = Vec::new();

@@ -43,30 +43,30 @@ async fn the_sentence_never_says_fine_of_what_is_not_known() {
     let fail: fn(&mut KnownAccount, Collector) =
         |book, collector| book.end(collector, ended(Some("status 500")), read_at());
     let table: [(&str, Change, &str, &str); 14] = [
-        ("fine", bare, "fine", "All 5 resources fine · paid until 31 May at least"),
+        ("fine", bare, "fine", "All 5 resources fine · paid until 31 May at least (main)"),
         (
             "a failed poll",
             |book| book.end(Collector::Vms, ended(Some("status 500")), read_at()),
             "unknown",
-            "Not known: the VMs, polls have failed since 1 March 15:00 MSK: status 500",
+            "Cannot read VMs since Sun 1 Mar 15:00 MSK: status 500 (main)",
         ),
         (
             "a failed balance",
             |book| book.end(Collector::ExpectedBalance, ended(Some("404")), read_at()),
             "unknown",
-            "Not known: the balance, polls have failed since 1 March 15:00 MSK: 404",
+            "Cannot read the balance since Sun 1 Mar 15:00 MSK: 404 (main)",
         ),
         (
             "failed sites",
             |book| book.end(Collector::Sites, ended(Some("x")), read_at()),
             "unknown",
-            "Not known: the sites, polls have failed since 1 March 15:00 MSK: x",
+            "Cannot read sites since Sun 1 Mar 15:00 MSK: x (main)",
         ),
         (
             "a failed poll of what shows no state",
             |book| book.end(Collector::Ips, ended(Some("x")), read_at()),
             "fine",
-            "All 5 resources fine · paid until 31 May at least",
+            "All 5 resources fine · paid until 31 May at least (main)",
         ),
         (
             "a partial listing",
@@ -75,13 +75,13 @@ async fn the_sentence_never_says_fine_of_what_is_not_known() {
                 book.end(Collector::Containers, part, read_at());
             },
             "unknown",
-            "Not known: some of the containers, the last poll did not get all",
+            "Could not read all of containers (main)",
         ),
         (
             "an old reading",
             |book| book.end(Collector::Vms, ended(None), read_at() - chrono::Duration::hours(1)),
             "unknown",
-            "Not known: the VMs, not read for too long",
+            "VMs not read for too long (main)",
         ),
         (
             "a container without its sites",
@@ -90,7 +90,7 @@ async fn the_sentence_never_says_fine_of_what_is_not_known() {
                 book.apply(Read::Containers(rows), read_at());
             },
             "unknown",
-            "Not known: the sites of 1 container",
+            "Sites of 1 container not read yet (main)",
         ),
         (
             "a state without a meaning",
@@ -98,7 +98,7 @@ async fn the_sentence_never_says_fine_of_what_is_not_known() {
                 book.apply(Read::Containers(all(vec![container(31, "7")])), read_at());
             },
             "unknown",
-            "Not known: how 1 resource is, the state has no known meaning",
+            "Unknown state: shop (7) (main)",
         ),
         (
             "a report that does not tell",
@@ -108,7 +108,7 @@ async fn the_sentence_never_says_fine_of_what_is_not_known() {
                 book.apply(Read::ExpectedBalance(silent), read_at());
             },
             "unknown",
-            "Not known: whether the account will be cut off, the report does not tell",
+            "Cut-off not known: the report does not say (main)",
         ),
         (
             "a null date beside an empty account",
@@ -116,7 +116,7 @@ async fn the_sentence_never_says_fine_of_what_is_not_known() {
                 book.apply(Read::ExpectedBalance(report("25.50", "10")), read_at());
             },
             "attention",
-            "1 thing needs you",
+            "Cut-off Wed 4 Mar: pay 275 RUB today (main)",
         ),
         (
             "a far cut-off",
@@ -124,7 +124,7 @@ async fn the_sentence_never_says_fine_of_what_is_not_known() {
                 book.apply(Read::ExpectedBalance(report("400", "10")), read_at());
             },
             "fine",
-            "All 5 resources fine · paid until 10 April",
+            "All 5 resources fine · paid until 10 Apr (main)",
         ),
         (
             "a broken VM that no rule looks at",
@@ -133,7 +133,7 @@ async fn the_sentence_never_says_fine_of_what_is_not_known() {
                 book.apply(Read::Vms(rows), read_at());
             },
             "notice",
-            "1 resource is not well, with no open incident",
+            "1 resource with a problem, no open incident (main)",
         ),
         (
             "a VM switched off",
@@ -142,7 +142,7 @@ async fn the_sentence_never_says_fine_of_what_is_not_known() {
                 book.apply(Read::Vms(rows), read_at());
             },
             "fine",
-            "All 5 resources fine · paid until 31 May at least",
+            "All 5 resources fine · paid until 31 May at least (main)",
         ),
     ];
     for (what, change, level, sentence) in table {
@@ -161,9 +161,9 @@ async fn the_sentence_never_says_fine_of_what_is_not_known() {
     let mut off = profile("main");
     off.collectors = [Collector::Ips].into();
     for (book, sentence) in [
-        (Some(book(profile("main"))), "Not known: the balance, not read yet (and 3 more)"),
-        (Some(book(off)), "Not known: anything of main, no collector that sees a state is on"),
-        (None, "Not known: no account is configured"),
+        (Some(book(profile("main"))), "The balance not read yet and 3 more (main)"),
+        (Some(book(off)), "Nothing is watched: no collector that sees a state is on (main)"),
+        (None, "No account is configured"),
     ] {
         let books: Vec<_> = book.iter().collect();
         assert_eq!(status(&books, vec![], "").await["verdict"]["sentence"], sentence);
@@ -182,9 +182,10 @@ async fn incidents_decide_first_and_what_is_not_known_is_said_beside() {
         incident_row("main", Kind::SiteBlocked, Severity::Critical, Phase::Resolved),
     ];
     let got = status(&[&book], rows, "").await;
-    assert_eq!(got["verdict"]["sentence"], "2 things need you");
-    assert_eq!(got["verdict"]["details"][0], "vm_error of main");
-    assert!(got["verdict"]["details"][2].as_str().unwrap().starts_with("Not known: the sites"));
+    assert_eq!(got["verdict"]["sentence"], "2 problems: web-1 in error, web-1 stopped (main)");
+    assert_eq!(got["verdict"]["details"][0], "web-1 in error (main)");
+    assert_eq!(got["verdict"]["lines"][0]["incident"], "main/vm_error/17");
+    assert!(got["verdict"]["details"][2].as_str().unwrap().starts_with("Cannot read sites since"));
     let keys = |list: &Value| -> Vec<String> {
         list.as_array().unwrap().iter().map(|row| row["kind"].as_str().unwrap().to_owned()).collect()
     };
@@ -194,7 +195,7 @@ async fn incidents_decide_first_and_what_is_not_known_is_said_beside() {
     let mut known = incident_row("main", Kind::VmError, Severity::Critical, Phase::Firing);
     known.acknowledged = true;
     let got = status(&[&full("main")], vec![known], "").await;
-    assert_eq!(got["verdict"]["sentence"], "Nothing new needs you · 1 known problem");
+    assert_eq!(got["verdict"]["sentence"], "No new problems · 1 acknowledged (main)");
     assert_eq!(got["verdict"]["level"], "notice");
 }
 
@@ -214,6 +215,7 @@ async fn json_keeps_its_words() {
         names(&got),
         [
             "accounts",
+            "clock",
             "commit",
             "generated_at",
             "incidents",
@@ -242,12 +244,12 @@ async fn accounts_stand_by_urgency() {
     let got = status(&[&fine, &later, &soon, &lost], vec![], "").await;
     let names: Vec<_> = got["accounts"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
     assert_eq!(names, ["c", "d", "b", "a"]);
-    assert_eq!(got["verdict"]["sentence"], "1 thing needs you");
-    assert_eq!(got["verdict"]["details"][0], "c is cut off on 4 March 14:00 MSK");
+    assert_eq!(got["verdict"]["sentence"], "Cut-off Wed 4 Mar: pay 275 RUB today (c)");
+    assert_eq!(got["verdict"]["details"][0], "Cut-off Wed 4 Mar: pay 275 RUB today (c)");
     let one = status(&[&fine, &soon], vec![], "account=a").await;
     assert_eq!(one["accounts"].as_array().unwrap().len(), 1);
     assert_eq!(one["resources"]["total"], 5);
-    assert_eq!(one["verdict"]["level"], "attention", "the sentence is about all accounts");
+    assert_eq!(one["verdict"]["level"], "fine", "the sentence is about that account alone");
 }
 
 #[tokio::test]
@@ -265,9 +267,13 @@ async fn billing_says_what_to_pay_by_when() {
     assert_eq!(billing["orders"][0]["per_month"], "148.35");
     let server = Server::start(&[&book], false).await;
     let page = server.get("/").await;
-    for part in
-        ["225.50\u{a0}RUB", "pay 75.00\u{a0}RUB", "by 21 March", "24 March 14:00 MSK", "<svg class=\"chart\""]
-    {
+    for part in [
+        "225.50\u{a0}RUB",
+        "pay 75\u{a0}RUB",
+        "by Sat 21 Mar",
+        "Tue 24 Mar 14:00 MSK",
+        "<svg class=\"chart\"",
+    ] {
         assert!(page.text().contains(part), "{part} in {}", page.text());
     }
 }
@@ -312,20 +318,22 @@ async fn a_cut_off_at_midnight_belongs_to_the_day_it_ends() {
     assert_eq!((&billing(0)["pay_by"], &billing(0)["pay_at_once"]), (&"2026-02-28".into(), &true.into()));
     let server = Server::start(&[&book], false).await;
     let page = server.get("/").await;
-    assert!(page.text().contains("<small>by 6 March</small>"), "{}", page.text());
+    assert!(page.text().contains("<small>by Fri 6 Mar</small>"), "{}", page.text());
     let status = crate::terminal::Status::read(&server.get("/api/v1/status").await.body).unwrap();
     let text = status.text(crate::terminal::Style { width: 80, colour: false });
     assert!(text.contains(" by Fri 6 March, to stay up for 30 days"), "{text}");
     let server = Server::start(&[&book, &passed], false).await;
     let page = server.get("/").await;
-    assert!(page.text().contains("<td>6 March</td>") && page.text().contains("<td>at once</td>"));
+    assert!(page.text().contains("<td>Fri 6 Mar</td>") && page.text().contains("<td>now</td>"));
 }
 
 #[tokio::test]
 async fn resources_are_found_and_paged() {
     let mut book = full("main");
-    let sites = (1000..1250).map(|id| site(id, 31, if id == 1100 { "Error" } else { "Active" })).collect();
-    book.apply(Read::Sites(ContainerId::new(31), all(sites)), read_at());
+    for _ in 0..2 {
+        let sites = (1000..1250).map(|id| site(id, 31, if id == 1100 { "Error" } else { "Active" }));
+        book.apply(Read::Sites(ContainerId::new(31), all(sites.collect())), read_at());
+    }
     let resources = async |query: &str| status(&[&book], vec![], query).await["resources"].take();
     let first = resources("").await;
     assert_eq!((&first["total"], &first["pages"]), (&253.into(), &3.into()));
@@ -369,12 +377,15 @@ async fn mails_and_freshness_are_told() {
     let server = Server::start(&[&book], false).await;
     assert!(server.get("/").await.text().contains("Not configured: nobody is mailed."));
     let outbox = OutboxSummary { queued: 2, sending: 1, sent: 40, dead: 3, oldest: Some(read_at()) };
-    let mails = Mails { outbox: Some(outbox), last_mail_at: Some(read_at()), lives_on: None };
-    server.context.alerting.set(Alerting { incidents: Vec::new(), mails });
+    let mails = Mails { outbox: Some(outbox), last_mail_at: Some(read_at()), ..Mails::default() };
+    server.context.alerting.set(Alerting { mails, ..Alerting::default() });
     let page = server.get("/").await;
-    for part in
-        ["<dd>40<small>last 0 s ago", "<dd>3<small>oldest", "hostwatch outbox list", "status 503 from"]
-    {
+    for part in [
+        "<dd>40<small>last &#60; 1 min ago",
+        "<dd>3<small>the oldest",
+        "hostwatch outbox list",
+        "status 503 from",
+    ] {
         assert!(page.text().contains(part), "{part} in {}", page.text());
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::server::{Answer, LONG, Server, ask};
-use crate::http::{Guard, Limits, Listener, WebConfig};
+use crate::http::{ConnectionLimits, Guard, Listener, WebConfig};
 use account::full;
 use certificates::{Authority, Issued};
 use rcgen::SanType;
@@ -76,7 +76,7 @@ impl Place {
         let path = self.config(tls, rest);
         let guard = Arc::new(Guard::new(Some((&path, WebConfig::read(&path).unwrap())), 40));
         let guarded = |listener: Listener| listener.guarded(guard);
-        Server::start_with(&[&full("main")], false, Limits::default(), guarded).await
+        Server::start_with(&[&full("main")], false, ConnectionLimits::default(), guarded).await
     }
 
     /// A client that trusts the servers' authority.
@@ -122,7 +122,7 @@ impl Client<'_> {
     async fn ask(self, server: &Server) -> io::Result<(Answer, Option<ProtocolVersion>)> {
         let mut stream = self.connect(server).await?;
         let version = stream.get_ref().1.protocol_version();
-        stream.write_all(b"GET /-/healthy HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await?;
+        stream.write_all(b"GET /-/healthy HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n").await?;
         let mut start = [0; 12];
         timeout(LONG, stream.read_exact(&mut start)).await.expect("an answer in time")?;
         let status = std::str::from_utf8(&start[9..]).unwrap().parse().unwrap();
@@ -145,7 +145,7 @@ async fn metrics_over_tls_and_nothing_without() {
     assert!(answer.status == 200 && answer.text().contains("hosting_vm_state{"), "{}", answer.head);
 
     let mut plain = TcpStream::connect(server.address).await.unwrap();
-    plain.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    plain.write_all(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").await.unwrap();
     let mut answer = Vec::new();
     let _ = timeout(LONG, plain.read_to_end(&mut answer)).await.unwrap();
     assert!(!String::from_utf8_lossy(&answer).contains("200 OK"));
@@ -250,7 +250,7 @@ async fn certificates_and_clients_are_read_anew() {
     // One that stays, as Prometheus's does.
     let mut kept = Client { identity: ours(), ..place.client() }.connect(&server).await.unwrap();
     let mut health = async || {
-        kept.write_all(b"GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n").await?;
+        kept.write_all(b"GET /-/healthy HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").await?;
         let mut answer = [0; 1024];
         let read = timeout(LONG, kept.read(&mut answer)).await.unwrap()?;
         io::Result::Ok(String::from_utf8_lossy(&answer[..read]).into_owned())

@@ -36,28 +36,19 @@ fn dates_that_disagree_are_both_told() {
             read_at(),
         );
         let item = disconnect(Event::Rung(7), Severity::Warning, Some(ladder(edd)));
-        let text = text(&rendered(item, &book));
-        let row = text.split("  But: ").nth(1)?;
-        Some(row.split("  Pay by:").next().unwrap().split_whitespace().collect::<Vec<_>>().join(" "))
+        let text = text(&rendered(item, &book)).replace("\n  ", " ");
+        let row = text.split("But by the charges in the report the balance ").nth(1)?;
+        Some(row.split('.').next().unwrap().to_owned())
     };
-    let charges = "By the charges in the report the balance is used up 2026-03-04 14:00 MSK";
     for (edd, balance, want) in [
         ("2026-03-04T11:00:00", "25.50", None),
         ("2026-03-05T11:00:00", "25.50", None),
         ("2026-03-03T11:00:00", "25.50", None),
-        (
-            "2026-03-05T11:00:01",
-            "25.50",
-            Some(format!("{charges}; to be safe, pay today (Sunday 2026-03-01)")),
-        ),
-        ("2026-03-03T10:59:59", "25.50", Some(charges.to_owned())),
-        (
-            "2026-03-04T11:00:00",
-            "5000.50",
-            Some("By the charges in the report the balance lasts beyond its end, 2026-05-31".to_owned()),
-        ),
+        ("2026-03-05T11:00:01", "25.50", Some("is used up Wed 4 Mar 14:00 MSK; to be safe, pay today")),
+        ("2026-03-03T10:59:59", "25.50", Some("is used up Wed 4 Mar 14:00 MSK")),
+        ("2026-03-04T11:00:00", "5000.50", Some("lasts beyond its end, Sun 31 May")),
     ] {
-        assert_eq!(but(edd, balance), want, "{edd}, {balance} left");
+        assert_eq!(but(edd, balance).as_deref(), want, "{edd}, {balance} left");
     }
 }
 
@@ -69,7 +60,8 @@ fn the_last_mail_says_so() {
         let tightest_rungs = tightest.map(|rung| ("main".parse().unwrap(), rung)).into_iter().collect();
         let lives_on = Some(LivesOn { account: account.parse().unwrap(), vm: vm.to_owned() });
         let context = Context { lives_on, tightest_rungs, ..context(&from, &snapshot) };
-        text(&render(&notice(Form::Disconnect, vec![item]), &context).unwrap()).contains("my last mail")
+        text(&render(&notice(Form::Disconnect, vec![item]), &context).unwrap())
+            .contains("hostwatch itself runs on db-1: no mail after")
     };
     for (rung, account, tightest, want) in [
         (3, "main", None, false),
@@ -88,7 +80,7 @@ fn during_poll_failures_the_date_is_labelled() {
     book.end(Collector::ExpectedBalance, ended(Some("GET expected-balance: 502")), now());
     let item = disconnect(Event::Rung(3), Severity::Critical, Some(ladder("2026-03-04T11:00:00")));
     let lead = text(&rendered(item, &book)).lines().next().unwrap().to_owned();
-    assert!(lead.contains("(as of 2026-03-01 15:00 MSK)"), "{lead}");
+    assert!(lead.contains("(as of Sun 1 Mar 15:00 MSK)"), "{lead}");
 }
 
 #[test]
@@ -98,34 +90,87 @@ fn without_a_report_it_says_so() {
     let rendered = rendered(item, &book);
     let text = text(&rendered);
     assert!(
-        text.starts_with("Account main will be disconnected on Wednesday 2026-03-04 14:00 MSK"),
+        text.starts_with(
+            "Cut-off Wed 4 Mar 14:00 MSK, in 2 d 23 h (as of Sun 1 Mar 15:00 MSK): pay today; how much"
+        ),
         "{text}"
     );
-    assert!(text.contains("how much to pay is not known"), "{text}");
+    assert!(text.contains("how much is not known, no report could be read yet"), "{text}");
     assert_eq!(parse(&rendered).attachment_count(), 0);
 }
 
 #[test]
 fn the_day_to_pay_by() {
     for (edd, want) in [
-        ("2026-03-04T11:00:00", "Today, Sunday 2026-03-01"),
-        ("2026-03-05T11:00:00", "Monday 2026-03-02 (a payment takes 3 days) Balance:"),
-        ("2026-03-03T11:00:00", "Overdue: Saturday 2026-02-28 was the last safe day"),
+        (
+            "2026-03-04T11:00:00",
+            "Today is the last safe day: a payment takes 3 days. That is a weekend: banks may be slower.",
+        ),
+        ("2026-03-05T11:00:00", "Mon 2 Mar is the last safe day: a payment takes 3 days. "),
+        ("2026-03-03T11:00:00", "Too late to be safe (Sat 28 Feb was the last safe day): pay now."),
         (
             "2026-03-10T11:00:00",
-            "Saturday 2026-03-07 (a payment takes 3 days). That is a weekend: better by Friday 2026-03-06",
+            "Sat 7 Mar is the last safe day: a payment takes 3 days. That is a weekend: better by Fri 6 Mar.",
         ),
         // Half an hour before midnight at Moscow: the day is Moscow's.
-        ("2026-03-09T20:30:00", "Friday 2026-03-06"),
-        ("2026-03-09T21:30:00", "Saturday 2026-03-07"),
+        ("2026-03-09T20:30:00", "Fri 6 Mar is the last safe day"),
+        ("2026-03-09T21:30:00", "Sat 7 Mar is the last safe day"),
         // Midnight there: the 10th begins in the dark.
-        ("2026-03-09T21:00:00", "Friday 2026-03-06"),
+        ("2026-03-09T21:00:00", "Fri 6 Mar is the last safe day"),
     ] {
         let item = disconnect(Event::Rung(14), Severity::Warning, Some(ladder(edd)));
-        let text = text(&rendered(item, &running_dry()));
-        let row = text.split("  Pay by:").nth(1).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(row.starts_with(want), "{edd}: {row}");
+        let text = text(&rendered(item, &running_dry())).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(want), "{edd}: {text}");
     }
+}
+
+/// Where to pay comes before everything else that follows the first line.
+#[test]
+fn where_to_pay_stands_below_the_first_line_and_the_key_at_the_end() {
+    let guide = Guide {
+        panel_link: Some("https://panel.example.com/{kind}/{id}".into()),
+        pay_link: Some("https://pay.example.com/?a=1&b=2".into()),
+        pay_note: Some("Ann pays; contract 4711".into()),
+    };
+    let mut book = book(Profile { guide, ..profile("main") });
+    fill(&mut book, read_at());
+    book.apply(Read::ExpectedBalance(report("25.50", "10.00")), read_at());
+    let (from, snapshot) = (from(), snapshot([&book]));
+    let context = Context { page: Some("https://watch.example.com/hw/"), ..context(&from, &snapshot) };
+    let item = disconnect(Event::Rung(3), Severity::Critical, Some(ladder("2026-03-04T11:00:00")));
+    let mail = render(&notice(Form::Disconnect, vec![item]), &context).unwrap();
+    let text = text(&mail).replace(['\u{202f}', '\u{a0}'], " ");
+    let want = "Cut-off Wed 4 Mar 14:00 MSK: pay 275 RUB today for 30 days, at least 45 RUB for 7 (account main).\n\n\
+        Pay:         https://pay.example.com/?a=1&b=2\n\
+        Panel:       https://panel.example.com/\n\
+        Status page: https://watch.example.com/hw/?account=main\n\
+        Ann pays; contract 4711\n\nTo stay online\n";
+    assert!(text.starts_with(want), "{text}");
+    let order = [
+        "\nTo stay online",
+        "\nWhat costs most",
+        "\nWhat will go offline",
+        "\nThe cut-off",
+        "\nIncident: main/",
+    ];
+    let places = order.map(|part| text.find(part).unwrap_or_else(|| panic!("{part} in {text}")));
+    assert!(places.is_sorted(), "{text}");
+    let page = html(&mail);
+    let first = page.split("<h2").next().unwrap();
+    assert!(first.contains("href=\"https://pay.example.com/?a=1&#38;b=2\""), "{first}");
+    assert_eq!((first.matches(" href=").count(), first.contains("Ann pays; contract 4711")), (3, true));
+    // A mail about a resource leads to it.
+    let broken = item_of_a_vm();
+    let mail = render(&notice(Form::Opened, vec![broken]), &context).unwrap();
+    let text = super::mail_support::text(&mail);
+    assert!(
+        text.contains("\nPanel:       https://panel.example.com/vm/17\n") && !text.contains("Pay:"),
+        "{text}"
+    );
+}
+
+fn item_of_a_vm() -> Item {
+    item(crate::alert::Kind::VmError, 17, "VM web-1", Event::Opened)
 }
 
 #[test]
@@ -156,8 +201,10 @@ fn the_chart_is_a_picture_inside_of_the_mail() {
     let page = html(&rendered);
     assert!(page.contains(&format!("src=\"cid:{id}\"")), "{page}");
     assert!(
-        page.contains("alt=\"Balance to come: 25.50 RUB now, -874.50 RUB expected on 2026-05-31"),
+        page.contains(
+            "alt=\"Balance: 25.50\u{a0}RUB now, \u{2212}44.50\u{a0}RUB expected on 8 Mar; cut-off 4 Mar.\""
+        ),
         "{page}"
     );
-    assert!(!page.contains("http"), "nothing is fetched from elsewhere");
+    assert!(!page.contains("=\"http"), "nothing is fetched from elsewhere");
 }

@@ -23,32 +23,32 @@ fn the_subject_says_what_counts() {
         book
     };
     let error = || of_the_week(Kind::VmError, 17, "VM web-1");
-    let quiet = || Item { overlay: Some("acknowledged".into()), ..error() };
+    let quiet = || Item { muted: Some("acknowledged".into()), ..error() };
     let over = || Item { ended: Some(now()), ..error() };
     let mut silent = full("main");
     silent.apply(Read::ExpectedBalance(Report { edd: Edd::Unknown, ..report("5000", "10") }), read_at());
     let unread = book(profile("main"));
-    let at_least = "paid until 2026-05-31 at least";
+    let at_least = "paid until 31 May at least (main)";
     for (books, items, want) in [
-        (vec![full("main")], vec![], format!("all well, 5 resources, {at_least}")),
-        (vec![full("main")], vec![over()], format!("all well, 5 resources, {at_least}")),
-        (vec![full("main")], vec![error()], format!("1 thing needs you, 5 resources, {at_least}")),
-        (vec![full("main")], vec![error(), quiet()], format!("1 thing needs you, 5 resources, {at_least}")),
-        (vec![full("main")], vec![quiet()], format!("nothing new needs you, 5 resources, {at_least}")),
+        (vec![full("main")], vec![], format!("All well, 5 resources, {at_least}")),
+        (vec![full("main")], vec![over()], format!("All well, 5 resources, {at_least}")),
+        (vec![full("main")], vec![error()], "VM web-1 in error (main)".to_owned()),
+        (vec![full("main")], vec![error(), quiet()], "VM web-1 in error (main)".to_owned()),
+        (vec![full("main")], vec![quiet()], format!("No new problems, 5 resources, {at_least}")),
         (
             vec![full("main"), due("shop", "105")],
             vec![],
-            "all well, 10 resources, paid until 2026-03-12".to_owned(),
+            "All well, 10 resources, paid until 12 Mar (main, shop)".to_owned(),
         ),
-        (vec![due("main", "-1")], vec![], "1 thing needs you, 5 resources, 1 account overdue".to_owned()),
-        (vec![silent], vec![], "all well, 5 resources, 1 balance not known".to_owned()),
+        (vec![due("main", "-1")], vec![], "Cut-off Mon 2 Mar: pay 302 RUB now (main)".to_owned()),
+        (vec![silent], vec![], "All well, 5 resources, 1 balance not known (main)".to_owned()),
         (
             vec![full("shop"), unread],
             vec![],
-            "not everything could be read, 5 resources, 1 balance not known".to_owned(),
+            "Some data is missing, 5 resources, 1 balance not known (main, shop)".to_owned(),
         ),
     ] {
-        assert_eq!(subject_of(&books, items), format!("[DIGEST] hostwatch: {want}"));
+        assert_eq!(subject_of(&books, items), format!("[DIGEST] {want}"));
     }
 }
 
@@ -69,19 +69,29 @@ fn accounts_without_number_make_a_mail_of_bounded_size_and_totals_over_all() {
         ended: Some(now() - Duration::minutes(id)),
         ..of_the_week(Kind::SiteError, id.unsigned_abs(), &format!("Site s{id}"))
     });
-    let rendered = write(&digest(&books, items.chain(ended).collect()), &books);
-    let text = text(&rendered);
+    let rendered = write(&digest(&books, items.chain(ended.clone()).collect()), &books);
+    let text = text(&rendered).replace(['\u{202f}', '\u{a0}'], " ");
     assert!(rendered.raw.len() < 200_000, "{} bytes", rendered.raw.len());
     // 275 a head of 100 in euros and 350 in roubles; 50 are not known.
-    assert!(text.contains("To pay for 30 days in all: 27500 EUR and 96250 RUB, for 450 accounts."), "{text}");
-    assert!(text.contains("In all 27500 EUR and 96250 RUB for 450 accounts."), "{text}");
+    assert!(
+        text.contains("To pay for 30 days in all: 27 500 EUR and 96 250 RUB, for 450 accounts."),
+        "{text}"
+    );
+    assert!(text.replace('\n', " ").contains("In all 27 500 EUR and 96 250 RUB for 450 accounts."), "{text}");
     assert!(text.contains("How much to pay is not known for 50 accounts: acc009, acc019,"), "{text}");
     assert_eq!(text.matches("and 450 more accounts").count(), 4, "{text}");
-    assert_eq!(text.matches("and 150 more: ").count(), 2, "{text}");
-    assert_eq!(headers(&rendered, "X-Hostwatch-Event").len(), 100);
+    // Fifty incidents by name, then counts.
+    assert_eq!(
+        (text.matches("and 150 more: ").count(), text.matches("200 incidents: ").count()),
+        (1, 1),
+        "{text}"
+    );
+    assert_eq!(headers(&rendered, "X-Hostwatch-Event").len(), 50, "and all 400 as JSON");
+    assert_eq!(String::from_utf8_lossy(&rendered.raw).matches("\"incident\":").count(), 400);
     assert_eq!(headers(&rendered, "List-Id"), ["<500-accounts.hostwatch.example.com>"]);
     // The latest of those that are over comes first.
-    let over = text.split("Over since").nth(1).unwrap();
+    let text = self::text(&write(&digest(&books, ended.collect()), &books));
+    let over = text.split("Resolved since").nth(1).unwrap();
     assert!(over.find("Site s0 ").unwrap() < over.find("Site s1 ").unwrap());
 }
 
@@ -95,13 +105,13 @@ fn what_is_not_known_is_never_a_number() {
     let rendered = write(&notice, &unread);
     let text = text(&rendered);
     assert!(text.contains("How much to pay for 1 account is not known."), "{text}");
-    assert!(text.contains("Polls: none made: nothing was watched"), "{text}");
+    assert!(text.contains("Polls: none: nothing was watched"), "{text}");
     for number in ["0.00", " 0 ", "nothing to pay", "Nothing to pay", "all well"] {
         assert!(!text.contains(number), "{number} in {text}");
     }
     assert_eq!(
         rendered.subject,
-        "[DIGEST] hostwatch: not everything could be read, no resources read yet, 1 balance not known"
+        "[DIGEST] Some data is missing, no resources read yet, 1 balance not known (main)"
     );
 }
 
@@ -116,7 +126,7 @@ fn the_date_of_an_open_disconnect_outlives_the_report() {
     );
     open.since = now() - Duration::days(2);
     let rendered = write(&digest(&unread, vec![open]), &unread);
-    assert!(rendered.subject.contains("pay by 2026-03-07"), "{}", rendered.subject);
+    assert!(rendered.subject.contains("pay by Sat 7 Mar"), "{}", rendered.subject);
 }
 
 #[test]
@@ -134,8 +144,12 @@ fn a_digest_belongs_to_no_thread_and_an_overflow_to_those_it_ends() {
 #[test]
 fn an_overflow_of_any_size_lists_what_servers_take() {
     let rendered = overflow(3000, 60);
-    assert_eq!(rendered.subject, "[CRITICAL] 3004 more events: the limit of 60 mails an hour is reached");
-    assert_eq!(headers(&rendered, "X-Hostwatch-Event").len(), 1001);
-    assert!(text(&rendered).contains("2004 are not listed"), "{}", text(&rendered));
+    assert_eq!(
+        rendered.subject,
+        "[CRITICAL] 3004 more events: 1000 VMs in error, VM db-1 still in error, 1000 sites in error, Site a.example.com keeps failing and 1002 more (main)"
+    );
+    assert_eq!(headers(&rendered, "X-Hostwatch-Event").len(), 50);
+    let text = text(&rendered).replace("\n  ", " ");
+    assert!(text.contains(" open and ") && text.contains(" resolved are not listed"), "{text}");
     assert!(rendered.raw.len() < 1_000_000, "{} bytes", rendered.raw.len());
 }

@@ -1,4 +1,4 @@
-//! docs/alerts.md quotes mails as the program writes them, one of each kind of incident at least.
+//! docs/mails.md quotes mails as the program writes them, one of each kind of incident at least.
 #![allow(clippy::unwrap_used)]
 
 use super::mail_support;
@@ -9,7 +9,7 @@ use crate::mail::Rendered;
 use mail_support::*;
 use tools::{read, root};
 
-const PAGE: &str = "docs/alerts.md";
+const PAGE: &str = "docs/mails.md";
 const BEGIN: &str = "<!-- mail: ";
 const END: &str = "<!-- /mail -->";
 

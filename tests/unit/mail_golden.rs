@@ -21,9 +21,20 @@ fn every_kind_is_there() {
     for &kind in Kind::ALL {
         #[allow(clippy::wildcard_enum_match_arm)] // the others are all alike
         let events: &[&str] = match kind {
-            Kind::Disconnect => {
-                &["rung_14", "rung_7", "rung_4", "rung_3", "rung_1", "overdue", "extended", "resolved"]
-            }
+            Kind::Disconnect => &[
+                "rung_14",
+                "rung_7",
+                "rung_4",
+                "rung_3",
+                "rung_1",
+                "overdue",
+                "extended",
+                "paid",
+                "balance_used_up",
+                "overdue_again",
+                "deletion",
+                "resolved",
+            ],
             Kind::BalanceDrop => &["opened"],
             _ => &["opened", "resolved"],
         };
@@ -51,7 +62,10 @@ fn every_mail_is_plain_bytes_and_says_the_same_in_both_parts() {
         assert!(!rendered.subject.contains(char::is_control), "{name}");
         let (text, html) = (text(&rendered), html(&rendered));
         let lead = text.lines().next().unwrap();
-        assert!(lead.ends_with('.') && lead.contains("2026-"), "{name}: {lead}");
+        assert!(
+            lead.ends_with('.') && ["2026-", " Mar", " Feb"].iter().any(|day| lead.contains(day)),
+            "{name}: {lead}"
+        );
         for line in text.lines().skip(1) {
             let width = line.chars().count();
             assert!(width <= 78 || !line.trim().contains(' '), "{name}: {width} in {line:?}");
@@ -60,9 +74,14 @@ fn every_mail_is_plain_bytes_and_says_the_same_in_both_parts() {
         let page: Vec<String> = words_of(&html).iter().map(|word| bare(word)).collect();
         let plain = text.split_whitespace().filter(|word| !["-", "--"].contains(word));
         for word in plain.map(bare) {
-            assert!(page.contains(&word), "{name}: {word:?} is in the text, not in the HTML:\n{page:?}");
+            // An address stands behind its word.
+            let is_link = word.starts_with("https://") && html.contains(&format!("href=\"{word}\""));
+            assert!(
+                is_link || page.contains(&word),
+                "{name}: {word:?} is in the text, not in the HTML:\n{page:?}"
+            );
         }
-        for foreign in ["http", "<script", "<link", "<iframe", "url(", "onload"] {
+        for foreign in ["src=\"http", "<script", "<link", "<iframe", "url(", "onload"] {
             assert!(!html.contains(foreign), "{name} has {foreign}");
         }
     }

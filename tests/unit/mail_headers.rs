@@ -30,7 +30,7 @@ fn every_header_of_the_contract() {
     };
     assert_eq!(one("From"), "hostwatch <hostwatch@example.com>");
     assert_eq!(one("To"), "Ops <ops@example.com>, second@example.org");
-    assert_eq!(one("Subject"), "[CRITICAL] main: VM web-1 in error");
+    assert_eq!(one("Subject"), "[CRITICAL] VM web-1 in error (main)");
     assert_eq!(one("Date"), "Sun, 01 Mar 2026 12:00:00 +0000");
     assert_eq!(one("Message-ID"), format!("<{}>", rendered.message_id));
     assert_eq!(one("Auto-Submitted"), "auto-generated");
@@ -70,7 +70,7 @@ fn a_pair_for_each_incident_in_the_order_of_the_notice() {
     let rendered = mail(&notice(Form::Started(facts), vec![]), &Snapshot::default());
     let want = [("X-Hostwatch-Incident", "main/started/account"), ("X-Hostwatch-Event", "started")];
     assert_eq!(headers_in_order(&rendered), want.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    assert_eq!(rendered.subject, "[INFO] hostwatch: watching 43 resources; nothing needs you");
+    assert_eq!(rendered.subject, "[INFO] Watching 43 resources; nothing needs you (main)");
 }
 
 fn headers_in_order(rendered: &crate::mail::Rendered) -> Vec<(String, String)> {
@@ -88,8 +88,8 @@ fn replies_refer_to_the_mails_that_opened_and_the_last_day_starts_anew() {
     let mut second = item(Kind::VmError, 18, "VM web-2", Event::Resolved);
     second.threads =
         threads(&[("Ops <ops@example.com>", "b@example.com"), ("second@example.org", "a@example.com")]);
-    let rendered = mail(&notice(Form::Closed, vec![first, second]), &Snapshot::default());
-    assert_eq!(rendered.subject, "[RESOLVED] main: VM web-1 in error and 1 more");
+    let rendered = mail(&notice(Form::Closed, vec![first, second]), &snapshot([&full("main")]));
+    assert_eq!(rendered.subject, "[RESOLVED] 2 VMs active again (main)");
     assert_eq!(headers(&rendered, "In-Reply-To"), ["<a@example.com>"]);
     assert_eq!(headers(&rendered, "References"), ["<b@example.com> <a@example.com>"]);
 
@@ -100,7 +100,7 @@ fn replies_refer_to_the_mails_that_opened_and_the_last_day_starts_anew() {
         item.threads = threads(&[("Ops <ops@example.com>", "a@example.com")]);
         let rendered = mail(&notice(Form::Disconnect, vec![item]), &snapshot);
         assert_eq!(!headers(&rendered, "References").is_empty(), refers, "rung {rung}");
-        assert_eq!(rendered.subject, "[CRITICAL] main: Account main will be disconnected for non-payment");
+        assert!(rendered.subject.starts_with("[CRITICAL] ") && rendered.subject.ends_with(" (main)"));
     }
 }
 
@@ -141,7 +141,7 @@ fn a_test_mail_is_marked_as_one() {
     let to = ["ops@example.com".to_owned()];
     let snapshot = snapshot([&full("main")]);
     let rendered = render_test(&to, &context(&from, &snapshot)).unwrap();
-    assert_eq!(rendered.subject, "[TEST] hostwatch: sample alert");
+    assert_eq!(rendered.subject, "[TEST] Sample alert, nothing is wrong (main)");
     assert_eq!(headers(&rendered, "X-Hostwatch-Event"), ["test"]);
     assert!(render_test(&to, &context(&from, &Snapshot::default())).is_ok());
 }
@@ -169,4 +169,35 @@ proptest::proptest! {
         proptest::prop_assert_eq!((message.text_body_count(), message.html_body_count()), (1, 1));
         proptest::prop_assert_eq!(message.attachment_count(), 0);
     }
+}
+
+/// Some servers refuse a head of more than 32 KiB for good.
+#[test]
+fn the_head_is_bounded_however_many_there_are() {
+    let mut many = notice(
+        Form::Opened,
+        (0..600)
+            .map(|id| {
+                let state = format!("vm:{id:03}{}", "\u{420}".repeat(90));
+                let mut item = item(Kind::UnknownState, state, "VM state", Event::Opened);
+                let ids = (0..5).map(|mail| format!("{}.{id}.{mail}@example.com", "m".repeat(800)));
+                item.threads = (0..).zip(ids).map(|(to, id)| (format!("r{to}@example.com"), id)).collect();
+                item
+            })
+            .collect(),
+    );
+    let name = "\u{420}".repeat(90);
+    many.to = (0..600).map(|n| format!("\"{name}\" <r{n}@{}.example.com>", "long".repeat(15))).collect();
+    let rendered = mail(&many, &snapshot([&full("main")]));
+    assert_eq!(rendered.recipients.len(), 600, "everybody gets it");
+    let head = rendered.raw.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
+    assert!(head < 32 << 10, "{head}");
+    assert!(rendered.raw[..head].split(|&byte| byte == b'\n').all(|line| line.len() < 999));
+    assert_eq!(String::from_utf8_lossy(&rendered.raw).matches("\"incident\":").count(), 600, "all as JSON");
+
+    // As many as have room are listed.
+    many.to = (0..70).map(|n| format!("r{n}@example.com")).collect();
+    let rendered = mail(&many, &snapshot([&full("main")]));
+    let to = &headers(&rendered, "To")[0];
+    assert_eq!((to.split(", ").count(), rendered.recipients.len()), (50, 70), "{to}");
 }

@@ -3,18 +3,20 @@
 
 use super::account;
 
-use crate::metrics::{Encoder, Settings, StateSeries};
+use crate::metrics::{Encoder, MetricsSettings, StateSeries};
 use crate::model::*;
 use account::*;
 
 /// The page after one refresh, without its HELP lines and account families that no test is about.
-fn text(book: &KnownAccount, settings: Settings) -> String {
+fn text(book: &KnownAccount, settings: MetricsSettings) -> String {
     let mut encoder = Encoder::new(settings);
     encoder.refresh(book.state(), &Collector::ALL, read_at());
     let page: Vec<u8> = encoder.page().identity("").flatten().collect();
     let page = String::from_utf8(page).unwrap();
-    let lines =
-        page.lines().filter(|line| !line.starts_with("# HELP") && !line.contains("hosting_account_info"));
+    let of_account = ["hosting_account_info", "hosting_billing_lead_days"];
+    let lines = page
+        .lines()
+        .filter(|line| !line.starts_with("# HELP") && !of_account.iter().any(|family| line.contains(family)));
     lines.map(|line| format!("{line}\n")).collect()
 }
 
@@ -30,7 +32,7 @@ fn of(read: impl IntoIterator<Item = Read>) -> KnownAccount {
 fn vms() {
     let odd = "<script>alert(1)</script>\"\\\n'";
     let book = of([Read::Vms(all(vec![vm(17, "active", odd), bare_vm(18, "migrating")]))]);
-    insta::assert_snapshot!(text(&book, Settings::default()));
+    insta::assert_snapshot!(text(&book, MetricsSettings::default()));
 }
 
 #[test]
@@ -44,7 +46,7 @@ fn containers() {
     let book = of([Read::Containers(all(vec![container(31, "ENABLED"), bare]))]);
     insta::assert_snapshot!(text(
         &book,
-        Settings { state_series: StateSeries::Current, ..Settings::default() }
+        MetricsSettings { state_series: StateSeries::Current, ..MetricsSettings::default() }
     ));
 }
 
@@ -56,7 +58,8 @@ fn sites() {
         Read::Containers(all(vec![container(31, "ENABLED")])),
         Read::Sites(ContainerId::new(31), all(vec![site(104, 31, "Active"), secure])),
     ]);
-    let text = text(&book, Settings { state_series: StateSeries::Current, ..Settings::default() });
+    let text =
+        text(&book, MetricsSettings { state_series: StateSeries::Current, ..MetricsSettings::default() });
     let sites: String =
         text.lines().filter(|line| line.contains("site")).map(|line| format!("{line}\n")).collect();
     insta::assert_snapshot!(sites);
@@ -71,7 +74,7 @@ fn inventory() {
         Read::Ips(all(vec![ip(5, Some(VmId::new(17))), ip(6, None)])),
         Read::SshKeys(all(vec![])),
     ]);
-    insta::assert_snapshot!(text(&book, Settings::default()));
+    insta::assert_snapshot!(text(&book, MetricsSettings::default()));
 }
 
 #[test]
@@ -83,7 +86,7 @@ fn billing_of_an_account_that_runs_dry() {
         charge("2026-01-30", "5000"),
     ];
     let book = of([Read::ExpectedBalance(report("25.50", "10.00")), Read::Charges(charges.into())]);
-    insta::assert_snapshot!(text(&book, Settings::default()));
+    insta::assert_snapshot!(text(&book, MetricsSettings::default()));
 }
 
 #[test]
@@ -91,7 +94,7 @@ fn a_date_that_the_charges_do_not_bear_out_stands_beside_theirs() {
     let mut report = report("25.50", "10.00");
     report.edd = Edd::At(t("2026-03-20T11:00:00"));
     let book = of([Read::ExpectedBalance(report)]);
-    let text = text(&book, Settings::default());
+    let text = text(&book, MetricsSettings::default());
     assert!(
         text.contains("\nhosting_billing_disconnect_timestamp_seconds{account=\"main\"} 1774004400\n"),
         "{text}"
@@ -111,5 +114,5 @@ fn billing_that_tells_nothing_is_absent() {
     report.expected_balance = None;
     report.date = None;
     let book = of([Read::ExpectedBalance(report)]);
-    insta::assert_snapshot!(text(&book, Settings::default()));
+    insta::assert_snapshot!(text(&book, MetricsSettings::default()));
 }

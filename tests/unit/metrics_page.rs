@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::metrics::family::Type;
 use crate::metrics::own::{IncidentLabels, Notification};
-use crate::metrics::{Encoder, Own, Settings, families as rows, reference};
+use crate::metrics::{Encoder, MetricsSettings, Own, families as rows, reference};
 use crate::model::*;
 use account::*;
 
@@ -20,7 +20,7 @@ fn body(encoder: &Encoder, own: &[u8]) -> String {
 }
 
 fn encoded(books: &[&KnownAccount]) -> Encoder {
-    let mut encoder = Encoder::new(Settings::default());
+    let mut encoder = Encoder::new(MetricsSettings::default());
     for book in books {
         assert!(encoder.refresh(book.state(), &Collector::ALL, read_at()));
     }
@@ -48,6 +48,7 @@ fn own() -> Own {
     own.store_usable(true);
     own.loop_ran("pipeline", read_at());
     own.heartbeat(read_at());
+    own.external_url(Some("https://watch.example.com/"));
     own.reload(true, read_at());
     own
 }
@@ -105,7 +106,9 @@ fn no_series_is_there_twice_and_each_family_stands_together() {
     let sites = |id, rows| Read::Sites(ContainerId::new(id), all(rows));
     one.apply(Read::Containers(all(vec![container(31, "ENABLED"), container(47, "odd")])), read_at());
     one.apply(sites(47, vec![site(104, 47, "Active"), site(200, 47, "Odd")]), read_at());
-    two.apply(Read::Containers(all(vec![])), read_at());
+    for _ in 0..2 {
+        two.apply(Read::Containers(all(vec![])), read_at());
+    }
     let page = body(&encoded(&[&two, &one]), &own().encode(false));
     families(&page);
     let mut series = BTreeSet::new();
@@ -148,13 +151,16 @@ fn only_what_changed_changes_the_page() {
 }
 
 #[test]
-fn a_deleted_resource_goes_with_the_next_complete_listing_only() {
+fn a_deleted_resource_goes_with_the_second_complete_listing_only() {
     let mut book = full("main");
     let mut encoder = encoded(&[&book]);
     let left = || vec![vm(18, "active", "web-2")];
     book.apply(Read::Vms(Rows { rows: left(), complete: false }), read_at());
     encoder.refresh(book.state(), &[Collector::Vms], read_at());
     assert!(body(&encoder, b"").contains("vm=\"17\",state"));
+    book.apply(Read::Vms(all(left())), read_at());
+    encoder.refresh(book.state(), &[Collector::Vms], read_at());
+    assert!(body(&encoder, b"").contains("vm=\"17\",state"), "it may have slipped from one page to another");
     book.apply(Read::Vms(all(left())), read_at());
     assert!(encoder.refresh(book.state(), &[Collector::Vms], read_at()));
     assert!(!body(&encoder, b"").contains("vm=\"17\",state"));
@@ -188,7 +194,8 @@ fn families_vanish_when_stale_and_the_disconnect_does_not() {
             "hosting_account_info",
             "hosting_billing_disconnect_computed_timestamp_seconds",
             "hosting_billing_disconnect_expected",
-            "hosting_billing_disconnect_timestamp_seconds"
+            "hosting_billing_disconnect_timestamp_seconds",
+            "hosting_billing_lead_days"
         ]
     );
     // They come back with the next good reading.
@@ -200,7 +207,7 @@ fn families_vanish_when_stale_and_the_disconnect_does_not() {
 #[test]
 fn counts_wait_for_a_complete_listing() {
     let mut book = book(profile("main"));
-    let mut encoder = Encoder::new(Settings::default());
+    let mut encoder = Encoder::new(MetricsSettings::default());
     let mut counts = |book: &KnownAccount| {
         encoder.refresh(book.state(), &Collector::ALL, read_at());
         let counts = ["hosting_vms", "hosting_containers", "hosting_sites"];
@@ -231,6 +238,7 @@ fn own_counters_start_at_zero_and_unknown_gauges_are_absent() {
     own.account(&account, &[Collector::Vms].into());
     let text = String::from_utf8(own.encode(false)).unwrap();
     for series in [
+        "hostwatch_collector_success{account=\"main\",collector=\"vms\"} 0",
         "hostwatch_collector_polls_total{account=\"main\",collector=\"vms\",result=\"failure\"} 0",
         "hostwatch_collector_polls_total{account=\"main\",collector=\"vms\",result=\"partial\"} 0",
         "hostwatch_records_rejected_total{account=\"main\",collector=\"vms\"} 0",
@@ -241,7 +249,7 @@ fn own_counters_start_at_zero_and_unknown_gauges_are_absent() {
     ] {
         assert!(text.contains(&format!("{series}\n")), "{series} in {text}");
     }
-    for absent in ["_success", "_complete", "_incidents", "_outbox", "_reload", "group=\"billing\""] {
+    for absent in ["last_success", "_complete", "_incidents", "_outbox", "_reload", "group=\"billing\""] {
         assert!(!text.contains(absent), "{absent} in {text}");
     }
     let mut status = CollectorStatus { polls: 1, ..CollectorStatus::default() };
@@ -255,12 +263,27 @@ fn own_counters_start_at_zero_and_unknown_gauges_are_absent() {
     let text = String::from_utf8(own.encode(false)).unwrap();
     assert!(text.contains("result=\"partial\"} 1\n") && text.contains("result=\"failure\"} 1\n"));
     assert!(text.contains("last_success_timestamp_seconds{account=\"main\",collector=\"vms\"} 1772366400\n"));
+    own.external_url(Some("https://watch.example.com/hw/"));
+    let text = String::from_utf8(own.encode(false)).unwrap();
+    assert!(text.contains("hostwatch_web_info{external_url=\"https://watch.example.com/hw\"} 1\n"), "{text}");
+    own.external_url(None);
+    assert!(!String::from_utf8(own.encode(false)).unwrap().contains("web_info"));
+    // Loading the same configuration again forgets nothing; a collector that is switched off is gone.
+    own.account(&account, &[Collector::Vms, Collector::Ips].into());
+    let text = String::from_utf8(own.encode(false)).unwrap();
+    assert!(text.contains("hostwatch_collector_success{account=\"main\",collector=\"vms\"} 1\n"), "{text}");
+    own.account(&account, &[Collector::Ips].into());
+    let text = String::from_utf8(own.encode(false)).unwrap();
+    assert!(!text.contains("collector=\"vms\"") && text.contains("collector=\"ips\"}"), "{text}");
     own.remove_account(&account);
     assert!(!String::from_utf8(own.encode(false)).unwrap().contains("account="));
 }
 
+/// Days are what is configured; seconds of it would be compared with nothing.
+const DAYS: &str = "hosting_billing_lead_days use base unit \"seconds\" instead of \"days\"";
+
 #[test]
-fn promtool_has_nothing_to_say() {
+fn promtool_has_nothing_to_say_but_of_days() {
     if Command::new("promtool").arg("--version").output().is_err() {
         assert!(std::env::var_os("CI").is_none_or(|ci| ci != "true"), "CI needs promtool on PATH");
         println!("SKIPPED: promtool is not on PATH");
@@ -280,8 +303,8 @@ fn promtool_has_nothing_to_say() {
         .unwrap();
     promtool.stdin.take().unwrap().write_all(page.as_bytes()).unwrap();
     let said = promtool.wait_with_output().unwrap();
-    let words = [said.stdout, said.stderr].concat();
-    assert!(said.status.success() && words.is_empty(), "{}", String::from_utf8_lossy(&words));
+    let words = String::from_utf8([said.stdout, said.stderr].concat()).unwrap();
+    assert_eq!(words.trim(), DAYS);
 }
 
 #[test]
@@ -305,6 +328,6 @@ fn gzip_and_identity_are_the_same_text_at_size() {
     let mut text = String::new();
     flate2::read::GzDecoder::new(whole.as_slice()).read_to_string(&mut text).unwrap();
     assert!(text == body(&encoder, b"x 1\n"));
-    assert_eq!(text.lines().filter(|line| !line.starts_with('#')).count(), 3000 * 12 + 6 + 1 + 1);
+    assert_eq!(text.lines().filter(|line| !line.starts_with('#')).count(), 3000 * 12 + 6 + 2 + 1);
     assert!(whole.len() * 10 < text.len(), "{} of {}", whole.len(), text.len());
 }

@@ -6,7 +6,7 @@ use super::account;
 
 use std::collections::BTreeMap;
 
-use crate::metrics::{Encoder, Own, Selection, Settings, families};
+use crate::metrics::{Encoder, MetricsSettings, Own, Selection, families};
 use crate::model::*;
 use account::*;
 
@@ -15,8 +15,8 @@ fn page(encoder: &Encoder) -> String {
     String::from_utf8(text).unwrap()
 }
 
-fn capped(most: u64) -> Settings {
-    Settings { max_series_per_collector: most, ..Settings::default() }
+fn capped(most: u64) -> MetricsSettings {
+    MetricsSettings { max_series_per_collector: most, ..MetricsSettings::default() }
 }
 
 /// Series of a page by the value of this label.
@@ -34,16 +34,17 @@ fn series_by(page: &str, label: &str) -> BTreeMap<u64, usize> {
 #[test]
 fn hidden_families_are_nowhere_and_the_others_are_as_before() {
     let book = full("main");
-    let mut encoder = Encoder::new(Settings::default());
+    let mut encoder = Encoder::new(MetricsSettings::default());
     encoder.refresh(book.state(), &Collector::ALL, read_at());
     let whole = page(&encoder);
     let texts = |texts: [&str; 2]| texts.map(str::to_owned).into();
     let selection =
         Selection { allow: texts(["*_s*", "*_vm_*"]), deny: texts(["hosting_site_c*", "*_info"]) };
     // By a reload, and from the start.
-    encoder.configure(Settings { selection: selection.clone(), ..Settings::default() });
+    encoder.configure(MetricsSettings { selection: selection.clone(), ..MetricsSettings::default() });
     assert!(encoder.refresh(book.state(), &Collector::ALL, read_at()));
-    let mut other = Encoder::new(Settings { selection: selection.clone(), ..Settings::default() });
+    let mut other =
+        Encoder::new(MetricsSettings { selection: selection.clone(), ..MetricsSettings::default() });
     other.refresh(book.state(), &Collector::ALL, read_at());
     let left = page(&encoder);
     assert!(left == page(&other));
@@ -56,7 +57,7 @@ fn hidden_families_are_nowhere_and_the_others_are_as_before() {
         assert_eq!(lines(&left), want, "{}", family.name);
     }
     assert!(left.contains("hosting_site_state{") && left.contains("hosting_sites{"));
-    encoder.configure(Settings::default());
+    encoder.configure(MetricsSettings::default());
     encoder.refresh(book.state(), &Collector::ALL, read_at());
     assert!(page(&encoder) == whole, "and back again");
 }
@@ -77,7 +78,7 @@ fn past_the_cap_whole_resources_are_left_out_the_highest_ids_first() {
     let mut book = book(profile("main"));
     let vms = |ids: std::ops::RangeInclusive<u64>| all(ids.map(|id| vm(id, "active", "web")).collect());
     book.apply(Read::Vms(vms(1..=20)), read_at());
-    let mut whole = Encoder::new(Settings::default());
+    let mut whole = Encoder::new(MetricsSettings::default());
     whole.refresh(book.state(), &Collector::ALL, read_at());
     let each = series_by(&page(&whole), "vm")[&1];
     // Room for twelve VMs beside the six counts by state, and for half of another.
@@ -94,11 +95,15 @@ fn past_the_cap_whole_resources_are_left_out_the_highest_ids_first() {
     encoder.refresh(book.state(), &[Collector::Vms], read_at());
     assert_eq!(series_by(&page(&encoder), "vm"), want);
     assert_eq!(encoder.dropped(&"main".parse().unwrap())[&Collector::Vms], (9 * each) as u64);
-    book.apply(Read::Vms(vms(2..=21)), read_at());
+    for _ in 0..2 {
+        book.apply(Read::Vms(vms(2..=21)), read_at());
+    }
     encoder.refresh(book.state(), &[Collector::Vms], read_at());
     assert_eq!(series_by(&page(&encoder), "vm").into_keys().collect::<Vec<_>>(), Vec::from_iter(2..=13));
     // Below the cap nothing is left out.
-    book.apply(Read::Vms(vms(2..=5)), read_at());
+    for _ in 0..2 {
+        book.apply(Read::Vms(vms(2..=5)), read_at());
+    }
     encoder.refresh(book.state(), &[Collector::Vms], read_at());
     assert_eq!(encoder.dropped(&"main".parse().unwrap())[&Collector::Vms], 0);
     assert_eq!(series_by(&page(&encoder), "vm").len(), 4);
@@ -121,7 +126,7 @@ fn the_cap_of_sites_holds_across_containers() {
     for &home in &containers {
         book.apply(sites(home, false), read_at());
     }
-    let mut whole = Encoder::new(Settings::default());
+    let mut whole = Encoder::new(MetricsSettings::default());
     whole.refresh(book.state(), &Collector::ALL, read_at());
     let each = series_by(&page(&whole), "site")[&1];
     let most = (15 * each + 13) as u64;
@@ -130,7 +135,9 @@ fn the_cap_of_sites_holds_across_containers() {
     let shown = |encoder: &Encoder| series_by(&page(encoder), "site").into_keys().collect::<Vec<_>>();
     assert_eq!(shown(&encoder), Vec::from_iter(1..=15));
     // A change in one shard moves the cut in all of them.
-    book.apply(Read::Sites(ContainerId::new(40), all(vec![])), read_at());
+    for _ in 0..2 {
+        book.apply(Read::Sites(ContainerId::new(40), all(vec![])), read_at());
+    }
     encoder.refresh(book.state(), &[Collector::Sites], read_at());
     assert_eq!(shown(&encoder), Vec::from_iter(2..=16));
     book.apply(sites(40, true), read_at());
@@ -157,7 +164,7 @@ fn balances_are_never_left_out() {
 #[test]
 fn a_collector_that_is_switched_off_leaves_nothing_on_the_page() {
     let book = full("main");
-    let mut encoder = Encoder::new(Settings::default());
+    let mut encoder = Encoder::new(MetricsSettings::default());
     encoder.refresh(book.state(), &Collector::ALL, read_at());
     let mut less = profile("main");
     less.collectors = [Collector::Vms].into();

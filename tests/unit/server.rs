@@ -3,10 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::http::{BuildInfo, Context, Limits, Listener, Reload, serve};
-use crate::metrics::{Encoder, Own, Settings};
+use crate::alert::{History, Past};
+use crate::http::{
+    Answering, BuildInfo, ConnectionLimits, Context, Control, Hosts, Listener, Reload, Remember, WebSettings,
+    serve,
+};
+use crate::metrics::{Encoder, MetricsSettings, Own};
 use crate::model::{Collector, KnownAccount};
 use crate::state::Shared;
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
@@ -26,6 +31,28 @@ pub struct Server {
     pub stop: CancellationToken,
     pub running: JoinHandle<()>,
     pub reloads: mpsc::Receiver<Reload>,
+    /// What it remembers, for whoever asks for the past.
+    pub history: Arc<Mutex<History>>,
+}
+
+/// Answers what it was told.
+#[derive(Debug)]
+struct Told(Arc<Mutex<History>>);
+
+impl Remember for Told {
+    fn history(&self, _: &Past) -> Result<History, String> {
+        Ok(self.0.lock().clone())
+    }
+}
+
+/// Answers no command.
+#[derive(Debug)]
+struct Deaf;
+
+impl Control for Deaf {
+    fn answer<'a>(&'a self, _: &'a str) -> Answering<'a> {
+        Box::pin(async { None })
+    }
 }
 
 /// A response.
@@ -48,39 +75,44 @@ impl Answer {
 
 impl Server {
     pub async fn start(books: &[&KnownAccount], lifecycle: bool) -> Self {
-        Self::start_with(books, lifecycle, Limits::default(), |listener| listener).await
+        Self::start_with(books, lifecycle, ConnectionLimits::default(), |listener| listener).await
     }
 
     /// The same with limits, and a change to its listener.
     pub async fn start_with(
         books: &[&KnownAccount],
         lifecycle: bool,
-        limits: Limits,
+        limits: ConnectionLimits,
         change: impl FnOnce(Listener) -> Listener,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let listeners = vec![change(listener.into())];
-        let mut encoder = Encoder::new(Settings::default());
+        let mut encoder = Encoder::new(MetricsSettings::default());
         for book in books {
             encoder.refresh(book.state(), &Collector::ALL, read_at());
         }
         let (reload, reloads) = mpsc::channel(1);
+        let history = Arc::default();
         let context = Arc::new(Context {
             snapshot: Shared::new(snapshot(books.iter().copied())),
             page: Shared::new(encoder.page()),
+            targets: Shared::new(encoder.new_targets().unwrap()),
             own: Arc::new(Own::new("0.1.0", "abcdef")),
             alerting: Shared::default(),
+            memory: Arc::new(Told(Arc::clone(&history))),
+            control: Arc::new(Deaf),
             telemetry_path: "/metrics".into(),
+            hosts: Shared::new(Hosts::new(&WebSettings::default(), [])),
             lifecycle,
             reload,
             build: BuildInfo { version: "0.1.0", commit: "abcdef" },
             started_at: read_at(),
-            clock: read_at,
+            clock: crate::clock::Clock::by(read_at),
         });
         let stop = CancellationToken::new();
         let running = tokio::spawn(serve(listeners, limits, Arc::clone(&context), stop.clone()));
-        Self { address, context, stop, running, reloads }
+        Self { address, context, stop, running, reloads, history }
     }
 
     /// One request, to the end of the connection.
@@ -100,7 +132,8 @@ pub async fn ask(
     path: &str,
     headers: &str,
 ) -> Answer {
-    let request = format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n");
+    let request =
+        format!("{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{headers}\r\n");
     let all = talk(stream, request.as_bytes()).await;
     let end = all.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");
     let head = String::from_utf8(all[..end].to_vec()).unwrap();

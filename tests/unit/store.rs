@@ -1,9 +1,11 @@
 //! The store: one commit for incidents and mails, claims that a crash voids, one mail an event.
 #![allow(clippy::unwrap_used)]
 
-use crate::alert::{Cause, Event, Incident, Key, Kind, Severity};
+use crate::alert::{Cause, Event, Form, Heard, Incident, Item, Key, Kind, Notice, Phase, Severity, Stage};
+use std::collections::BTreeSet;
+
 use crate::store::{
-    Batch, Lane, Outgoing, Polls, RateLimited, SendResult, Store, StoreError, Trouble, Which,
+    Batch, Lane, Named, Outgoing, Polls, Queue, RateLimited, SendResult, Store, StoreError, Trouble, Which,
 };
 use chrono::{DateTime, Duration, Utc};
 
@@ -15,17 +17,41 @@ fn key() -> Key {
     Key::new(&"main".parse().unwrap(), Kind::VmError, 7)
 }
 
+/// A mail of an incident of its own.
 fn mail(id: &str, lane: Lane) -> Outgoing {
+    let number = id.bytes().fold(0, |sum: u64, byte| sum * 31 % 1_000_003 + u64::from(byte));
+    mail_about(&Key::new(&"main".parse().unwrap(), Kind::VmError, number), id, lane)
+}
+
+fn mail_about(key: &Key, id: &str, lane: Lane) -> Outgoing {
+    let mut incident = Incident::new(key.clone(), Severity::Critical, now());
+    incident.begin_episode(now());
+    let items = vec![Item::new(&incident, Event::Opened, now())];
+    let (to, accounts) =
+        (vec!["a@example.com".to_owned(), "b@example.com".to_owned()], vec![key.account.clone()]);
     Outgoing {
         message_id: id.into(),
         sender: "hw@example.com".into(),
         recipients: vec!["a@example.com".into(), "b@example.com".into()],
         subject: "s".into(),
         lane,
-        event_keys: vec![format!("{}#1#{id}", key())],
-        told: vec![(key(), Event::Opened)],
+        event_keys: vec![format!("{key}#1#{id}")],
+        notice: Notice { form: Form::Opened, items, to, accounts },
         raw: b"raw\r\n".to_vec(),
+        created_at: now(),
     }
+}
+
+fn retry(due_at: DateTime<Utc>, error: &str) -> SendResult {
+    SendResult::Retry { due_at, error: error.into(), perhaps: false }
+}
+
+fn stages(store: &Store) -> Vec<Stage> {
+    store.waiting().unwrap().into_iter().map(|mail| mail.stage).collect()
+}
+
+fn both(id: &str) -> BTreeSet<(String, String)> {
+    ["a@example.com", "b@example.com"].map(|to| (id.to_owned(), to.to_owned())).into()
 }
 
 fn batch(mails: Vec<Outgoing>) -> Batch {
@@ -42,13 +68,13 @@ fn an_open_claim_is_void_after_a_crash_and_the_bytes_are_the_same() {
     store
         .commit(&batch(vec![mail("normal", Lane::Normal), mail("urgent", Lane::Disconnect)]), now())
         .unwrap();
-    let first = store.claim(now()).unwrap().unwrap();
+    let first = store.claim(&Queue::Mail, now()).unwrap().unwrap();
     assert_eq!((first.message_id.as_str(), first.recipient.as_str()), ("urgent", "a@example.com"));
     assert!(matches!(Store::open(&path, now()), Err(StoreError::Locked(_))));
     drop(store);
     let mut store = Store::open(&path, now()).unwrap().store;
-    assert_eq!(store.load().unwrap().incidents.len(), 1);
-    let claims: Vec<_> = std::iter::from_fn(|| store.claim(now()).unwrap()).collect();
+    assert_eq!(store.incidents().unwrap().len(), 1);
+    let claims: Vec<_> = std::iter::from_fn(|| store.claim(&Queue::Mail, now()).unwrap()).collect();
     assert_eq!(claims.len(), 4, "the one that was being sent is among them");
     assert!(claims.iter().any(|claim| claim.envelope == first.envelope && claim.raw == first.raw));
 }
@@ -57,18 +83,21 @@ fn an_open_claim_is_void_after_a_crash_and_the_bytes_are_the_same() {
 fn results_are_kept_and_a_retry_waits_for_its_time() {
     let mut store = Store::in_memory().unwrap();
     store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
-    let (a, b) = (store.claim(now()).unwrap().unwrap(), store.claim(now()).unwrap().unwrap());
+    let (a, b) = (
+        store.claim(&Queue::Mail, now()).unwrap().unwrap(),
+        store.claim(&Queue::Mail, now()).unwrap().unwrap(),
+    );
     store.finish(&a, &SendResult::Sent, now()).unwrap();
     let due_at = now() + Duration::seconds(30);
-    store.finish(&b, &SendResult::Retry { due_at, error: "451".into() }, now()).unwrap();
-    assert_eq!(store.claim(now()).unwrap(), None);
-    assert_eq!(store.next_due().unwrap(), Some(due_at));
-    let again = store.claim(due_at).unwrap().unwrap();
+    store.finish(&b, &retry(due_at, "451"), now()).unwrap();
+    assert_eq!(store.claim(&Queue::Mail, now()).unwrap(), None);
+    assert_eq!(store.next_due(&Queue::Mail).unwrap(), Some(due_at));
+    let again = store.claim(&Queue::Mail, due_at).unwrap().unwrap();
     assert_eq!((again.envelope, again.attempts), (b.envelope, 1));
     store.finish(&again, &SendResult::Dead { error: "550".into() }, due_at).unwrap();
     let summary = store.outbox_summary().unwrap();
     assert_eq!((summary.by_state["sent"], summary.by_state["dead"]), (1, 1));
-    assert_eq!(store.unreported().unwrap()[0].recipient, "b@example.com");
+    assert_eq!(store.given_up().unwrap()[0].recipient, "b@example.com");
 }
 
 #[test]
@@ -85,10 +114,10 @@ fn one_event_is_one_mail_a_recipient_for_ever() {
 fn a_mail_being_sent_cannot_be_withdrawn_and_nothing_of_that_batch_is_kept() {
     let mut store = Store::in_memory().unwrap();
     store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
-    assert!(store.unsent().unwrap().contains_key("one"));
-    let claim = store.claim(now()).unwrap().unwrap();
-    assert!(store.unsent().unwrap().is_empty());
-    let withdrawing = Batch { withdraw: vec!["one".into()], ..batch(vec![mail("two", Lane::Normal)]) };
+    assert_eq!(stages(&store), [Stage::NotArrived; 2]);
+    let claim = store.claim(&Queue::Mail, now()).unwrap().unwrap();
+    assert_eq!(stages(&store), [Stage::BeingSent, Stage::NotArrived]);
+    let withdrawing = Batch { withdraw: both("one"), ..batch(vec![mail("two", Lane::Normal)]) };
     assert!(matches!(store.commit(&withdrawing, now()), Err(StoreError::Conflict)));
     assert_eq!(store.outbox_summary().unwrap().by_state["queued"], 1, "no new mail either");
     store.finish(&claim, &SendResult::Untried { error: "refused".into() }, now()).unwrap();
@@ -117,8 +146,8 @@ fn a_damaged_store_is_set_aside_and_a_new_one_begun() {
     let aside = opened.aside.unwrap();
     assert_eq!(aside.file_name().unwrap().to_str().unwrap(), "hw.db.damaged-20270115T080000Z");
     assert_eq!(std::fs::read(&aside).unwrap(), garbage);
-    let loaded = opened.store.load().unwrap();
-    assert!(loaded.incidents.is_empty() && !loaded.started);
+    let loaded = opened.store.load(now()).unwrap();
+    assert!(opened.store.incidents().unwrap().is_empty() && !loaded.started);
 
     // An incident that cannot be read back is damage too.
     let mut store = opened.store;
@@ -141,11 +170,11 @@ fn a_store_of_the_first_release_is_brought_up_and_a_copy_of_it_kept() {
     let opened = Store::open(&path, now()).unwrap();
     assert!(opened.aside.is_none() && opened.fallback.is_none());
     let mut store = opened.store;
-    let loaded = store.load().unwrap();
-    assert!(loaded.started);
-    let keys: Vec<String> = loaded.incidents.iter().map(|incident| incident.key.to_string()).collect();
+    assert!(store.load(now()).unwrap().started);
+    let known = store.incidents().unwrap();
+    let keys: Vec<String> = known.iter().map(|incident| incident.key.to_string()).collect();
     assert_eq!(keys, ["main/balance_drop/account", "main/disconnect/account", "main/vm_error/10001"]);
-    let claim = store.claim(now()).unwrap().unwrap();
+    let claim = store.claim(&Queue::Mail, now()).unwrap().unwrap();
     assert!(String::from_utf8_lossy(&claim.raw).contains("X-Hostwatch-Event: rung:7"), "disconnect first");
     assert!(store.silences(now()).unwrap().silences.is_empty());
     let copy = rusqlite::Connection::open(directory.path().join("hw.db.v1")).unwrap();
@@ -162,8 +191,7 @@ fn reasons_are_kept_by_type_and_those_of_the_first_release_stay_the_sentences_th
     raw.execute_batch(include_str!("../fixtures/store/v1.sql")).unwrap();
     let mut store = Store::open(&path, now()).unwrap().store;
     let carried = "no mail: the disconnect mail of the same report carries it";
-    let reasons: Vec<String> =
-        store.load().unwrap().incidents.iter().map(|one| one.reason.to_string()).collect();
+    let reasons: Vec<String> = store.incidents().unwrap().iter().map(|one| one.reason.to_string()).collect();
     assert_eq!(reasons, [carried, "the 7-day rung is crossed", "seen wrong"]);
 
     let vm: Key = "main/vm_error/10001".parse().unwrap();
@@ -174,10 +202,12 @@ fn reasons_are_kept_by_type_and_those_of_the_first_release_stay_the_sentences_th
         let decisions = store.decisions(&vm.to_string(), 9).unwrap();
         decisions.into_iter().map(|one| one.reason.to_string()).collect::<Vec<_>>()
     };
-    // The same again is no news, in whatever form it was kept.
-    assert_eq!(seen(&mut store, Cause::SeenWrong), ["seen wrong"]);
+    // The same again is no news; the first release had other words for it.
+    let told = ["seen wrong", "first seen in this poll"];
+    assert_eq!(seen(&mut store, Cause::SeenWrong), told);
+    assert_eq!(seen(&mut store, Cause::SeenWrong), told);
     let twice = Cause::Confirming { seen: 1, polls: 2 };
-    assert_eq!(seen(&mut store, twice), ["seen wrong", "seen wrong 1 of 2 times"]);
+    assert_eq!(seen(&mut store, twice), [told[0], told[1], "1 of 2 bad polls"]);
     let last: String =
         raw.query_row("SELECT reason FROM decisions ORDER BY id DESC LIMIT 1", [], |row| row.get(0)).unwrap();
     assert_eq!(last, r#"{"cause":{"confirming":{"seen":1,"polls":2}}}"#);
@@ -196,15 +226,15 @@ fn an_older_store_without_room_for_its_copy_goes_on_in_memory_and_is_brought_up_
     let opened = Store::open(&path, now()).unwrap();
     assert!(matches!(opened.fallback, Some(StoreError::Copy { .. })), "{:?}", opened.fallback);
     let mut store = opened.store;
-    assert_eq!(store.load().unwrap().incidents.len(), 3);
-    let claim = store.claim(now()).unwrap().unwrap();
+    assert_eq!(store.incidents().unwrap().len(), 3);
+    let claim = store.claim(&Queue::Mail, now()).unwrap().unwrap();
     store.finish(&claim, &SendResult::Sent, now()).unwrap();
     store.silence("main/*/*", now() + Duration::hours(1), "", now()).unwrap();
     assert!(store.return_to_file(now()).is_err());
     assert_eq!(version(), 1, "nothing is brought up without a copy");
     std::fs::remove_dir(in_the_way).unwrap();
     store.return_to_file(now()).unwrap();
-    assert_eq!(version(), 3);
+    assert_eq!(version(), 6);
     assert!(directory.path().join("hw.db.v1").exists());
     let summary = Store::open_beside(&path).unwrap().outbox_summary().unwrap();
     assert_eq!((summary.by_state["sent"], summary.by_state["queued"]), (1, 2));
@@ -216,7 +246,7 @@ fn without_its_file_the_store_goes_on_in_memory_and_comes_home() {
     let path = directory.path().join("hw.db");
     let mut store = Store::open(&path, now()).unwrap().store;
     store.commit(&batch(vec![mail("before", Lane::Normal)]), now()).unwrap();
-    let claimed = store.claim(now()).unwrap().unwrap();
+    let claimed = store.claim(&Queue::Mail, now()).unwrap().unwrap();
     let other = rusqlite::Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     store.fall_back(&[], &Default::default(), true, now()).unwrap();
@@ -235,6 +265,39 @@ fn without_its_file_the_store_goes_on_in_memory_and_comes_home() {
 }
 
 #[test]
+fn a_store_that_cannot_be_read_for_the_moment_is_not_set_aside() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hw.db");
+    let mut store = Store::open(&path, now()).unwrap().store;
+    store.commit(&batch(vec![mail("waits", Lane::Normal)]), now()).unwrap();
+    drop(store);
+    // As a disk that fails or is full: the journal cannot be opened.
+    let journal = directory.path().join("hw.db-wal");
+    std::fs::create_dir(&journal).unwrap();
+    let opened = Store::open(&path, now()).unwrap();
+    assert!(opened.aside.is_none() && opened.fallback.is_some());
+    let mut store = opened.store;
+    assert!(store.claim(&Queue::Mail, now()).unwrap().is_some(), "what the file holds is known");
+    std::fs::remove_dir(&journal).unwrap();
+    assert_eq!(store.return_to_file(now()).unwrap(), None);
+}
+
+#[test]
+fn what_the_daemon_notes_each_minute_waits_for_a_command_that_writes() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hw.db");
+    let mut store = Store::open(&path, now()).unwrap().store;
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let command = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        other.execute_batch("ROLLBACK").unwrap();
+    });
+    store.still_watching(&[], &[], now()).unwrap();
+    command.join().unwrap();
+}
+
+#[test]
 fn what_was_sent_in_memory_is_sent_in_the_file_and_what_was_dropped_there_is_dropped() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("hw.db");
@@ -244,7 +307,7 @@ fn what_was_sent_in_memory_is_sent_in_the_file_and_what_was_dropped_there_is_dro
     let kept = Batch { rate_limited: vec![held(0), held(1)], ..batch(vec![mail("before", Lane::Normal)]) };
     store.commit(&kept, now()).unwrap();
     store.fall_back(&[], &Default::default(), true, now()).unwrap();
-    let a = store.claim(now()).unwrap().unwrap();
+    let a = store.claim(&Queue::Mail, now()).unwrap().unwrap();
     let (_, last) = store.rate_limited().unwrap();
     let told = Batch {
         released: last,
@@ -252,7 +315,7 @@ fn what_was_sent_in_memory_is_sent_in_the_file_and_what_was_dropped_there_is_dro
         ..batch(vec![mail("meanwhile", Lane::Disconnect)])
     };
     store.commit(&told, now()).unwrap();
-    let c = store.claim(now()).unwrap().unwrap();
+    let c = store.claim(&Queue::Mail, now()).unwrap().unwrap();
     assert_eq!((c.message_id.as_str(), c.recipient.as_str()), ("meanwhile", "a@example.com"));
     // The file goes on too: somebody drops a mail, and another has the numbers that the memory gave away.
     let mut beside = Store::open_beside(&path).unwrap();
@@ -286,20 +349,21 @@ fn a_file_damaged_while_running_is_set_aside_and_the_incidents_go_on() {
     let path = directory.path().join("hw.db");
     let mut store = Store::open(&path, now()).unwrap().store;
     store.commit(&batch(Vec::new()), now()).unwrap();
-    let known = store.load().unwrap().incidents;
+    let known = store.incidents().unwrap();
     for end in ["", "-wal"] {
         let file = directory.path().join(format!("hw.db{end}"));
         let size = std::fs::metadata(&file).unwrap().len() as usize;
         std::fs::write(&file, vec![b'x'; size]).unwrap();
     }
     store.fall_back(&known, &Default::default(), true, now()).unwrap();
-    assert_eq!(store.load().unwrap().incidents, known);
+    assert_eq!(store.incidents().unwrap(), known);
     let aside = store.return_to_file(now()).unwrap().unwrap();
     assert!(aside.exists());
     drop(store);
     let opened = Store::open(&path, now()).unwrap();
-    let loaded = opened.store.load().unwrap();
-    assert_eq!((opened.aside, loaded.incidents, loaded.started), (None, known, true));
+    let loaded = opened.store.load(now()).unwrap();
+    let incidents = opened.store.incidents().unwrap();
+    assert_eq!((opened.aside, incidents, loaded.started), (None, known, true));
 }
 
 #[test]
@@ -308,12 +372,16 @@ fn mails_are_tried_again_or_dropped_by_hand() {
     let path = directory.path().join("hw.db");
     let mut store = Store::open(&path, now()).unwrap().store;
     store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
-    let (a, b) = (store.claim(now()).unwrap().unwrap(), store.claim(now()).unwrap().unwrap());
+    let (a, b) = (
+        store.claim(&Queue::Mail, now()).unwrap().unwrap(),
+        store.claim(&Queue::Mail, now()).unwrap().unwrap(),
+    );
     store.finish(&a, &SendResult::Dead { error: "550 no".into() }, now()).unwrap();
     let due_at = now() + Duration::minutes(30);
-    store.finish(&b, &SendResult::Retry { due_at, error: "451 later".into() }, now()).unwrap();
+    store.finish(&b, &retry(due_at, "451 later"), now()).unwrap();
     let version = store.data_version().unwrap();
 
+    store.tried_for(&Queue::Mail, std::time::Duration::from_secs(4 * 86400)).unwrap();
     let mut beside = Store::open_beside(&path).unwrap();
     let later = now() + Duration::days(6);
     assert_eq!(store.retry_asked().unwrap(), None);
@@ -322,10 +390,12 @@ fn mails_are_tried_again_or_dropped_by_hand() {
     assert_ne!(store.data_version().unwrap(), version, "the daemon notices");
     let asked = store.retry_asked().unwrap().unwrap();
     assert_eq!(DateTime::parse_from_rfc3339(&asked).unwrap(), later);
-    let expired = store.expire(later - crate::store::GIVE_UP_AFTER, later).unwrap().remove(0);
+    assert!(store.expire(&Queue::Mail, later).unwrap().is_empty(), "the days count by which it was tried");
+    store.tried_for(&Queue::Mail, std::time::Duration::from_secs(86400)).unwrap();
+    let expired = store.expire(&Queue::Mail, later).unwrap().remove(0);
     let told = [expired.recipient, expired.subject, expired.error, expired.message_id];
     assert_eq!(told, ["b@example.com", "s", "451 later", "one"], "but not the revived");
-    assert_eq!(store.claim(later).unwrap().unwrap().envelope, a.envelope);
+    assert_eq!(store.claim(&Queue::Mail, later).unwrap().unwrap().envelope, a.envelope);
     assert_eq!(beside.drop_mails(Which::All, later).unwrap(), 1, "not the one that is being sent");
     assert_eq!(store.outbox_summary().unwrap().by_state["withdrawn"], 1);
 }
@@ -335,9 +405,9 @@ fn what_people_decide_is_read_back() {
     let mut store = Store::in_memory().unwrap();
     store.acknowledge(&key(), 3, "Ann", now()).unwrap();
     let id = store.silence("main/*", now() + Duration::hours(2), "moving", now()).unwrap();
-    let overlays = store.silences(now()).unwrap();
-    assert_eq!((overlays.acks[&key()].episode, overlays.acks[&key()].comment.as_str()), (3, "Ann"));
-    assert_eq!((overlays.silences[0].id, overlays.silences[0].pattern.as_str()), (id, "main/*"));
+    let muted = store.silences(now()).unwrap();
+    assert_eq!((muted.acks[&key()].episode, muted.acks[&key()].comment.as_str()), (3, "Ann"));
+    assert_eq!((muted.silences[0].id, muted.silences[0].pattern.as_str()), (id, "main/*"));
     assert!(store.silences(now() + Duration::hours(2)).unwrap().silences.is_empty());
     assert!(store.end_silence(id, now()).unwrap() && !store.end_silence(id, now()).unwrap());
     assert!(store.take_back_ack(&key()).unwrap() && !store.take_back_ack(&key()).unwrap());
@@ -348,11 +418,11 @@ fn what_people_decide_is_read_back() {
 fn a_week_counts_polls_and_mails() {
     let mut store = Store::in_memory().unwrap();
     let polls = |polls, failed| Polls { account: "main".parse().unwrap(), polls, failed };
-    store.still_watching(&[polls(100, 9)], now() - Duration::days(9)).unwrap();
-    store.still_watching(&[polls(10, 1)], now() - Duration::days(2)).unwrap();
-    store.still_watching(&[polls(5, 0)], now()).unwrap();
+    store.still_watching(&[polls(100, 9)], &[], now() - Duration::days(9)).unwrap();
+    store.still_watching(&[polls(10, 1)], &[], now() - Duration::days(2)).unwrap();
+    store.still_watching(&[polls(5, 0)], &[], now()).unwrap();
     store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
-    let claim = store.claim(now()).unwrap().unwrap();
+    let claim = store.claim(&Queue::Mail, now()).unwrap().unwrap();
     store.finish(&claim, &SendResult::Sent, now()).unwrap();
     let week = store.week(now() - Duration::days(7)).unwrap();
     assert_eq!(week.polls["main"], (15, 1));
@@ -367,7 +437,7 @@ fn what_a_refuge_did_not_know_is_still_there_when_it_comes_home() {
     let held = RateLimited { at: now(), to: vec!["a@example.com".into()], items: Vec::new() };
     let kept = Batch { rate_limited: vec![held], ..batch(vec![mail("before", Lane::Normal)]) };
     store.commit(&kept, now()).unwrap();
-    let claimed = store.claim(now()).unwrap().unwrap();
+    let claimed = store.claim(&Queue::Mail, now()).unwrap().unwrap();
     // The file is away, as a network volume may be, and comes back as it was.
     let away = directory.path().join("away");
     std::fs::create_dir(&away).unwrap();
@@ -386,8 +456,9 @@ fn what_a_refuge_did_not_know_is_still_there_when_it_comes_home() {
     }
     assert_eq!(store.return_to_file(now()).unwrap(), None);
     assert!(store.rate_limited_since().unwrap().is_some());
-    let waiting: Vec<String> =
-        std::iter::from_fn(|| store.claim(now()).unwrap()).map(|claim| claim.message_id).collect();
+    let waiting: Vec<String> = std::iter::from_fn(|| store.claim(&Queue::Mail, now()).unwrap())
+        .map(|claim| claim.message_id)
+        .collect();
     assert_eq!(waiting, ["before", "before", "meanwhile", "meanwhile"]);
 }
 
@@ -398,7 +469,6 @@ fn attempts_come_after_the_delays_of_the_contract_for_five_days() {
         let wanted = if attempts == 0 { Duration::seconds(30) } else { Duration::minutes(minutes) };
         assert_eq!(crate::store::retry_delay(attempts), wanted, "after {attempts} attempts before it");
     }
-    assert_eq!(crate::store::GIVE_UP_AFTER, Duration::days(5));
 }
 
 #[test]
@@ -414,7 +484,7 @@ fn a_mail_with_anything_new_goes_to_whom_it_is_new() {
     let more = Outgoing { event_keys: vec![old], recipients, ..mail("more", Lane::Normal) };
     let nothing_told = Outgoing { event_keys: Vec::new(), ..mail("test", Lane::Normal) };
     store.commit(&batch(vec![more, nothing_told.clone()]), now()).unwrap();
-    let waiting: Vec<(String, String)> = std::iter::from_fn(|| store.claim(now()).unwrap())
+    let waiting: Vec<(String, String)> = std::iter::from_fn(|| store.claim(&Queue::Mail, now()).unwrap())
         .map(|claim| (claim.message_id, claim.recipient[..1].to_owned()))
         .collect();
     let want = [
@@ -432,18 +502,120 @@ fn a_mail_with_anything_new_goes_to_whom_it_is_new() {
 }
 
 #[test]
-fn a_mail_that_was_tried_is_no_longer_unsent() {
+fn how_far_a_mail_came_is_known_and_who_heard_of_what() {
+    let mut store = Store::in_memory().unwrap();
+    store.commit(&batch(vec![mail_about(&key(), "one", Lane::Normal)]), now()).unwrap();
+    let heard = |store: &Store| store.heard(&key(), 1).unwrap().into_values().collect::<Vec<_>>();
+    assert_eq!((stages(&store), heard(&store)), (vec![Stage::NotArrived; 2], vec![Heard::NotYet; 2]));
+    let (a, b) = (
+        store.claim(&Queue::Mail, now()).unwrap().unwrap(),
+        store.claim(&Queue::Mail, now()).unwrap().unwrap(),
+    );
+    assert_eq!((stages(&store), heard(&store)), (vec![Stage::BeingSent; 2], vec![Heard::Reached; 2]));
+    let lost = SendResult::Retry { due_at: now(), error: "lost".into(), perhaps: true };
+    store.finish(&a, &lost, now()).unwrap();
+    store.finish(&b, &SendResult::Untried { error: "refused".into() }, now()).unwrap();
+    assert_eq!(stages(&store), [Stage::PerhapsArrived, Stage::NotArrived]);
+    assert_eq!(heard(&store), [Heard::Reached, Heard::NotYet]);
+    // A refusal later on takes nothing back.
+    let a = store.claim(&Queue::Mail, now()).unwrap().unwrap();
+    store.finish(&a, &retry(now() + Duration::minutes(1), "451"), now()).unwrap();
+    let b = store.claim(&Queue::Mail, now()).unwrap().unwrap();
+    store.finish(&b, &SendResult::Dead { error: "550".into() }, now()).unwrap();
+    assert_eq!(
+        (stages(&store), heard(&store)),
+        (vec![Stage::PerhapsArrived], vec![Heard::Reached, Heard::Refused])
+    );
+    assert!(store.heard(&key(), 2).unwrap().is_empty());
+}
+
+#[test]
+fn news_of_one_incident_to_one_recipient_keep_their_order() {
+    let mut store = Store::in_memory().unwrap();
+    let mails = [("first", key()), ("second", key())].map(|(id, key)| mail_about(&key, id, Lane::Normal));
+    store.commit(&batch(mails.into()), now()).unwrap();
+    store.commit(&batch(vec![mail("other", Lane::Normal)]), now()).unwrap();
+    let a = store.claim(&Queue::Mail, now()).unwrap().unwrap();
+    let due_at = now() + Duration::minutes(5);
+    store.finish(&a, &retry(due_at, "451"), now()).unwrap();
+    let mut claimed = Vec::new();
+    while let Some(claim) = store.claim(&Queue::Mail, now()).unwrap() {
+        store.finish(&claim, &SendResult::Sent, now()).unwrap();
+        claimed.push((claim.message_id, claim.recipient));
+    }
+    let want = [("first", "b"), ("second", "b"), ("other", "a"), ("other", "b")];
+    assert_eq!(claimed, want.map(|(id, to)| (id.to_owned(), format!("{to}@example.com"))));
+    assert_eq!(store.next_due(&Queue::Mail).unwrap(), Some(due_at), "not when the one behind it is due");
+}
+
+#[test]
+fn a_mail_is_given_up_for_having_been_tried_not_for_its_age() {
     let mut store = Store::in_memory().unwrap();
     store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
-    assert_eq!(store.unsent().unwrap()["one"], [(key(), Event::Opened)]);
-    let claim = store.claim(now()).unwrap().unwrap();
-    // The server could not be reached: it was not tried after all.
-    store.finish(&claim, &SendResult::Untried { error: "refused".into() }, now()).unwrap();
-    assert!(store.unsent().unwrap().contains_key("one"));
-    let claim = store.claim(now()).unwrap().unwrap();
-    let due_at = now() + Duration::seconds(30);
-    store.finish(&claim, &SendResult::Retry { due_at, error: "451".into() }, now()).unwrap();
-    assert!(store.unsent().unwrap().is_empty(), "one of its two envelopes was tried");
+    let day = std::time::Duration::from_secs(86400);
+    store.tried_for(&Queue::Mail, 9 * day).unwrap();
+    let claim = store.claim(&Queue::Mail, now()).unwrap().unwrap();
+    store.finish(&claim, &retry(now(), "451"), now()).unwrap();
+    store.tried_for(&Queue::Mail, 4 * day).unwrap();
+    assert!(store.expire(&Queue::Mail, now() + Duration::days(600)).unwrap().is_empty());
+    store.tried_for(&Queue::Mail, day).unwrap();
+    assert_eq!(store.expire(&Queue::Mail, now()).unwrap().len(), 1);
+    assert_eq!(store.outbox_summary().unwrap().by_state["queued"], 1, "the one that was never tried");
+}
+
+#[test]
+fn that_a_mail_was_given_up_counts_as_told_once_a_mail_says_so_and_arrives() {
+    let mut store = Store::in_memory().unwrap();
+    store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
+    let a = store.claim(&Queue::Mail, now()).unwrap().unwrap();
+    store.finish(&a, &SendResult::Dead { error: "550".into() }, now()).unwrap();
+    let b = store.claim(&Queue::Mail, now()).unwrap().unwrap();
+    store.finish(&b, &SendResult::Sent, now()).unwrap();
+    let named = |named_in: &str| Named {
+        message_id: "one".into(),
+        recipient: "a@example.com".into(),
+        named_in: named_in.into(),
+    };
+    let told = |store: &Store| store.given_up().unwrap().first().map(|one| one.told.len());
+    store
+        .commit(&Batch { named: vec![named("two")], ..batch(vec![mail("two", Lane::Normal)]) }, now())
+        .unwrap();
+    assert_eq!(told(&store), None, "both will be told");
+    for _ in 0..2 {
+        let claim = store.claim(&Queue::Mail, now()).unwrap().unwrap();
+        store.finish(&claim, &SendResult::Dead { error: "550".into() }, now()).unwrap();
+    }
+    assert_eq!(told(&store), Some(0), "what was given up itself told nobody");
+    store
+        .commit(&Batch { named: vec![named("three")], ..batch(vec![mail("three", Lane::Normal)]) }, now())
+        .unwrap();
+    let claim = store.claim(&Queue::Mail, now()).unwrap().unwrap();
+    store.finish(&claim, &SendResult::Sent, now()).unwrap();
+    let claim = store.claim(&Queue::Mail, now()).unwrap().unwrap();
+    store.finish(&claim, &SendResult::Dead { error: "550".into() }, now()).unwrap();
+    assert!(store.given_up().unwrap().iter().any(|one| one.message_id == "one" && one.told.len() == 1));
+}
+
+#[test]
+fn an_open_incident_of_which_nothing_arrived_is_unheard_until_somebody_can_be_reached() {
+    let mut store = Store::in_memory().unwrap();
+    let mut incident = Incident::new(key(), Severity::Critical, now());
+    incident.begin_episode(now());
+    incident.enter(Phase::Firing, now());
+    let opened = Batch { incidents: vec![incident], ..batch(vec![mail_about(&key(), "one", Lane::Normal)]) };
+    store.commit(&opened, now()).unwrap();
+    for _ in 0..2 {
+        assert!(store.unheard().unwrap().is_empty(), "one may still arrive");
+        let claim = store.claim(&Queue::Mail, now()).unwrap().unwrap();
+        store.finish(&claim, &SendResult::Dead { error: "550".into() }, now()).unwrap();
+    }
+    let lost =
+        |store: &Store| store.unheard().unwrap().into_iter().map(|(_, lost)| lost.len()).collect::<Vec<_>>();
+    assert_eq!(lost(&store), [2]);
+    store.commit(&Batch { mails: vec![mail("later", Lane::Normal)], ..Batch::default() }, now()).unwrap();
+    let claim = store.claim(&Queue::Mail, now()).unwrap().unwrap();
+    store.finish(&claim, &SendResult::Sent, now() + Duration::seconds(1)).unwrap();
+    assert_eq!(lost(&store), [1], "mail gets through to one of them again");
 }
 
 #[test]
@@ -451,23 +623,27 @@ fn after_a_clock_that_was_set_back_nothing_waits_for_the_old_time() {
     let mut store = Store::in_memory().unwrap();
     store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
     let earlier = now() - Duration::hours(10);
-    assert_eq!(store.claim(earlier).unwrap(), None);
+    assert_eq!(store.claim(&Queue::Mail, earlier).unwrap(), None);
     store.pull_in(earlier).unwrap();
-    assert_eq!(store.next_due().unwrap(), Some(earlier));
-    assert!(store.claim(earlier).unwrap().is_some());
+    assert_eq!(store.next_due(&Queue::Mail).unwrap(), Some(earlier));
+    assert!(store.claim(&Queue::Mail, earlier).unwrap().is_some());
 }
 
 #[test]
-fn the_outbox_shows_its_envelopes_newest_first_and_counts_them() {
+fn the_outbox_shows_what_was_given_up_first_and_counts_its_envelopes() {
     let mut store = Store::in_memory().unwrap();
     let empty = store.outbox_summary().unwrap();
     assert_eq!((empty.oldest, empty.last_sent, empty.trouble), (None, None, Trouble::default()));
     assert_eq!(empty.by_state.into_iter().collect::<Vec<_>>().len(), 5, "every state, at 0");
-    assert_eq!(store.next_due().unwrap(), None);
+    assert_eq!(store.next_due(&Queue::Mail).unwrap(), None);
     store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
-    store.commit(&batch(vec![mail("two", Lane::Normal)]), now() + Duration::hours(1)).unwrap();
-    let (a, b) = (store.claim(now()).unwrap().unwrap(), store.claim(now()).unwrap().unwrap());
-    assert_eq!((a.created_at, a.sender.as_str(), a.attempts), (now(), "hw@example.com", 0));
+    let two = Outgoing { created_at: now() + Duration::hours(1), ..mail("two", Lane::Normal) };
+    store.commit(&batch(vec![two]), now() + Duration::hours(1)).unwrap();
+    let (a, b) = (
+        store.claim(&Queue::Mail, now()).unwrap().unwrap(),
+        store.claim(&Queue::Mail, now()).unwrap().unwrap(),
+    );
+    assert_eq!((a.subject.as_str(), a.sender.as_str(), a.attempts), ("s", "hw@example.com", 0));
     store.finish(&a, &SendResult::Sent, now() + Duration::minutes(1)).unwrap();
     store.finish(&b, &SendResult::Dead { error: "550 no".into() }, now() + Duration::minutes(2)).unwrap();
     let summary = store.outbox_summary().unwrap();
@@ -484,40 +660,35 @@ fn the_outbox_shows_its_envelopes_newest_first_and_counts_them() {
         .map(|one| (one.state.clone(), one.recipient.clone(), one.attempts, one.error.clone()))
         .collect();
     let want = [
+        of("dead", "b@example.com", 1, Some("550 no")),
         of("queued", "b@example.com", 0, None),
         of("queued", "a@example.com", 0, None),
-        of("dead", "b@example.com", 1, Some("550 no")),
     ];
     assert_eq!(list, want);
-    assert_eq!((shown[2].id, shown[2].subject.as_str(), shown[2].created_at), (b.envelope, "s", now()));
-    // A dead one is named once.
-    let dead = store.unreported().unwrap().remove(0);
+    assert_eq!((shown[0].id, shown[0].subject.as_str(), shown[0].created_at), (b.envelope, "s", now()));
+    let dead = store.given_up().unwrap().remove(0);
     assert_eq!(
-        (dead.envelope, dead.recipient.as_str(), dead.error.as_str()),
-        (b.envelope, "b@example.com", "550 no")
+        (dead.recipient.as_str(), dead.subject.as_str(), dead.error.as_str()),
+        ("b@example.com", "s", "550 no")
     );
     let everybody = ["a@example.com", "b@example.com"].map(str::to_owned);
     assert_eq!((dead.recipients, dead.accounts), (everybody.into(), [key().account].into()));
-    store.commit(&Batch { reported: vec![b.envelope], ..batch(Vec::new()) }, now()).unwrap();
-    assert!(store.unreported().unwrap().is_empty());
 }
 
 #[test]
-fn only_what_was_tried_for_five_days_is_given_up() {
+fn what_was_given_up_is_tried_again_by_hand() {
     let mut store = Store::in_memory().unwrap();
     store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
-    let claim = store.claim(now()).unwrap().unwrap();
-    let due_at = now() + Duration::seconds(30);
-    store.finish(&claim, &SendResult::Retry { due_at, error: "451".into() }, now()).unwrap();
-    let expire = |store: &mut Store, at| store.expire(at - crate::store::GIVE_UP_AFTER, at).unwrap().len();
-    assert_eq!(expire(&mut store, now() + Duration::days(5)), 0);
-    let late = now() + Duration::days(5) + Duration::seconds(1);
-    assert_eq!(expire(&mut store, late), 1, "the other was never tried");
-    assert_eq!(store.unreported().unwrap()[0].error, "451");
+    let claim = store.claim(&Queue::Mail, now()).unwrap().unwrap();
+    store.finish(&claim, &retry(now() + Duration::seconds(30), "451"), now()).unwrap();
+    let late = now() + Duration::days(5);
+    store.tried_for(&Queue::Mail, std::time::Duration::from_secs(5 * 86400)).unwrap();
+    assert_eq!(store.expire(&Queue::Mail, late).unwrap().len(), 1, "the other was never tried");
+    assert_eq!(store.given_up().unwrap()[0].error, "451");
     assert_eq!(store.outbox_summary().unwrap().trouble.given_up_at, Some(late));
     // By hand everything is tried again, and at once.
     assert_eq!(store.retry(Which::All, late).unwrap(), 2);
-    assert_eq!(store.next_due().unwrap(), Some(late));
+    assert_eq!(store.next_due(&Queue::Mail).unwrap(), Some(late));
     assert_eq!(store.drop_mails(Which::One(claim.envelope), late).unwrap(), 1);
     assert_eq!(store.drop_mails(Which::One(claim.envelope), late).unwrap(), 0);
     assert_eq!(store.outbox_summary().unwrap().by_state["queued"], 1);
@@ -530,35 +701,76 @@ fn one_recipient_of_whom_nothing_arrives_is_no_trouble_once_another_was_reached(
     let minutes = |minutes| now() + Duration::minutes(minutes);
     let (later, dead) =
         (|error: &str| error.to_owned(), |error: &str| SendResult::Dead { error: error.to_owned() });
-    let retry = |at| SendResult::Retry { due_at: at, error: later("451") };
+    let retry = |at| SendResult::Retry { due_at: at, error: later("451"), perhaps: false };
     let waits = |at| Trouble { waits_since: Some(at), given_up_at: None };
 
     // To two: nothing left yet.
     store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
     assert_eq!(trouble(&store), waits(now()));
-    let (a, b) = (store.claim(now()).unwrap().unwrap(), store.claim(now()).unwrap().unwrap());
+    let (a, b) = (
+        store.claim(&Queue::Mail, now()).unwrap().unwrap(),
+        store.claim(&Queue::Mail, now()).unwrap().unwrap(),
+    );
     // One of them has to wait: so far nobody was reached.
     store.finish(&a, &retry(minutes(30)), minutes(1)).unwrap();
     assert_eq!(trouble(&store), waits(now()));
     store.finish(&b, &SendResult::Sent, minutes(2)).unwrap();
     assert_eq!(trouble(&store), Trouble::default());
-    let a = store.claim(minutes(30)).unwrap().unwrap();
+    let a = store.claim(&Queue::Mail, minutes(30)).unwrap().unwrap();
     store.finish(&a, &dead("550"), minutes(30)).unwrap();
     assert_eq!(trouble(&store), Trouble::default());
 
     // A mail made since then waits, whoever was reached before it.
-    store.commit(&batch(vec![mail("two", Lane::Normal)]), minutes(40)).unwrap();
+    let two = Outgoing { created_at: minutes(40), ..mail("two", Lane::Normal) };
+    store.commit(&batch(vec![two]), minutes(40)).unwrap();
     assert_eq!(trouble(&store), waits(minutes(40)));
-    let (a, b) = (store.claim(minutes(40)).unwrap().unwrap(), store.claim(minutes(40)).unwrap().unwrap());
+    let (a, b) = (
+        store.claim(&Queue::Mail, minutes(40)).unwrap().unwrap(),
+        store.claim(&Queue::Mail, minutes(40)).unwrap().unwrap(),
+    );
     store.finish(&a, &dead("550"), minutes(41)).unwrap();
     store.finish(&b, &dead("550"), minutes(42)).unwrap();
     assert_eq!(trouble(&store), Trouble { waits_since: None, given_up_at: Some(minutes(42)) });
     // The next one that arrives ends it.
-    store.commit(&batch(vec![mail("three", Lane::Normal)]), minutes(50)).unwrap();
-    let (a, b) = (store.claim(minutes(50)).unwrap().unwrap(), store.claim(minutes(50)).unwrap().unwrap());
+    let three = Outgoing { created_at: minutes(50), ..mail("three", Lane::Normal) };
+    store.commit(&batch(vec![three]), minutes(50)).unwrap();
+    let (a, b) = (
+        store.claim(&Queue::Mail, minutes(50)).unwrap().unwrap(),
+        store.claim(&Queue::Mail, minutes(50)).unwrap().unwrap(),
+    );
     store.finish(&a, &SendResult::Sent, minutes(51)).unwrap();
     // A server that goes away meanwhile is trouble.
     assert_eq!(trouble(&store), waits(minutes(50)));
     store.finish(&b, &SendResult::Untried { error: later("refused") }, minutes(52)).unwrap();
     assert_eq!(trouble(&store), waits(minutes(50)));
+}
+
+#[test]
+fn each_queue_is_claimed_tried_and_given_up_by_itself() {
+    let mut store = Store::in_memory().unwrap();
+    let to = |id: &str, to: &str| Outgoing { recipients: vec![to.into()], ..mail(id, Lane::Normal) };
+    let mails = vec![
+        to("mail", "a@example.com"),
+        to("team", "webhook:team"),
+        to("former", "webhook:former"),
+        to("tea", "webhook:tea"),
+    ];
+    store.commit(&batch(mails), now()).unwrap();
+    let team = Queue::Webhook("team".into());
+    assert_eq!(store.next_due(&Queue::Webhook("te".into())).unwrap(), None);
+    for (queue, want) in [(&Queue::Mail, "mail"), (&team, "team")] {
+        assert_eq!(store.next_due(queue).unwrap(), Some(now()));
+        let claim = store.claim(queue, now()).unwrap().unwrap();
+        assert_eq!(claim.message_id, want);
+        assert_eq!(store.claim(queue, now()).unwrap(), None, "{want} is all of it");
+        store.finish(&claim, &retry(now(), "later"), now()).unwrap();
+    }
+    store.tried_for(&team, std::time::Duration::from_secs(5 * 86400)).unwrap();
+    assert!(store.expire(&Queue::Mail, now()).unwrap().is_empty());
+    assert_eq!(store.expire(&team, now()).unwrap()[0].message_id, "team");
+    let served = [Queue::Mail, team, Queue::Webhook("tea".into())].into();
+    let given_up = store.give_up_others(&served, now()).unwrap();
+    let given_up: Vec<&str> = given_up.iter().map(|one| one.recipient.as_str()).collect();
+    assert_eq!(given_up, ["webhook:former"]);
+    assert!(store.give_up_others(&served, now()).unwrap().is_empty());
 }

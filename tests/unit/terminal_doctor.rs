@@ -1,28 +1,31 @@
 //! `hostwatch doctor` as text.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use crate::terminal::doctor::{Check, Outcome, Section, answer, text};
+use crate::terminal::doctor::{Outcome, Section, Verdict, answer, text};
 use crate::terminal::{Answer, Style};
 
 fn sections() -> Vec<Section> {
     let account = vec![
-        Check::new("VMs", Outcome::Ok, "4, 1 call, 0.1 s"),
-        Check::new(
+        ("VMs", Verdict::ok("4, 1 call, 0.1 s")),
+        (
             "states",
-            Outcome::Warn,
-            "without a meaning known here: VM 'mi\u{1b}[31mgrating', container '7'",
-        )
-        .remedy("name the numbers in [accounts.main.container_states]"),
-        Check::new(
-            "expected balance",
-            Outcome::Fail,
-            "reading the expected balance (https://panel.example/api/v1/expected_balance/2026-05-31/): the provider \
-             answered 401; check billing_username and billing_password",
+            Verdict::warn("without a meaning known here: VM 'mi\u{1b}[31mgrating', container '7'")
+                .remedy("name the numbers in [accounts.main.container_states]"),
         ),
-        Check::new("hosting", Outcome::Skip, "off: no hosting_token, or no address"),
+        (
+            "expected balance",
+            Verdict::fail(
+                "reading the expected balance (https://panel.example/api/v1/expected_balance/2026-05-31/): the provider \
+                 answered 401; check billing_username and billing_password",
+            ),
+        ),
+        ("hosting", Verdict::skip("off: no hosting_token, or no address")),
     ];
-    let machine = vec![Check::new("clock", Outcome::Ok, "as that of https://panel.example")];
-    let section = |title: &str, checks| Section { title: title.into(), checks };
+    let machine = vec![("clock", Verdict::ok("as that of https://panel.example"))];
+    let named = |checks: Vec<(&str, Verdict)>| {
+        checks.into_iter().map(|(name, verdict)| (name.to_owned(), verdict)).collect()
+    };
+    let section = |title: &str, checks| Section::new(title, named(checks));
     vec![section("Account main", account), section("This machine", machine)]
 }
 
@@ -38,6 +41,6 @@ fn how_everything_is_and_what_to_do() {
     insta::assert_snapshot!("doctor_colour", coloured.replace('\u{1b}', "␛"));
     assert_eq!(answer(&sections()), Answer::NeedsYou);
     let mut sound = sections();
-    sound[0].checks.retain(|check| check.outcome != Outcome::Fail);
+    sound[0].checks.retain(|(_, verdict)| verdict.outcome != Outcome::Fail);
     assert_eq!(answer(&sound), Answer::Fine, "what is to be looked at is no failure");
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::model::*;
 use crate::terminal::forecast::AccountForecast;
 use crate::terminal::{Answer, Forecasts, Style};
+use crate::view::LastReading;
 use account::*;
 
 const HOSTILE: &str = "sh\u{1b}[2Jop\r\n\u{202e}\u{9b}31m and a name that goes on for longer than any line";
@@ -46,6 +47,32 @@ fn an_account_that_is_paid_for() {
     let forecasts = of(vec![forecast("main", report("5000.50", "10.25"))]);
     assert_eq!(forecasts.answer, Answer::Fine);
     insta::assert_snapshot!("forecast_paid_80", text(&forecasts, 80));
+}
+
+#[test]
+fn what_the_daemon_read_last() {
+    let four_days_on = read_at() + chrono::Duration::days(4);
+    let of_daemon = |name: &str, balance: &str| {
+        let known = KnownAccount::new(Arc::new(profile(name)));
+        let last = LastReport::of(&report(balance, "10.00"), read_at());
+        let last = LastReading::of(known.remembering(Some(&last)).state()).unwrap();
+        let error = "no answer within 30 s".to_owned();
+        AccountForecast::as_of(&profile(name), last, error, 14, four_days_on)
+    };
+    let forecasts = |accounts| Forecasts::new(accounts, four_days_on);
+    let paid = forecasts(vec![of_daemon("main", "5000.50")]);
+    assert_eq!(paid.answer, Answer::Unknown, "nobody knows whether it still holds");
+    let dry = forecasts(vec![of_daemon("main", "125.50")]);
+    assert_eq!(dry.answer, Answer::NeedsYou);
+    insta::assert_snapshot!("forecast_as_of_80", text(&dry, 80));
+    let many = ["a", "b", "c", "d"].map(|name| of_daemon(name, "125.50"));
+    insta::assert_snapshot!("forecast_as_of_many_80", text(&forecasts(many.into()), 80));
+    let json = serde_json::to_value(&dry).unwrap();
+    let billing = &json["accounts"][0]["billing"];
+    assert_eq!(
+        (&json["accounts"][0]["error"], &billing["as_of"]),
+        (&"no answer within 30 s".into(), &serde_json::to_value(read_at()).unwrap())
+    );
 }
 
 #[test]

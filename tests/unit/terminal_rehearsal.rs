@@ -3,6 +3,7 @@
 
 use super::account;
 
+use crate::alert::Severity;
 use crate::model::PayBy;
 use crate::model::forecast::Disconnect;
 use crate::terminal::rehearsal::{Mail, Rehearsal, text};
@@ -10,9 +11,9 @@ use crate::terminal::{Answer, Style};
 use account::*;
 
 fn rehearsal() -> Rehearsal {
-    let mail = |at: &str, severity: &str, pay, pay_by| Mail {
+    let mail = |at: &str, severity: Severity, pay, pay_by| Mail {
         at: t(at),
-        severity: severity.into(),
+        severity,
         subject: "[WARNING] main: Account main will be disconnected \u{1b}[2Jfor non-payment".into(),
         to: vec!["ops@example.com".into(), "accounting@example.com".into()],
         pay,
@@ -28,17 +29,17 @@ fn rehearsal() -> Rehearsal {
         mails: vec![
             mail(
                 "2026-03-01T12:00:00",
-                "warning",
+                Severity::Warning,
                 Some((7, money("44.5"))),
                 Some(PayBy::On("2026-03-04".parse().unwrap())),
             ),
             mail(
                 "2026-03-04T11:00:00",
-                "critical",
+                Severity::Critical,
                 Some((7, money("70"))),
                 Some(PayBy::Today("2026-03-04".parse().unwrap())),
             ),
-            mail("2026-03-07T11:00:00", "critical", None, Some(PayBy::Now)),
+            mail("2026-03-07T11:00:00", Severity::Critical, None, Some(PayBy::Now)),
         ],
         never: vec!["the rung of 14 days: passed already".into()],
     }

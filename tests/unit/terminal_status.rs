@@ -42,8 +42,9 @@ async fn troubled() -> Status {
     quiet.silenced_until = Some(read_at() + chrono::Duration::hours(3));
     let incidents = vec![incident(Severity::Critical, &format!("VM \"{HOSTILE}\" in error")), known, quiet];
     let outbox = OutboxSummary { queued: 2, sending: 1, sent: 40, dead: 3, oldest: Some(read_at()) };
-    let mails = Mails { outbox: Some(outbox), last_mail_at: Some(read_at()), lives_on: Some("web-1".into()) };
-    status(&[&book], Alerting { incidents, mails }).await
+    let lives_on = Some("web-1".into());
+    let mails = Mails { outbox: Some(outbox), last_mail_at: Some(read_at()), lives_on, ..Mails::default() };
+    status(&[&book], Alerting { incidents, mails, ..Alerting::default() }).await
 }
 
 fn text(status: &Status, width: usize) -> String {

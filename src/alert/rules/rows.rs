@@ -5,9 +5,12 @@ use std::time::Duration;
 use super::Verdict;
 use crate::alert::key::Sort;
 use crate::alert::kind::Kind;
-use crate::alert::settings::Settings;
+use crate::alert::settings::AlertSettings;
 use crate::model::resources::Resource;
 use crate::model::{Container, ContainerState, Site, SiteState, Vm, VmState};
+
+/// A VM that is restarted is stopped for a while.
+const STOPPED_FOR: Duration = Duration::from_secs(10 * 60);
 
 /// A row that rules look at.
 pub(super) trait Watched: Resource<Id: Into<u64>> {
@@ -16,8 +19,8 @@ pub(super) trait Watched: Resource<Id: Into<u64>> {
     fn name(&self) -> Option<&str>;
     fn state_name(&self) -> &str;
     fn state_is_known(&self) -> bool;
-    fn verdict(&self, kind: Kind, settings: &Settings) -> Verdict;
-    /// In no state that any rule minds; lets a sweep skip what is well.
+    fn verdict(&self, kind: Kind, settings: &AlertSettings) -> Verdict;
+    /// In a state that no rule reports, so that it can be skipped.
     fn is_well(&self) -> bool;
 }
 
@@ -49,13 +52,15 @@ impl Watched for Vm {
     }
 
     #[allow(clippy::wildcard_enum_match_arm)] // only its own kinds are asked for
-    fn verdict(&self, kind: Kind, settings: &Settings) -> Verdict {
+    fn verdict(&self, kind: Kind, settings: &AlertSettings) -> Verdict {
         use VmState as S;
         let now = |bad: bool, good: bool| pick(bad, good, Duration::ZERO, "");
         match kind {
             Kind::VmError => now(self.state == S::Error, matches!(self.state, S::Active | S::Stopped)),
             Kind::VmBlocked => now(self.state == S::Blocked, matches!(self.state, S::Active | S::Stopped)),
-            Kind::VmStopped => now(self.state == S::Stopped, self.state == S::Active),
+            Kind::VmStopped => {
+                pick(self.state == S::Stopped, self.state == S::Active, STOPPED_FOR, self.state.as_str())
+            }
             Kind::VmStuck => pick(
                 matches!(self.state, S::Pending | S::Building),
                 self.state.is_known(),
@@ -77,9 +82,9 @@ impl Watched for Container {
         self.state == ContainerState::Enabled
     }
 
-    fn verdict(&self, _kind: Kind, _settings: &Settings) -> Verdict {
+    fn verdict(&self, _kind: Kind, _settings: &AlertSettings) -> Verdict {
         let good = self.state == ContainerState::Enabled;
-        pick(!good && self.state.is_known(), good, Duration::ZERO, "")
+        pick(!good && self.state.is_known(), good, Duration::ZERO, self.state.as_str())
     }
 }
 
@@ -94,7 +99,7 @@ impl Watched for Site {
     }
 
     #[allow(clippy::wildcard_enum_match_arm)] // only its own kinds are asked for
-    fn verdict(&self, kind: Kind, settings: &Settings) -> Verdict {
+    fn verdict(&self, kind: Kind, settings: &AlertSettings) -> Verdict {
         use SiteState as S;
         let right = matches!(self.state, S::Active | S::Stopped);
         let blocked = matches!(self.state, S::StoppedByAdmin | S::StoppedByService | S::StoppedByQuota);

@@ -1,31 +1,33 @@
 //! One account, live: each endpoint group with its credentials, what follows from what it shows, and how
 //! many calls that takes.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use chrono::{DateTime, Utc};
+use tracing::Instrument as _;
 
-use super::calls::{self, Counted};
+use super::calls::{self, Reading, Readings};
+use super::table::{self, Row};
 use crate::alert::Kind;
 use crate::clock;
-use crate::commands::reading::{self, Tally};
-use crate::config::Account;
-use crate::daemon;
+use crate::commands::reading::{self, PATIENCE, Tally};
+use crate::config::AccountSettings;
+use crate::daemon::plan;
 use crate::metrics::families;
 use crate::model::{
-    AccountState, Collector, Container, ContainerState, Group, KnownAccount, Read, Report, Resource,
-    SiteState, VmState,
+    AccountName, AccountState, Collector, ContainerId, ContainerState, Group, KnownAccount, Read, Report,
+    Rows,
 };
-use crate::provider::poll;
+use crate::provider::poll::span;
 use crate::provider::{ApiError, Client, Hosts, Listed};
-use crate::terminal::doctor::{Check, Outcome, Section};
+use crate::terminal::doctor::{Section, Verdict};
+use crate::view::words;
 
-/// Nobody waits longer for one listing.
-const PATIENCE: Duration = Duration::from_secs(90);
-/// Containers whose sites are read; the others are taken to be alike.
+/// How many containers' sites are read; the others are assumed to be similar.
 const MOST_CONTAINERS: usize = 20;
-/// A first charge this long ago cannot be what is to come.
+/// A first charge that is overdue by more than this shows a wrong time zone.
 const PAST_CHARGE: chrono::Duration = chrono::Duration::hours(1);
 
 /// What was found of one account.
@@ -35,265 +37,257 @@ pub(super) struct Examined {
     pub(super) report: Result<Arc<Report>, String>,
 }
 
-struct Patient<'a> {
-    account: &'a Account,
-    tally: Arc<Tally>,
-    book: KnownAccount,
-    counted: Counted,
-    checks: Vec<Check>,
+/// What the checks look at. Readings of a group that is off are empty.
+struct Facts<'a> {
+    account: &'a AccountSettings,
+    readings: Readings,
+    report: Result<Arc<Report>, String>,
+    known: KnownAccount,
+    now: DateTime<Utc>,
 }
 
 /// Examines one account: the cheapest call of each group, and the sites of some containers.
-pub(super) async fn examine(account: &Account, hosts: &Hosts) -> Examined {
-    let tally = Arc::new(Tally::default());
-    let mut patient = Patient {
+pub(super) async fn examine(account: &AccountSettings, hosts: &Hosts) -> Examined {
+    let mut facts = Facts {
         account,
-        tally: Arc::clone(&tally),
-        book: KnownAccount::new(Arc::clone(&account.profile)),
-        counted: Counted::default(),
-        checks: Vec::new(),
+        readings: Readings::default(),
+        report: Err("billing is off".to_owned()),
+        known: KnownAccount::new(Arc::clone(&account.profile)),
+        now: clock::now(),
     };
-    let report = match reading::client(account, &tally, hosts) {
+    let tally = Arc::new(Tally::default());
+    let mut checks = match reading::client(account, &tally, hosts) {
         Ok(client) => {
-            patient.vms(&client).await;
-            patient.containers(&client).await;
-            patient.billing(client).await
+            facts.read(client, &tally).await;
+            table::run(&Facts::CHECKS, &facts)
         }
         Err(error) => {
-            patient.checks.push(Check::new("client", Outcome::Fail, error.to_string()));
-            Err(error.to_string())
+            facts.report = Err(error.to_string());
+            vec![("client".to_owned(), Verdict::fail(error.to_string()))]
         }
     };
-    patient.states();
-    let counted = patient.counted;
-    patient.checks.extend(calls::checks(account, counted));
-    let section = Section { title: format!("Account {}", account.name()), checks: patient.checks };
-    Examined { section, state: patient.book.publish(), report }
+    checks.extend(calls::checks(account, &facts.readings));
+    let mut section = Section::new(format!("Account {}", account.name()), checks);
+    section.paste = unnamed_states(account.name(), facts.known.state());
+    Examined { section, state: facts.known.publish(), report: facts.report }
 }
 
-impl Patient<'_> {
-    async fn vms(&mut self, client: &Client) {
-        if !self.is_on(Group::Vm, "vm_api_key") {
-            return;
+/// Reading.
+impl Facts<'_> {
+    async fn read(&mut self, client: Client, tally: &Tally) {
+        let account = self.account;
+        let name = account.name();
+        if account.has(Group::Vm) {
+            let call = async { client.begin_poll(Group::Vm)?.vms().await };
+            let rows =
+                self.readings.vms.add(tally, Group::Vm, call).instrument(span(name, Collector::Vms)).await;
+            self.apply(rows.map(Read::Vms));
         }
-        let began = Instant::now();
-        let read = limited(async { client.begin_poll(Group::Vm)?.vms().await }).await;
-        let calls = self.tally.requests(Group::Vm);
-        self.counted.vm_calls = calls;
-        if let Some(listed) = self.listed("VMs", read, calls, began) {
-            self.book.apply(Read::Vms(listed.into_rows()), clock::now());
-        }
-        self.follows(Group::Vm);
-    }
-
-    async fn containers(&mut self, client: &Client) {
-        if !self.is_on(Group::Hosting, "hosting_token") {
-            return;
-        }
-        let began = Instant::now();
-        let read = limited(async { client.begin_poll(Group::Hosting)?.containers().await }).await;
-        let calls = self.tally.requests(Group::Hosting);
-        self.counted.container_calls = calls;
-        if let Some(listed) = self.listed("containers", read, calls, began) {
-            let some: Vec<_> =
-                listed.rows.iter().take(MOST_CONTAINERS).map(|one: &Container| one.id).collect();
-            self.counted.containers = u64::try_from(listed.rows.len()).unwrap_or(u64::MAX);
-            self.book.apply(Read::Containers(listed.into_rows()), clock::now());
-            self.sites(client, &some).await;
-        }
-        self.follows(Group::Hosting);
-    }
-
-    async fn sites(&mut self, client: &Client, containers: &[crate::model::ContainerId]) {
-        let (began, before) = (Instant::now(), self.tally.requests(Group::Hosting));
-        for &container in containers {
-            match limited(async { client.begin_poll(Group::Hosting)?.sites(container).await }).await {
-                Ok(listed) => {
-                    self.counted.looked_into += 1;
-                    self.counted.sites += u64::try_from(listed.rows.len()).unwrap_or(u64::MAX);
-                    self.book.apply(Read::Sites(container, listed.into_rows()), clock::now());
-                }
-                Err(error) => {
-                    self.checks.push(Check::new("sites", Outcome::Fail, error));
-                    break;
-                }
+        if account.has(Group::Hosting) {
+            let call = async { client.begin_poll(Group::Hosting)?.containers().await };
+            let rows = self
+                .readings
+                .containers
+                .add(tally, Group::Hosting, call)
+                .instrument(span(name, Collector::Containers))
+                .await;
+            let some = rows.iter().flat_map(|read| &read.rows).take(MOST_CONTAINERS);
+            let some: Vec<ContainerId> = some.map(|container| container.id).collect();
+            self.apply(rows.map(Read::Containers));
+            for container in some {
+                let call = async { client.begin_poll(Group::Hosting)?.sites(container).await };
+                let rows = self
+                    .readings
+                    .sites
+                    .add(tally, Group::Hosting, call)
+                    .instrument(span(name, Collector::Sites))
+                    .await;
+                let Some(rows) = rows else { break };
+                self.readings.looked_into += 1;
+                self.apply(Some(Read::Sites(container, rows)));
             }
         }
-        self.counted.site_calls = self.tally.requests(Group::Hosting) - before;
-        let (sites, of) = (self.counted.sites, self.counted.containers);
-        if self.counted.looked_into > 0 {
-            let some = if self.counted.looked_into < of {
-                format!(" in {} of {of} containers", self.counted.looked_into)
-            } else {
-                String::new()
+        if account.has(Group::Billing) {
+            let began = Instant::now();
+            self.report = reading::report(Ok(plan(account, client, account.horizon_days))).await;
+            self.now = clock::now();
+            let report = self.report.as_ref();
+            let rejected = report.map_or(0, |report| report.moments_rejected);
+            self.readings.balance = Reading {
+                rows: report.map_or(0, |report| report.moments.len() as u64),
+                flaw: (rejected > 0).then(|| format!("{rejected} charges could not be read")),
+                error: report.err().cloned(),
+                calls: tally.requests(Group::Billing),
+                took: began.elapsed(),
             };
-            let took = took(self.counted.site_calls, began);
-            self.checks.push(Check::new("sites", Outcome::Ok, format!("{sites}{some}, {took}")));
         }
     }
 
-    async fn billing(&mut self, client: Client) -> Result<Arc<Report>, String> {
-        if !self.is_on(Group::Billing, "billing_username and billing_password") {
-            return Err("billing is off".to_owned());
+    fn apply(&mut self, read: Option<Read>) {
+        if let Some(read) = read {
+            self.known.apply(read, clock::now());
         }
-        let began = Instant::now();
-        let plan = daemon::plan(self.account, client, self.account.horizon_days);
-        let report = poll::read_report(&plan, PATIENCE).await.map_err(|failure| failure.message);
-        let now = clock::now();
-        match &report {
-            Ok(report) => {
-                let charges = report.moments.len();
-                let says = format!(
-                    "{charges} charges to come, {}",
-                    took(self.tally.requests(Group::Billing), began)
-                );
-                let check = Check::new("expected balance", Outcome::Ok, says);
-                self.checks.push(if report.moments_rejected == 0 {
-                    check
-                } else {
-                    let says =
-                        format!("{}; {} charges could not be read", check.says, report.moments_rejected);
-                    Check { outcome: Outcome::Warn, says, ..check }
-                });
-                self.time_zone(report, now);
-            }
-            Err(error) => self.checks.push(Check::new("expected balance", Outcome::Fail, error)),
-        }
-        self.follows(Group::Billing);
-        report.map(Arc::new)
+    }
+}
+
+/// Judging.
+impl Facts<'_> {
+    const CHECKS: [Row<Self>; 13] = [
+        ("vm", |facts| facts.off(Group::Vm, "vm_api_key")),
+        ("VMs", |facts| Some(facts.on(Group::Vm)?.readings.vms.verdict(""))),
+        ("vm gives", |facts| Some(facts.on(Group::Vm)?.gives(Group::Vm))),
+        ("hosting", |facts| facts.off(Group::Hosting, "hosting_token")),
+        ("containers", |facts| Some(facts.on(Group::Hosting)?.readings.containers.verdict(""))),
+        ("sites", |facts| facts.readings.sites.error.as_deref().map(Verdict::fail)),
+        ("sites", Self::sites),
+        ("hosting gives", |facts| Some(facts.on(Group::Hosting)?.gives(Group::Hosting))),
+        ("billing", |facts| facts.off(Group::Billing, "billing_username and billing_password")),
+        ("expected balance", |facts| {
+            Some(facts.on(Group::Billing)?.readings.balance.verdict(" charges to come"))
+        }),
+        ("time zone", Self::time_zone),
+        ("billing gives", |facts| Some(facts.on(Group::Billing)?.gives(Group::Billing))),
+        ("states", Self::states),
+    ];
+
+    fn on(&self, group: Group) -> Option<&Self> {
+        self.account.has(group).then_some(self)
+    }
+
+    fn off(&self, group: Group, keys: &str) -> Option<Verdict> {
+        (!self.account.has(group)).then(|| Verdict::skip(format!("off: no {keys}, or no address")))
+    }
+
+    fn sites(&self) -> Option<Verdict> {
+        let (some, of) = (self.readings.looked_into, self.readings.containers.rows);
+        let part = if some < of { format!(" in {some} of {of} containers") } else { String::new() };
+        let says = format!("{}{part}, {}", self.readings.sites.rows, self.readings.sites.cost());
+        (some > 0 && self.readings.sites.error.is_none()).then(|| Verdict::ok(says))
     }
 
     /// Charges to come are not in the past, if the account's zone is the one it is taken for.
-    fn time_zone(&mut self, report: &Report, now: DateTime<Utc>) {
+    fn time_zone(&self) -> Option<Verdict> {
+        let report = self.report.as_ref().ok()?;
         let zone = self.account.profile.zone();
-        let there = now.with_timezone(&zone).format("%H:%M on %Y-%m-%d");
+        let there = self.now.with_timezone(&zone).format("%H:%M on %Y-%m-%d");
         let says = format!("{}: it is {there} there", zone.name());
-        let first = report.moments.first().map(|moment| now - moment.at).filter(|&late| late > PAST_CHARGE);
-        self.checks.push(match first {
-            None => Check::new("time zone", Outcome::Ok, says),
-            Some(late) => {
-                let says =
-                    format!("{says}, and the next charge of the report was due {} h ago", late.num_hours());
-                Check::new("time zone", Outcome::Warn, says)
-                    .remedy("set time_zone to the zone in which the provider writes its dates")
-            }
-        });
+        let late = report.moments.first().map(|moment| self.now - moment.at);
+        let Some(late) = late.filter(|&late| late > PAST_CHARGE) else { return Some(Verdict::ok(says)) };
+        let late = late.num_hours();
+        let verdict =
+            Verdict::warn(format!("{says}, and the next charge of the report was due {late} h ago"));
+        Some(verdict.remedy("set time_zone to the zone in which the provider writes its dates"))
     }
 
-    fn is_on(&mut self, group: Group, keys: &str) -> bool {
-        let on = self.account.has(group);
-        if !on {
-            let says = format!("off: no {keys}, or no address");
-            self.checks.push(Check::new(group.as_str(), Outcome::Skip, says));
+    /// Which metrics and alerts come of a group's collectors.
+    fn gives(&self, group: Group) -> Verdict {
+        if self.readings.failed(group) {
+            return Verdict::skip("nothing until that works");
         }
-        on
+        let on = &self.account.profile.collectors;
+        let ours = |collector: Collector| collector.group() == group && on.contains(&collector);
+        if !on.iter().copied().any(ours) {
+            return Verdict::warn("nothing: its schedules are all off")
+                .remedy("give [schedule] a cron expression for it");
+        }
+        let families = families().filter(|family| family.collector().is_some_and(ours));
+        let names: Vec<&str> = families.map(|family| family.name).collect();
+        let kinds = Kind::ALL.iter().filter(|kind| self.account.alert.enabled(**kind));
+        let kinds = kinds.filter(|kind| kind.seen_by().is_some_and(ours));
+        let kinds: Vec<&str> = kinds.copied().map(Kind::as_str).collect();
+        let alerts = if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") };
+        let such = names.first().map(|name| format!(" such as {name}")).unwrap_or_default();
+        Verdict::ok(format!("{} metrics{such}; alerts: {alerts}", names.len()))
     }
 
-    fn listed<T: Resource>(
+    /// States unknown to hostwatch raise no alert of their own.
+    fn states(&self) -> Option<Verdict> {
+        let state = self.known.state();
+        let containers = state.containers.rows.iter().map(|one| &one.state);
+        let containers =
+            containers.filter(|state| !state.is_known()).map(|state| ("container", state.as_str()));
+        let vms = state.vms.rows.iter().map(|one| &one.state);
+        let vms = vms.filter(|state| !state.is_known()).map(|state| ("VM", state.as_str()));
+        let sites = state.all_sites().map(|one| &one.state);
+        let sites = sites.filter(|state| !state.is_known()).map(|state| ("site", state.as_str()));
+        let mut odd: Vec<(&str, &str)> = Vec::new();
+        for one in containers.chain(vms).chain(sites) {
+            if !odd.contains(&one) {
+                odd.push(one);
+            }
+        }
+        let numbers = odd.iter().any(|(kind, name)| *kind == "container" && name.parse::<i64>().is_ok());
+        let remedy = if numbers {
+            "name the numbers, as the block below begins to".to_owned()
+        } else {
+            "ask the provider what they mean; hostwatch reports them as unknown".to_owned()
+        };
+        let odd: Vec<String> = odd.iter().take(10).map(|(kind, name)| format!("{kind} '{name}'")).collect();
+        let says = format!("without a meaning known here: {}", odd.join(", "));
+        (!odd.is_empty()).then(|| Verdict::warn(says).remedy(remedy))
+    }
+}
+
+/// A table to fill in and put into the configuration: the numbers that have no name, and how many containers have each.
+fn unnamed_states(account: &AccountName, state: &AccountState) -> Vec<String> {
+    let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
+    let numbers = state.containers.rows.iter().filter(|one| !one.state.is_known());
+    for number in numbers.filter_map(|one| one.state.as_str().parse().ok()) {
+        *counts.entry(number).or_default() += 1;
+    }
+    if counts.is_empty() {
+        return Vec::new();
+    }
+    let names: Vec<&str> = ContainerState::KNOWN.iter().map(ContainerState::as_str).collect();
+    let head = [format!("# {}", names.join(", ")), format!("[accounts.{account}.container_states]")];
+    let rows = counts.into_iter().map(|(number, count)| {
+        format!("{number} = \"\" # {}", words::count(count, "container", "containers"))
+    });
+    head.into_iter().chain(rows).collect()
+}
+
+impl Reading {
+    /// Makes one more call of the listing.
+    async fn add<T>(
         &mut self,
-        what: &str,
-        read: Result<Listed<T>, String>,
-        calls: u64,
-        began: Instant,
-    ) -> Option<Listed<T>> {
+        tally: &Tally,
+        group: Group,
+        call: impl Future<Output = Result<Listed<T>, ApiError>>,
+    ) -> Option<Rows<T>> {
+        let (began, before) = (Instant::now(), tally.requests(group));
+        let read = match tokio::time::timeout(PATIENCE, call).await {
+            Ok(result) => result.map_err(|error| error.to_string()),
+            Err(_) => Err(format!("not read within {} s", PATIENCE.as_secs())),
+        };
+        self.calls += tally.requests(group) - before;
+        self.took += began.elapsed();
         match read {
             Ok(listed) => {
-                let says = format!("{}, {}", listed.rows.len(), took(calls, began));
-                self.checks.push(if listed.complete {
-                    Check::new(what, Outcome::Ok, says)
-                } else {
-                    let problem = listed.problems.first();
-                    let problem =
-                        problem.map(|problem| format!(", such as {}: {}", problem.path, problem.what));
-                    let says = format!("{says}; not all could be read{}", problem.unwrap_or_default());
-                    Check::new(what, Outcome::Warn, says)
-                });
-                Some(listed)
+                self.rows += listed.rows.len() as u64;
+                let such = listed.problems.first();
+                let such = such.map(|problem| format!(", such as {}: {}", problem.path, problem.what));
+                let flaw = || format!("not all could be read{}", such.unwrap_or_default());
+                self.flaw = (!listed.complete).then(flaw);
+                Some(listed.into_rows())
             }
             Err(error) => {
-                self.checks.push(Check::new(what, Outcome::Fail, error));
+                self.error = Some(error);
                 None
             }
         }
     }
 
-    /// Which metrics and alerts come of a group's collectors.
-    fn follows(&mut self, group: Group) {
-        let account = self.account;
-        let on = &account.profile.collectors;
-        let ours = |collector: Collector| collector.group() == group && on.contains(&collector);
-        let collectors: Vec<&str> =
-            on.iter().filter(|collector| ours(**collector)).map(|collector| collector.as_str()).collect();
-        let what = format!("{} gives", group.as_str());
-        if collectors.is_empty() {
-            let says = "nothing: its schedules are all off";
-            self.checks.push(
-                Check::new(what, Outcome::Warn, says).remedy("give [schedule] a cron expression for it"),
-            );
-            return;
+    fn verdict(&self, of_what: &str) -> Verdict {
+        let says = format!("{}{of_what}, {}", self.rows, self.cost());
+        match (&self.error, &self.flaw) {
+            (Some(error), _) => Verdict::fail(error),
+            (None, Some(flaw)) => Verdict::warn(format!("{says}; {flaw}")),
+            (None, None) => Verdict::ok(says),
         }
-        let families = families().filter(|family| family.collector().is_some_and(ours));
-        let names: Vec<&str> = families.map(|family| family.name).collect();
-        let kinds = Kind::ALL
-            .iter()
-            .copied()
-            .filter(|kind| account.alert.enabled(*kind) && kind.seen_by().is_some_and(ours));
-        let kinds: Vec<&str> = kinds.map(Kind::as_str).collect();
-        let alerts = if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") };
-        let such = names.first().map(|name| format!(" such as {name}")).unwrap_or_default();
-        let says = format!("{} metrics{such}; alerts: {alerts}", names.len());
-        self.checks.push(Check::new(what, Outcome::Ok, says));
     }
 
-    /// States that nobody here knows raise no alert of their own.
-    fn states(&mut self) {
-        let state = self.book.state();
-        let mut odd: Vec<String> = Vec::new();
-        let mut note = |kind: &str, state: &str| {
-            let text = format!("{kind} '{state}'");
-            if !odd.contains(&text) {
-                odd.push(text);
-            }
-        };
-        let mut numbers = false;
-        for container in state.containers.rows.iter() {
-            if let ContainerState::Unknown(name) = &container.state {
-                numbers |= name.parse::<i64>().is_ok();
-                note("container", name);
-            }
-        }
-        for vm in state.vms.rows.iter() {
-            if let VmState::Unknown(name) = &vm.state {
-                note("VM", name);
-            }
-        }
-        for site in state.all_sites() {
-            if let SiteState::Unknown(name) = &site.state {
-                note("site", name);
-            }
-        }
-        if odd.is_empty() {
-            return;
-        }
-        let remedy = if numbers {
-            format!("name the numbers in [accounts.{}.container_states]", self.account.name())
-        } else {
-            "ask the provider what they mean; hostwatch reports them as unknown".to_owned()
-        };
-        odd.truncate(10);
-        let says = format!("without a meaning known here: {}", odd.join(", "));
-        self.checks.push(Check::new("states", Outcome::Warn, says).remedy(remedy));
+    fn cost(&self) -> String {
+        let plural = if self.calls == 1 { "" } else { "s" };
+        format!("{} call{plural}, {:.1} s", self.calls, self.took.as_secs_f64())
     }
-}
-
-async fn limited<T>(call: impl Future<Output = Result<T, ApiError>>) -> Result<T, String> {
-    match tokio::time::timeout(PATIENCE, call).await {
-        Ok(result) => result.map_err(|error| error.to_string()),
-        Err(_) => Err(format!("not read within {} s", PATIENCE.as_secs())),
-    }
-}
-
-fn took(calls: u64, began: Instant) -> String {
-    let plural = if calls == 1 { "" } else { "s" };
-    format!("{calls} call{plural}, {:.1} s", began.elapsed().as_secs_f64())
 }

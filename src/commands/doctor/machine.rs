@@ -1,4 +1,4 @@
-//! What is not an account's: the providers' clocks and certificates, mail, the store, where this runs.
+//! Checks that do not belong to an account: the providers' clocks and certificates, mail, the store, this machine.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -7,182 +7,226 @@ use std::path::Path;
 use chrono::{DateTime, Duration, Utc};
 use url::Url;
 
+use super::table::{self, Row};
 use crate::clock;
-use crate::commands::ask::Door;
+use crate::commands::ask::{AskError, DaemonAddress};
+use crate::commands::beside;
 use crate::config::{Environment, Settings};
 use crate::daemon::addresses;
-use crate::daemon::control;
-use crate::mail::smtp::Transport;
+use crate::mail::smtp::{Capabilities, Transport};
 use crate::model::{Snapshot, lives_on};
-use crate::provider::probe;
+use crate::provider::{self, probe};
 use crate::store::Store;
-use crate::terminal::doctor::{Check, Outcome};
+use crate::terminal::doctor::Verdict;
 
-/// A clock this far off makes times in mails and pages wrong.
+/// Largest difference of clocks that is not warned of.
 const SKEW: Duration = Duration::seconds(30);
-/// A certificate that ends sooner may be forgotten.
+/// A certificate that expires sooner is warned of.
 const CERTIFICATE_DAYS: i64 = 14;
 
-/// The clock and certificate of each provider's host, once a host.
-pub(super) async fn hosts(settings: &Settings) -> Vec<Check> {
-    let mut hosts: BTreeMap<String, Url> = BTreeMap::new();
+/// A provider's host as it answered.
+struct Host {
+    origin: String,
+    url: Url,
+    probed: Result<provider::Host, String>,
+    now: DateTime<Utc>,
+}
+
+/// What the checks look at.
+struct Facts<'a> {
+    settings: &'a Settings,
+    snapshot: &'a Snapshot,
+    /// `None` where mail is off.
+    mail_server: Option<Result<Capabilities, String>>,
+    socket: DaemonAddress,
+    status: Result<Vec<u8>, AskError>,
+}
+
+/// All checks that do not belong to an account.
+pub(super) async fn checks(settings: &Settings, snapshot: &Snapshot) -> Vec<(String, Verdict)> {
+    let name = || "configuration".to_owned();
+    let mut checks: Vec<_> =
+        settings.warnings.iter().map(|warning| (name(), Verdict::warn(warning))).collect();
+    if checks.is_empty() {
+        checks.push((name(), Verdict::ok("nothing wrong with it")));
+    }
+    // Each host once, however many accounts it has.
+    let mut hosts: BTreeMap<String, &Url> = BTreeMap::new();
     for account in &settings.accounts {
         for url in [&account.api.base_url, &account.api.panel_url].into_iter().flatten() {
-            hosts.entry(url.origin().ascii_serialization()).or_insert_with(|| url.clone());
+            hosts.entry(url.origin().ascii_serialization()).or_insert(url);
         }
     }
-    let mut checks = Vec::new();
     for (origin, url) in hosts {
-        match probe(&url).await {
-            Ok(host) => {
-                checks.push(clocks(&origin, host.date, clock::now()));
-                checks.push(certificate(&origin, url.scheme(), host.certificate_until, clock::now()));
-            }
-            // Its groups fail by themselves, with the remedy.
-            Err(error) => checks.push(Check::new("host", Outcome::Warn, format!("{origin}: {error}"))),
-        }
+        let host = Host { origin, url: url.clone(), probed: probe(url).await, now: clock::now() };
+        checks.extend(table::run(&Host::CHECKS, &host));
     }
+    let mail_server = probe_mail_server(settings).await;
+    let socket = beside::socket(settings);
+    let status = socket.status().await;
+    checks.extend(table::run(&Facts::CHECKS, &Facts { settings, snapshot, mail_server, socket, status }));
     checks
 }
 
-fn clocks(origin: &str, theirs: Option<DateTime<Utc>>, ours: DateTime<Utc>) -> Check {
+/// Connection, TLS, login, and whether it takes mail from us. Sends none.
+async fn probe_mail_server(settings: &Settings) -> Option<Result<Capabilities, String>> {
+    let email = settings.email.as_ref()?;
+    let probed = async {
+        let transport = Transport::new(&email.server).map_err(|error| error.to_string())?;
+        let sender = email.from.email.to_string();
+        transport.probe_sender(&sender).await.map_err(|error| error.to_string())
+    };
+    Some(probed.await)
+}
+
+impl Host {
+    const CHECKS: [Row<Self>; 3] = [
+        // Its groups fail by themselves, with the remedy.
+        ("host", |host| Some(Verdict::warn(format!("{}: {}", host.origin, host.probed.as_ref().err()?)))),
+        ("clock", |host| Some(clocks(&host.origin, host.probed.as_ref().ok()?.date, host.now))),
+        ("certificate", |host| {
+            let until = host.probed.as_ref().ok()?.certificate_until;
+            Some(certificate(&host.origin, host.url.scheme(), until, host.now))
+        }),
+    ];
+}
+
+impl Facts<'_> {
+    const CHECKS: [Row<Self>; 6] = [
+        ("mail", |facts| facts.mails_nobody("off")),
+        ("mail server", Self::mail_server),
+        ("webhooks", Self::webhooks),
+        ("store", |facts| {
+            let state = Environment::of_process();
+            let writable = || writable(&facts.settings.store_path, state.get("STATE_DIRECTORY"));
+            Some(facts.mails_nobody("not used").unwrap_or_else(writable))
+        }),
+        ("daemon", |facts| Some(facts.daemon())),
+        ("independence", |facts| Some(facts.independence())),
+    ];
+
+    fn mails_nobody(&self, so: &str) -> Option<Verdict> {
+        let off = !self.settings.mails;
+        off.then(|| Verdict::skip(format!("{so}: there is no [email] table")))
+    }
+
+    fn mail_server(&self) -> Option<Verdict> {
+        let email = self.settings.email.as_ref()?;
+        let place = format!("{}:{}", email.server.host, email.server.port);
+        Some(match self.mail_server.as_ref()? {
+            Ok(server) => {
+                let tls = server.tls_version.unwrap_or("no TLS");
+                let login = server.login.as_ref();
+                let login = login.map_or_else(|| "no login".to_owned(), |how| format!("login by {how}"));
+                Verdict::ok(format!("{place}: {tls}, {login}, takes mail from {}", email.from.email))
+            }
+            Err(error) => Verdict::fail(format!("{place}: {error}"))
+                .remedy("mails wait in the store until it works; hostwatch test-email sends one as a proof"),
+        })
+    }
+
+    /// Each would post what it is asked to try.
+    fn webhooks(&self) -> Option<Verdict> {
+        let names: Vec<&str> = self.settings.webhooks.iter().map(|webhook| webhook.name.as_str()).collect();
+        let says = format!("{}: not tried; hostwatch test-email posts a sample to each", names.join(", "));
+        (!names.is_empty()).then(|| Verdict::skip(says))
+    }
+
+    fn daemon(&self) -> Verdict {
+        let (socket, mails) = (&self.socket, self.settings.mails);
+        match (&self.status, Store::is_held(&self.settings.store_path)) {
+            (Ok(_), _) => Verdict::ok(format!("runs, and answers at {socket}")),
+            (Err(error), Ok(true)) => Verdict::warn(format!("holds the store, but {error}")),
+            (Err(_), Ok(false)) if mails => Verdict::skip("none holds this store"),
+            (Err(_), Ok(false)) => Verdict::skip(format!("none answers at {socket}")),
+            (Err(_), Err(error)) => {
+                Verdict::skip(format!("whether one holds the store cannot be seen: {error}"))
+            }
+        }
+    }
+
+    /// Whether this machine is one of those it watches.
+    fn independence(&self) -> Verdict {
+        let own = match addresses::of_this_machine() {
+            Ok(own) => own,
+            Err(error) => {
+                return Verdict::skip(format!("the addresses of this machine cannot be listed: {error}"));
+            }
+        };
+        let Some(home) = lives_on(self.snapshot, &own) else {
+            return Verdict::ok("this machine is none of the VMs that are watched");
+        };
+        let name = home.vm_name.map_or_else(|| home.vm.to_string(), |name| format!("{name} ({})", home.vm));
+        let says = format!(
+            "this machine ({}) is VM {name} of account {}: cut off with it, hostwatch mails nobody",
+            home.address, home.account
+        );
+        Verdict::warn(says).remedy(match self.settings.heartbeat_url {
+            Some(_) => {
+                "heartbeat.url tells another service that hostwatch is alive; make sure that somebody hears when it stops"
+            }
+            None => "run it elsewhere, or set heartbeat.url to a service that tells you when the pings stop",
+        })
+    }
+}
+
+fn clocks(origin: &str, theirs: Option<DateTime<Utc>>, ours: DateTime<Utc>) -> Verdict {
     let Some(theirs) = theirs else {
-        return Check::new("clock", Outcome::Skip, format!("{origin} does not tell its time"));
+        return Verdict::skip(format!("{origin} does not tell its time"));
     };
     let skew = ours - theirs;
     if skew.abs() <= SKEW {
-        return Check::new("clock", Outcome::Ok, format!("as that of {origin}"));
+        return Verdict::ok(format!("as that of {origin}"));
     }
     let way = if skew > Duration::zero() { "ahead of" } else { "behind" };
     let says = format!("this machine is {} s {way} {origin}", skew.abs().num_seconds());
-    Check::new("clock", Outcome::Warn, says).remedy("keep the clock right: timedatectl set-ntp true")
+    Verdict::warn(says).remedy("keep the clock right: timedatectl set-ntp true")
 }
 
-fn certificate(origin: &str, scheme: &str, until: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Check {
+fn certificate(origin: &str, scheme: &str, until: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Verdict {
     let Some(until) = until else {
         let why = if scheme == "https" { "its certificate cannot be read" } else { "no TLS" };
-        return Check::new("certificate", Outcome::Skip, format!("{origin}: {why}"));
+        return Verdict::skip(format!("{origin}: {why}"));
     };
     let days = (until - now).num_days();
     let says = format!("{origin}: good until {}, {days} days", until.format("%Y-%m-%d"));
     if days >= CERTIFICATE_DAYS {
-        return Check::new("certificate", Outcome::Ok, says);
+        return Verdict::ok(says);
     }
-    Check::new("certificate", Outcome::Warn, says)
+    Verdict::warn(says)
         .remedy("once it has ended nothing can be read; tell the provider if it is not renewed soon")
 }
 
-/// The mail server: connection, TLS, login, and whether it takes mail from us. Sends none.
-pub(super) async fn mail(settings: &Settings) -> Vec<Check> {
-    let Some(email) = &settings.email else {
-        return vec![Check::new("mail", Outcome::Skip, "off: there is no [email] table")];
-    };
-    let place = format!("{}:{}", email.server.host, email.server.port);
-    let sender = email.from.email.to_string();
-    let probed = match Transport::new(&email.server) {
-        Ok(transport) => transport.probe_sender(&sender).await.map_err(|error| error.to_string()),
-        Err(error) => Err(error.to_string()),
-    };
-    let check = match probed {
-        Ok(server) => {
-            let tls = server.tls_version.unwrap_or("no TLS");
-            let login = server.login.map_or_else(|| "no login".to_owned(), |how| format!("login by {how}"));
-            Check::new(
-                "mail server",
-                Outcome::Ok,
-                format!("{place}: {tls}, {login}, takes mail from {sender}"),
-            )
-        }
-        Err(error) => Check::new("mail server", Outcome::Fail, format!("{place}: {error}"))
-            .remedy("mails wait in the store until it works; hostwatch test-email sends one as a proof"),
-    };
-    vec![check]
-}
-
-/// The store, and the daemon that holds it.
-pub(super) async fn store(settings: &Settings) -> Vec<Check> {
-    let path = settings.store_path.as_path();
-    let mut checks = Vec::new();
-    if settings.email.is_some() {
-        checks.push(writable(path, Environment::of_process().get("STATE_DIRECTORY")));
-    } else {
-        checks.push(Check::new("store", Outcome::Skip, "not used: there is no [email] table"));
-    }
-    let socket = Door::Socket(control::path(path));
-    checks.push(match (socket.status().await, Store::is_held(path)) {
-        (Ok(_), _) => Check::new("daemon", Outcome::Ok, format!("runs, and answers at {socket}")),
-        (Err(error), Ok(true)) => {
-            Check::new("daemon", Outcome::Warn, format!("holds the store, but {error}"))
-        }
-        (Err(_), Ok(false)) if settings.email.is_none() => {
-            Check::new("daemon", Outcome::Skip, format!("none answers at {socket}"))
-        }
-        (Err(_), Ok(false)) => Check::new("daemon", Outcome::Skip, "none holds this store"),
-        (Err(_), Err(error)) => Check::new(
-            "daemon",
-            Outcome::Skip,
-            format!("whether one holds the store cannot be seen: {error}"),
-        ),
-    });
-    checks
-}
-
-/// Tries without changing anything: the file is opened, the directory gets a file for a moment. `state` is
-/// systemd's list of directories, which it makes when it starts the daemon.
-fn writable(path: &Path, state: Option<&str>) -> Check {
+/// Whether the store can be written. The file is opened, and a probe file created in its directory and removed.
+/// `state` is systemd's list of directories, which it creates when it starts the daemon.
+fn writable(path: &Path, state: Option<&str>) -> Verdict {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let systemd_makes = state.is_some_and(|list| list.split(':').any(|made| Path::new(made) == directory));
     if systemd_makes && !directory.exists() {
         let says = format!("systemd will make {} at the first start", directory.display());
-        return Check::new("store", Outcome::Ok, says);
+        return Verdict::ok(says);
     }
     let probe = directory.join(format!(".hostwatch-doctor-{}", std::process::id()));
     let made = File::create_new(&probe).and_then(|_| std::fs::remove_file(&probe));
     if let Err(error) = made {
         let says = format!("{} cannot be written: {error}", directory.display());
-        return Check::new("store", Outcome::Fail, says)
+        return Verdict::fail(says)
             .remedy("correct store.path, or give its directory to the user that runs hostwatch");
     }
     if !path.exists() {
-        return Check::new("store", Outcome::Ok, format!("{} will be made", path.display()));
+        return Verdict::ok(format!("{} will be made", path.display()));
     }
     match File::options().read(true).append(true).open(path) {
-        Ok(_) => Check::new("store", Outcome::Ok, format!("{} can be written", path.display())),
-        Err(error) => {
-            Check::new("store", Outcome::Fail, format!("{} cannot be written: {error}", path.display()))
-                .remedy("give the file to the user that runs hostwatch")
-        }
+        Ok(_) => Verdict::ok(format!("{} can be written", path.display())),
+        Err(error) => Verdict::fail(format!("{} cannot be written: {error}", path.display()))
+            .remedy("give the file to the user that runs hostwatch"),
     }
-}
-
-/// Whether this machine is one of those it watches.
-pub(super) fn home(settings: &Settings, snapshot: &Snapshot) -> Check {
-    let own = match addresses::of_this_machine() {
-        Ok(own) => own,
-        Err(error) => {
-            let says = format!("the addresses of this machine cannot be listed: {error}");
-            return Check::new("independence", Outcome::Skip, says);
-        }
-    };
-    let Some(home) = lives_on(snapshot, &own) else {
-        return Check::new("independence", Outcome::Ok, "this machine is none of the VMs that are watched");
-    };
-    let name = home.vm_name.map_or_else(|| home.vm.to_string(), |name| format!("{name} ({})", home.vm));
-    let says = format!(
-        "this machine ({}) is VM {name} of account {}: cut off with it, hostwatch mails nobody",
-        home.address, home.account
-    );
-    let remedy = if settings.heartbeat_url.is_some() {
-        "heartbeat.url tells another service that hostwatch is alive; make sure that somebody hears when it stops"
-    } else {
-        "run it elsewhere, or set heartbeat.url to a service that tells you when the pings stop"
-    };
-    Check::new("independence", Outcome::Warn, says).remedy(remedy)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terminal::doctor::Outcome;
 
     fn now() -> DateTime<Utc> {
         DateTime::from_timestamp(1_800_000_000, 0).unwrap()

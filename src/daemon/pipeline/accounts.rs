@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
+use super::looking::Gaps;
 use crate::alert::Watcher;
-use crate::config::Settings;
+use crate::config::{AccountSettings, Settings};
 use crate::daemon::mails::MailWriter;
 use crate::metrics;
-use crate::model::{AccountName, Profile};
+use crate::model::{AccountName, Collector, Profile};
 use crate::provider::cron::Schedule;
 
 /// The accounts of a configuration, as the pipeline needs them.
@@ -17,33 +19,33 @@ pub(crate) struct Accounts {
     pub(crate) mail_writer: Option<MailWriter>,
     /// When the digest goes out.
     pub(crate) digest: Option<Schedule>,
-    pub(crate) metrics: metrics::Settings,
+    pub(crate) metrics: metrics::MetricsSettings,
+    /// Between the ticks of each collector, at most.
+    pub(in crate::daemon) gaps: Gaps,
 }
 
 impl Accounts {
     /// Those of a configuration.
     pub(crate) fn of(settings: &Settings) -> Self {
         let watchers = settings.accounts.iter().map(|account| {
-            let to = if settings.email.is_some() {
+            let to = if settings.mails {
                 account.to.iter().map(ToString::to_string).collect()
             } else {
                 Vec::new()
             };
             (account.name().clone(), Watcher { settings: account.alert.clone(), to })
         });
-        let tightest = settings.accounts.iter().filter_map(|account| {
-            Some((account.name().clone(), account.alert.disconnect_days.iter().copied().min()?))
-        });
         Self {
             profiles: settings.accounts.iter().map(|account| Arc::clone(&account.profile)).collect(),
             watchers: watchers.collect(),
-            mail_writer: settings.email.as_ref().map(|email| MailWriter {
-                from: email.from.clone(),
-                tightest_rungs: tightest.collect(),
-                max_per_hour: email.max_per_hour,
-            }),
+            mail_writer: MailWriter::of(settings),
             digest: settings.digest.clone(),
             metrics: settings.metrics.clone(),
+            gaps: settings.accounts.iter().map(|account| (account.name().clone(), gaps(account))).collect(),
         }
     }
+}
+
+fn gaps(account: &AccountSettings) -> BTreeMap<Collector, Duration> {
+    account.schedules.iter().map(|(&collector, schedule)| (collector, schedule.longest_gap())).collect()
 }

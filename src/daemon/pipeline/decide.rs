@@ -1,13 +1,15 @@
 //! From an input of the engine to one commit: incidents, reasons, rendered mails.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use chrono::{DateTime, Utc};
 
-use super::super::notes::concerns;
+use super::super::notes::{address, names, noted};
 use super::Pipeline;
-use crate::alert::{Cause, Input, Key, Notice, Outcome, rate_limit};
+use crate::alert::{self, Cause, Dispatch, Event, Input, Key, Mailbox, Notice, Outcome, Remake, rate_limit};
 use crate::failpoint;
 use crate::model::{Snapshot, lives_on};
-use crate::store::{Batch, RateLimited, StoreError};
+use crate::store::{Batch, Made, RateLimited, StoreError};
 
 /// Message-IDs of opening mails: incident, recipient, id.
 pub(super) type Threads = Vec<(Key, String, String)>;
@@ -21,7 +23,7 @@ impl Pipeline {
             Err(error) if self.leave_file(&error) => self.decide_repeatedly(input),
             other => other,
         };
-        self.store_said(result);
+        self.note_store_result(result);
     }
 
     fn decide_repeatedly(&mut self, input: &Input) -> Result<(), StoreError> {
@@ -36,12 +38,15 @@ impl Pipeline {
     }
 
     fn decide_once(&mut self, input: &Input) -> Result<(), StoreError> {
-        let now = (self.clock)();
+        let now = self.clock.now();
         let snapshot = self.snapshot.get();
-        let unsent = self.published.store.lock().unsent()?;
-        let outcome = self.engine.step(input, &snapshot, &unsent, now);
+        let outcome = self.engine.step(input, &snapshot, now);
         if outcome.is_empty() {
+            let turned = outcome.has_turned();
             self.engine.commit(outcome, Vec::new());
+            if turned {
+                self.published.show_incidents(&self.engine, now);
+            }
             return Ok(());
         }
         failpoint::reach("decided");
@@ -56,12 +61,12 @@ impl Pipeline {
         Ok(())
     }
 
-    /// What follows a commit: the sender is called and the view shows it. Nothing in here undoes it.
+    /// What follows a commit: the sender is signalled and the view shows it. Nothing in here undoes it.
     pub(super) fn committed(&mut self, batch: &Batch, now: DateTime<Utc>) {
-        self.housekeeping.took(batch, now);
+        self.housekeeping.committed(batch, now);
         if !batch.mails.is_empty() {
             failpoint::reach("waking-sender");
-            self.wake.new_mail();
+            self.sender_signal.new_mail();
             // What cannot be shown is kept all the same: deciding again would count one reading twice.
             if let Err(error) = self.published.show_outbox() {
                 tracing::error!(%error, "the outbox cannot be shown");
@@ -79,17 +84,26 @@ impl Pipeline {
         let mut batch = Batch {
             incidents: outcome.incidents.clone(),
             decisions: outcome.decisions.clone(),
-            withdraw: outcome.withdraw.clone(),
             started: outcome.started,
+            reports: self.reports_to_keep(),
             ..Batch::default()
         };
+        let mut threads = Vec::new();
+        let Dispatch { notices, withdraw, remake } = self.dispatch(&outcome.notices)?;
+        for incident in &mut batch.incidents {
+            incident.threads.retain(|to, id| !withdraw.contains(&(id.clone(), to.clone())));
+        }
+        batch.withdraw = withdraw.into_iter().map(|(id, to)| (id, address(&to))).collect();
+        for remake in &remake {
+            threads.extend(self.make_anew(remake, &mut batch, snapshot, now)?);
+        }
         let (capped, free): (Vec<&Notice>, Vec<&Notice>) =
-            outcome.notices.iter().partition(|notice| rate_limit::applies(&notice.form));
-        let mut notices = free;
+            notices.iter().partition(|notice| rate_limit::applies(&notice.form));
+        let mut due = free;
         if !capped.is_empty() {
             let room = self.room(now)?;
             let fits = capped.len().min(room);
-            notices.extend(&capped[..fits]);
+            due.extend(&capped[..fits]);
             for notice in &capped[fits..] {
                 for item in &notice.items {
                     batch.decisions.push((item.key.clone(), Cause::HourlyLimit.into()));
@@ -101,8 +115,64 @@ impl Pipeline {
                 });
             }
         }
-        let threads = self.write_mails(&notices, &mut batch, snapshot, now)?;
+        threads.extend(self.write_mails(&due, &mut batch, snapshot, now)?);
         Ok((batch, threads))
+    }
+
+    /// Incidents of which no mail arrived, and that somebody can be told of by now: a recipient is another, or mail gets
+    /// through again.
+    pub(super) fn unheard(&self) -> Vec<Key> {
+        let unheard = self.published.store.lock().unheard().unwrap_or_default();
+        let reachable = |key: &Key, lost: &BTreeSet<String>| {
+            self.engine.recipients(key).iter().any(|to| !lost.contains(&address(to)))
+        };
+        let reachable = unheard.into_iter().filter(|(key, lost)| reachable(key, lost));
+        reachable.map(|(key, _)| key).collect()
+    }
+
+    /// Fits what is to be told to what waits in the outbox.
+    fn dispatch(&self, notices: &[Notice]) -> Result<Dispatch, StoreError> {
+        if notices.is_empty() {
+            return Ok(Dispatch::default());
+        }
+        let items = || notices.iter().flat_map(|notice| &notice.items);
+        let known = self
+            .engine
+            .everybody()
+            .into_iter()
+            .chain(items().flat_map(|item| item.threads.keys().map(String::as_str)));
+        let by_address: BTreeMap<String, &str> = known.map(|to| (address(to), to)).collect();
+        let as_configured = |to: String| by_address.get(&to).map_or(to, |&to| to.to_owned());
+        let store = self.published.store.lock();
+        let mut mailbox = Mailbox { waiting: store.waiting()?, ..Mailbox::default() };
+        for mail in &mut mailbox.waiting {
+            mail.to = as_configured(std::mem::take(&mut mail.to));
+        }
+        for item in items().filter(|item| item.event.is_end() || matches!(item.event, Event::Reminder(_))) {
+            let heard = store.heard(&item.key, item.episode)?;
+            let heard = heard.into_iter().map(|(to, heard)| (as_configured(to), heard)).collect();
+            mailbox.heard.insert((item.key.clone(), item.episode), heard);
+        }
+        Ok(alert::dispatch(notices.to_vec(), &mailbox))
+    }
+
+    /// A waiting mail as a new one that leaves out what newer mails speak of. Its recipient waits since the first.
+    fn make_anew(
+        &mut self,
+        remake: &Remake,
+        batch: &mut Batch,
+        snapshot: &Snapshot,
+        now: DateTime<Utc>,
+    ) -> Result<Threads, StoreError> {
+        let made = self.published.store.lock().made(&remake.message_id)?;
+        let Some(Made { notice, created_at }) = made else { return Ok(Vec::new()) };
+        let Some(notice) = alert::remainder(notice, remake) else { return Ok(Vec::new()) };
+        let before = batch.mails.len();
+        let threads = self.write_mails(&[&notice], batch, snapshot, now)?;
+        for mail in &mut batch.mails[before..] {
+            mail.created_at = created_at;
+        }
+        Ok(threads)
     }
 
     /// How many more mails the hourly cap allows. While something is held everything joins it: what
@@ -128,32 +198,32 @@ impl Pipeline {
         let Some(mail_writer) = self.mail_writer.as_ref().filter(|_| !notices.is_empty()) else {
             return Ok(threads);
         };
-        let given_up = self.published.store.lock().unreported()?;
+        let mut given_up = self.published.store.lock().given_up()?;
         let home = lives_on(snapshot, &self.addresses);
-        for (notice, mut notes) in
-            notices.iter().flat_map(|notice| self.housekeeping.store_notes.split(notice))
-        {
-            let named: Vec<_> = given_up.iter().filter(|mail| concerns(mail, &notice)).collect();
-            notes.extend(
-                named
-                    .iter()
-                    .map(|mail| format!("A mail to {} had to be given up: {}", mail.recipient, mail.error)),
-            );
-            let mail = match mail_writer.write(&notice, snapshot, &notes, home.as_ref(), now) {
-                Ok(mail) => mail,
-                Err(error) => {
-                    tracing::error!(%error, to = notice.to.join(", "), "no mail can be made of a notice");
-                    continue;
+        let clock =
+            self.clock.difference().filter(|(_, decides)| *decides).map(|(words, _)| format!("{words}."));
+        for notice in notices {
+            for mut part in noted(notice, &self.housekeeping.store_notes, &given_up) {
+                part.notes.extend(clock.clone());
+                for notice in mail_writer.by_way(&part.notice) {
+                    let mail = match mail_writer.write(&notice, snapshot, &part.notes, home.as_ref(), now) {
+                        Ok(mail) => mail,
+                        Err(error) => {
+                            let to = notice.to.join(", ");
+                            tracing::error!(%error, to, "no mail can be made of a notice");
+                            continue;
+                        }
+                    };
+                    batch.named.extend(names(&mut given_up, &part.names, &mail));
+                    threads.extend(mail_writer.threads(&notice, &mail));
+                    batch.mails.push(mail);
                 }
-            };
-            batch.reported.extend(named.iter().map(|mail| mail.envelope));
-            threads.extend(mail_writer.threads(&notice, &mail));
-            batch.mails.push(mail);
+            }
         }
         for (key, to, id) in &threads {
             let known = batch.incidents.iter().position(|incident| incident.key == *key);
             let at = known.or_else(|| {
-                // Told of by a summary, long after it was decided on.
+                // Mailed in a summary, long after it was decided on.
                 batch.incidents.push(self.engine.incidents().get(key)?.clone());
                 Some(batch.incidents.len() - 1)
             });

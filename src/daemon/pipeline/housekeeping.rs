@@ -1,5 +1,5 @@
 //! What the pipeline does by the clock: what others wrote into the store, the hourly cap's summary, the
-//! digest, the tally of polls, and a store whose file fails.
+//! digest, the count of polls, and a store whose file fails.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,13 +11,13 @@ use super::Pipeline;
 use crate::alert::{Digest, DigestAccount, Incident, Input, Notice, Overflow, digest, rate_limit};
 use crate::failpoint;
 use crate::model::freshness::attempted;
-use crate::model::{AccountName, OwnVm, lives_on};
+use crate::model::{AccountName, LastReport, OwnVm, lives_on};
 use crate::store::{Batch, Polls, Store, StoreError};
 
-/// A digest that is later than this is not sent any more: the next one says it all.
+/// A digest that is later than this is not sent any more: the next one has it all.
 const DIGEST_AT_MOST_LATE: Duration = Duration::hours(24);
 
-/// A store that runs in memory looks at its file this often.
+/// A store looks for its file this often, and tries it while it runs in memory.
 const FILE_EVERY: Duration = Duration::seconds(10);
 
 const PRUNE_EVERY: Duration = Duration::days(1);
@@ -32,15 +32,19 @@ pub(in crate::daemon) struct Housekeeping {
     digested_until: DateTime<Utc>,
     /// Polls that are not in the store yet: all, failed.
     polls: BTreeMap<AccountName, (u64, u64)>,
+    /// Accounts whose last report is not in the store yet.
+    pub(super) reports_to_keep: BTreeSet<AccountName>,
     /// The store as others last left it.
     data_version: Option<i64>,
     retry_asked: Option<String>,
     pub(super) store_notes: StoreNotes,
-    /// The store refused the last commit; said once.
+    /// The store refused the last commit; logged once.
     failing: bool,
     /// The watched VM that this machine is.
     home: Option<OwnVm>,
     file_tried: Option<DateTime<Utc>>,
+    /// The store's file was deleted or replaced, and is not written anew yet.
+    misplaced: bool,
     pruned: Option<DateTime<Utc>>,
 }
 
@@ -69,7 +73,7 @@ impl Housekeeping {
     }
 
     /// Takes in what a commit changed.
-    pub(super) fn took(&mut self, batch: &Batch, now: DateTime<Utc>) {
+    pub(super) fn committed(&mut self, batch: &Batch, now: DateTime<Utc>) {
         if batch.released.is_some() {
             self.rate_limited_since = None;
             self.last_summary = Some(now);
@@ -81,22 +85,26 @@ impl Housekeeping {
             self.digested_until = until;
         }
         self.store_notes.told(&batch.mails);
+        if !batch.reports.is_empty() {
+            self.reports_to_keep.clear();
+        }
     }
 }
 
 impl Pipeline {
-    /// Looks at what somebody else may have written, and whether the summary is due.
-    pub(super) fn look(&mut self) {
+    /// Takes in what somebody else may have written, and sends what is due.
+    pub(super) fn check(&mut self) {
         self.last_run.now();
-        let now = (self.clock)();
+        let now = self.clock.now();
         if self.housekeeping.file_tried.is_none_or(|tried| now - tried >= FILE_EVERY || now < tried) {
             self.housekeeping.file_tried = Some(now);
+            self.look_for_file(now);
             self.return_to_file(now);
         }
-        let mut result = self.look_at_store();
+        let mut result = self.check_store();
         result = result.and_then(|()| self.release_held());
         result = result.and_then(|()| self.send_digests(now));
-        self.store_said(result);
+        self.note_store_result(result);
         if self.published.store_fails() {
             // The sender could not note what it did.
             let fails = StoreError::Content("the sender cannot write".to_owned());
@@ -106,12 +114,24 @@ impl Pipeline {
 
     /// Once a minute.
     pub(super) fn keep_up(&mut self, now: DateTime<Utc>) {
-        self.look_where_we_live();
+        self.check_home();
+        // Under a clock that nobody has confirmed yet no time is worth noting.
+        let noted = if self.clock.is_sure() { self.note_watching(now) } else { Ok(()) };
+        let pruned = self.prune(now);
+        self.note_store_result(noted.and(pruned).and_then(|()| self.published.show_outbox()));
+    }
+
+    /// Notes that it was watched until now, and how polls went.
+    pub(super) fn note_watching(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
         let polls: Vec<Polls> = std::mem::take(&mut self.housekeeping.polls)
             .into_iter()
             .map(|(account, (polls, failed))| Polls { account, polls, failed })
             .collect();
-        let noted = self.published.store.lock().still_watching(&polls, now);
+        let reports = self.reports_to_keep();
+        let noted = self.published.store.lock().still_watching(&polls, &reports, now);
+        if noted.is_ok() {
+            self.housekeeping.reports_to_keep.clear();
+        }
         if let Err(error) = &noted {
             for one in polls {
                 let counts = self.housekeeping.polls.entry(one.account).or_default();
@@ -120,12 +140,21 @@ impl Pipeline {
             }
             self.leave_file(error);
         }
-        let pruned = self.prune(now);
-        self.store_said(noted.and(pruned).and_then(|()| self.published.show_outbox()));
+        noted
     }
 
-    /// A daemon on one of the VMs that it watches goes dark with them, and then mails nobody.
-    fn look_where_we_live(&mut self) {
+    /// The last reports that the store does not have yet.
+    pub(super) fn reports_to_keep(&self) -> Vec<(AccountName, LastReport)> {
+        let accounts = self.housekeeping.reports_to_keep.iter();
+        let last = accounts.filter_map(|name| {
+            let billing = &self.known.get(name)?.state().billing;
+            Some((name.clone(), LastReport::of(billing.report.as_deref()?, billing.read_at?)))
+        });
+        last.collect()
+    }
+
+    /// A daemon on one of the VMs that it watches goes down with it, and then mails nobody.
+    fn check_home(&mut self) {
         let home = lives_on(&self.snapshot.get(), &self.addresses);
         if home == self.housekeeping.home {
             return;
@@ -135,7 +164,7 @@ impl Pipeline {
                 account = %home.account,
                 vm = %home.vm,
                 address = %home.address,
-                "this machine is one of the watched VMs: when it goes dark nobody is mailed; set heartbeat.url so that somebody notices"
+                "this machine is one of the watched VMs: when it goes down nobody is mailed; set heartbeat.url so that somebody notices"
             );
         }
         self.published.show_home(home.as_ref());
@@ -150,32 +179,33 @@ impl Pipeline {
         self.housekeeping.pruned = Some(now);
         let gone = self.published.store.lock().prune(now)?;
         if gone > 0 {
-            tracing::info!(rows = gone, "the store forgot what is past keeping");
+            tracing::info!(rows = gone, "old rows were deleted from the store");
         }
         Ok(())
     }
 
     /// Takes in what commands wrote, where they wrote.
-    pub(super) fn look_at_store(&mut self) -> Result<(), StoreError> {
+    pub(super) fn check_store(&mut self) -> Result<(), StoreError> {
         let version = self.published.store.lock().data_version()?;
-        if self.housekeeping.data_version == Some(version) {
+        let written = self.published.take_written_by_hand();
+        if !written && self.housekeeping.data_version == Some(version) {
             return Ok(());
         }
-        let now = (self.clock)();
-        let (overlays, asked) = {
+        let now = self.clock.now();
+        let (muted, asked) = {
             let store = self.published.store.lock();
             (store.silences(now)?, store.retry_asked()?)
         };
         self.housekeeping.data_version = Some(version);
-        if overlays != *self.engine.overlays() {
-            self.engine.set_overlays(overlays);
+        if muted != *self.engine.muted() {
+            self.engine.set_muted(muted);
             // The end of a silence may be the beginning of a mail.
             self.decide(&Input::Tick);
             self.published.show_incidents(&self.engine, now);
         }
         if asked != self.housekeeping.retry_asked {
             self.housekeeping.retry_asked = asked;
-            self.wake.by_hand();
+            self.sender_signal.retry_now();
         }
         self.published.show_outbox()
     }
@@ -186,7 +216,7 @@ impl Pipeline {
         else {
             return Ok(());
         };
-        let (max_per_hour, now) = (mail_writer.max_per_hour, (self.clock)());
+        let (max_per_hour, now) = (mail_writer.max_per_hour, self.clock.now());
         let (held, last) = {
             let store = self.published.store.lock();
             let mails = store.mails_since(now - rate_limit::WINDOW)?;
@@ -195,8 +225,9 @@ impl Pipeline {
             }
             store.rate_limited()?
         };
-        let told = held.iter().map(|one| (one.to.as_slice(), one.items.as_slice()));
-        let notices = rate_limit::summaries(told, &Overflow { max_per_hour, since });
+        let items = held.iter().map(|one| (one.to.as_slice(), one.items.as_slice()));
+        let overflow = Overflow { max_per_hour, since };
+        let notices = rate_limit::summaries(items, &overflow, |key| self.engine.is_watched(key));
         let batch = Batch { released: last, ..Batch::default() };
         self.send(&notices, batch, now)
     }
@@ -209,12 +240,14 @@ impl Pipeline {
         if due.is_empty() {
             return Ok(());
         }
-        let (week, queued) = {
+        let (week, queued, ended) = {
             let store = self.published.store.lock();
             let waiting = |states: &BTreeMap<&'static str, u64>| {
                 ["queued", "sending"].iter().filter_map(|state| states.get(state)).sum()
             };
-            (store.week(now - digest::SPAN)?, waiting(&store.outbox_summary()?.by_state))
+            let since = now - digest::SPAN;
+            let queued = waiting(&store.outbox_summary()?.by_state);
+            (store.week(since)?, queued, store.incidents_since(since)?)
         };
         let facts = |date: NaiveDate, accounts: &BTreeSet<AccountName>| Digest {
             date,
@@ -231,12 +264,12 @@ impl Pipeline {
             mails_dead: week.mails_dead,
             mails_queued: queued,
         };
-        let notices = self.engine.digests(&due, facts, now);
+        let notices = self.engine.digests(&due, &ended, facts, now);
         let batch = Batch { digested_until: Some(now), ..Batch::default() };
         self.send(&notices, batch, now)
     }
 
-    /// Accounts whose digest fell due since the last look, and the date it has there.
+    /// Accounts whose digest fell due since the last digest, and the date it has there.
     fn digests_due(&self, now: DateTime<Utc>) -> BTreeMap<AccountName, NaiveDate> {
         let Some(schedule) = &self.digest else { return BTreeMap::new() };
         // Never from what lies ahead: the clock may have been set back.
@@ -257,7 +290,7 @@ impl Pipeline {
         due.collect()
     }
 
-    /// Commits mails that no step of the engine decided on.
+    /// Commits mails that the engine did not decide on.
     fn send(&mut self, notices: &[Notice], mut batch: Batch, now: DateTime<Utc>) -> Result<(), StoreError> {
         let snapshot = self.snapshot.get();
         let threads = self.write_mails(&notices.iter().collect::<Vec<_>>(), &mut batch, &snapshot, now)?;
@@ -274,10 +307,10 @@ impl Pipeline {
             return false;
         }
         let known: Vec<Incident> = self.engine.incidents().values().cloned().collect();
-        let now = (self.clock)();
+        let now = self.clock.now();
         let mut store = self.published.store.lock();
         if store.is_in_memory()
-            || store.fall_back(&known, self.engine.overlays(), self.engine.is_started(), now).is_err()
+            || store.fall_back(&known, self.engine.muted(), self.engine.is_started(), now).is_err()
         {
             return false;
         }
@@ -287,9 +320,46 @@ impl Pipeline {
             "the store cannot be used; incidents and mails go on in memory until it can: free its disk, or end what locks it"
         );
         self.housekeeping.data_version = None;
+        // It may have nothing of what the file held.
+        self.housekeeping.reports_to_keep.extend(self.known.keys().cloned());
         self.published.store_changed();
-        self.wake.new_mail();
+        self.sender_signal.new_mail();
         true
+    }
+
+    /// Somebody may have deleted the file, or put another in its place; the daemon still has the old one open.
+    fn look_for_file(&mut self, now: DateTime<Utc>) {
+        let mut store = self.published.store.lock();
+        if store.is_in_place() {
+            self.housekeeping.misplaced = false;
+            return;
+        }
+        let written = store.write_anew(now);
+        drop(store);
+        let said = std::mem::replace(&mut self.housekeeping.misplaced, written.is_err());
+        match written {
+            Ok(None) => {
+                tracing::error!("the store's file was deleted; it was written anew, with all that it held");
+            }
+            Ok(Some(aside)) => {
+                let aside = aside.display();
+                tracing::error!(
+                    %aside,
+                    "the store's file was replaced by another; that one was moved aside and the store written anew"
+                );
+            }
+            Err(error) => {
+                if !said {
+                    tracing::error!(
+                        %error,
+                        "the store's file was deleted or replaced and cannot be written anew: a restart would lose all since"
+                    );
+                }
+                return;
+            }
+        }
+        self.published.store_changed();
+        self.housekeeping.data_version = None;
     }
 
     fn return_to_file(&mut self, now: DateTime<Utc>) {
@@ -314,18 +384,19 @@ impl Pipeline {
         self.housekeeping.data_version = None;
     }
 
-    /// Says once that the store fails, and once that it works again.
-    pub(super) fn store_said(&mut self, result: Result<(), StoreError>) {
-        self.published.set_keeps(result.is_ok() && !self.published.store.lock().is_in_memory());
+    /// Logs once that the store fails, and once that it works again.
+    pub(super) fn note_store_result(&mut self, result: Result<(), StoreError>) {
+        let in_file = !self.published.store.lock().is_in_memory() && !self.housekeeping.misplaced;
+        self.published.set_keeps(result.is_ok() && in_file);
         match result {
             Ok(()) if self.housekeeping.failing => {
                 self.housekeeping.failing = false;
-                tracing::info!("the store takes incidents and mails again");
+                tracing::info!("the store saves incidents and mails again");
             }
             Ok(()) => {}
             Err(error) if !self.housekeeping.failing => {
                 self.housekeeping.failing = true;
-                tracing::error!(%error, "the store cannot keep incidents and mails; the next poll tries again");
+                tracing::error!(%error, "the store cannot save incidents and mails; the next poll tries again");
             }
             Err(_) => {}
         }

@@ -4,6 +4,7 @@
 mod accounts;
 mod decide;
 mod housekeeping;
+mod looking;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -15,32 +16,36 @@ use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
+use super::delivery::Clocks;
 use super::liveness::LastRun;
 use super::mails::MailWriter;
 use super::publish::Published;
-use super::wake::Wake;
+use super::sender_signal::SenderSignal;
 use crate::alert::{Engine, Input};
+use crate::clock::Clock;
 use crate::failpoint;
-use crate::metrics::{Encoder, Own, Page};
+use crate::metrics::{Encoder, Own, Page, Targets};
+use crate::model::freshness::{changes_at, next_change};
 use crate::model::{
     AccountName, AccountState, Collector, CollectorStatus, KnownAccount, Read, Report, Snapshot, forecast,
 };
 use crate::provider::cron::Schedule;
-use crate::provider::poll::Update;
+use crate::provider::poll::{Update, span};
 use crate::state::Shared;
 pub(crate) use accounts::Accounts;
 pub(super) use housekeeping::Housekeeping;
+pub(super) use looking::Looking;
 
-/// What the pipeline is told.
+/// What is sent to the pipeline.
 pub(super) enum Message {
     Update(Update),
     /// A new configuration took over.
-    Accounts(Accounts),
+    Accounts(Box<Accounts>),
 }
 
 /// Everything the pipeline owns.
 pub(super) struct Pipeline {
-    pub(super) books: BTreeMap<AccountName, KnownAccount>,
+    pub(super) known: BTreeMap<AccountName, KnownAccount>,
     pub(super) engine: Engine,
     pub(super) encoder: Encoder,
     pub(super) mail_writer: Option<MailWriter>,
@@ -48,45 +53,56 @@ pub(super) struct Pipeline {
     pub(super) published: Published,
     pub(super) snapshot: Shared<Snapshot>,
     pub(super) page: Shared<Page>,
-    /// Wakes the sender.
-    pub(super) wake: Arc<Wake>,
+    pub(super) targets: Shared<Targets>,
+    /// Signals the sender.
+    pub(super) sender_signal: Arc<SenderSignal>,
     pub(super) last_run: LastRun,
-    pub(super) clock: fn() -> DateTime<Utc>,
-    pub(super) sites_encoded: SitesEncoded,
+    pub(super) clock: Clock,
+    /// The clock that runs beside `clock` and is never set.
+    pub(super) clocks: Clocks,
+    pub(super) looking: Looking,
+    /// No reading goes stale before.
+    pub(super) fresh_until: Option<DateTime<Utc>>,
+    pub(super) sites_encoded: Encoded,
+    pub(super) stale_encoded: Encoded,
     pub(super) housekeeping: Housekeeping,
     pub(super) digest: Option<Schedule>,
     /// Every address of this machine.
     pub(super) addresses: Vec<IpAddr>,
-    /// Accounts whose last report did not add up; said once.
+    /// Accounts whose last report did not add up; logged once.
     pub(super) inconsistent: BTreeSet<AccountName>,
 }
 
-/// Sites of many containers trickle in; encoding them all for each would cost more than it shows.
+/// When readings that come, or go stale, one by one were last encoded: doing so for each would cost too much.
 #[derive(Default)]
-pub(super) struct SitesEncoded {
+pub(super) struct Encoded {
     at: Option<Instant>,
     took: Duration,
 }
 
-impl SitesEncoded {
+impl Encoded {
+    fn since(began: Instant) -> Self {
+        Self { at: Some(Instant::now()), took: began.elapsed() }
+    }
+
     fn is_due(&self) -> bool {
         let pause = Duration::from_secs(1).max(self.took * 20);
         self.at.is_none_or(|at| at.elapsed() >= pause)
     }
 }
 
-/// The engine looks at the time this often.
+/// The engine is given the time this often.
 const TICK: Duration = Duration::from_secs(60);
-/// What others write into the store is looked for this often.
-const LOOK: Duration = Duration::from_millis(500);
+/// What others wrote into the store, and what went stale, is checked this often.
+const CHECK_EVERY: Duration = Duration::from_millis(500);
 
 impl Pipeline {
     /// Takes in messages until stopped. Computes and writes for long stretches, so it wants a thread of its own.
     pub(super) async fn run(mut self, mut messages: mpsc::Receiver<Message>, stop: CancellationToken) {
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut look = interval(LOOK);
-        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut check = interval(CHECK_EVERY);
+        check.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             self.last_run.now();
             tokio::select! {
@@ -94,10 +110,15 @@ impl Pipeline {
                 () = stop.cancelled() => return,
                 // Before the messages: in a storm these never end, and the ladder must go on.
                 _ = tick.tick() => self.tick(),
-                _ = look.tick() => self.look(),
+                _ = check.tick() => {
+                    self.notice_sleep();
+                    self.say_difference();
+                    self.check_freshness();
+                    self.check();
+                }
                 message = messages.recv() => match message {
                     Some(Message::Update(update)) => self.update(update),
-                    Some(Message::Accounts(accounts)) => self.accounts(accounts),
+                    Some(Message::Accounts(accounts)) => self.accounts(*accounts),
                     None => return,
                 },
             }
@@ -105,27 +126,38 @@ impl Pipeline {
     }
 
     fn update(&mut self, update: Update) {
+        self.notice_sleep();
         let Update { account, collector, at, reads, end, rejected, problems } = update;
-        let Some(book) = self.books.get_mut(&account) else { return };
-        let before = book.state().collectors.get(&collector).cloned().unwrap_or_default();
+        self.looking.hear_of(&account, collector);
+        let too_old = end.as_ref().is_some_and(|end| self.is_too_old(end));
+        let Some(known) = self.known.get_mut(&account) else { return };
+        let before = known.state().collectors.get(&collector).cloned().unwrap_or_default();
         let changed = !reads.is_empty();
+        let span = span(&account, collector).entered();
         for read in &reads {
             if let Read::ExpectedBalance(report) = read {
-                tell_inconsistent(&account, report, &self.own, &mut self.inconsistent);
+                self.housekeeping.reports_to_keep.insert(account.clone());
+                log_inconsistent(&account, report, &self.own, &mut self.inconsistent);
             }
         }
-        let observed = reads.into_iter().flat_map(|read| book.apply(read, at)).collect();
+        let observed = reads.into_iter().flat_map(|read| known.apply(read, at)).collect();
+        let changes = changes_at(&known.state().profile, collector, at, at);
+        self.fresh_until = self.fresh_until.into_iter().chain(changes).min();
         let ended = end.is_some();
         if let Some(end) = end {
-            book.end(collector, end, at);
+            known.end(collector, end, at);
+            if too_old {
+                known.not_looked(collector);
+            }
         }
-        let state = book.publish();
+        let state = known.publish();
         if ended {
             let status = state.collectors.get(&collector).cloned().unwrap_or_default();
             self.own.collector(&account, collector, &status);
             self.housekeeping.polled(&account, status.success);
-            tell_change(&account, collector, &before, &status, &problems);
+            log_change(&before, &status, &problems);
         }
+        drop(span);
         self.own.rejected(&account, collector, rejected);
         let mut snapshot = (*self.snapshot.get()).clone();
         snapshot.accounts.insert(account.clone(), Arc::clone(&state));
@@ -133,10 +165,13 @@ impl Pipeline {
 
         failpoint::reach("reading-applied");
         // What somebody silenced a moment ago is silenced.
-        let looked = self.look_at_store();
-        self.store_said(looked);
+        let checked = self.check_store();
+        self.note_store_result(checked);
         // Mails first: a large page takes longer to encode than a mail may wait.
         self.decide(&Input::Poll { account, observed, ended: ended.then_some(collector) });
+        if ended {
+            self.have_looked();
+        }
 
         let began = Instant::now();
         let sites = collector == Collector::Sites;
@@ -147,16 +182,15 @@ impl Pipeline {
             } else {
                 vec![collector]
             };
-            if self.encode(&state, &which, at) {
-                self.page.set(self.encoder.page());
-            }
+            let changed = self.encode(&state, &which, at);
+            self.publish(changed);
             if sites {
-                self.sites_encoded = SitesEncoded { at: Some(Instant::now()), took: began.elapsed() };
+                self.sites_encoded = Encoded::since(began);
             }
         }
     }
 
-    /// Encodes what changed of an account, and tells what the cap leaves out. True if the page changed.
+    /// Encodes what changed of an account, and logs what the cap leaves out. True if the page changed.
     fn encode(&mut self, state: &AccountState, which: &[Collector], at: DateTime<Utc>) -> bool {
         let name = &state.profile.name;
         let before = self.encoder.dropped(name);
@@ -166,8 +200,9 @@ impl Pipeline {
             let series = dropped.get(&collector).copied().unwrap_or(0);
             self.own.dropped(name, collector, series);
             if series > 0 && before.get(&collector).is_none_or(|&before| before == 0) {
+                let _span = span(name, collector).entered();
                 tracing::warn!(
-                    account = %name, collector = collector.as_str(), series,
+                    series,
                     "past metrics.max_series_per_collector: resources with the highest ids are left out of the metrics"
                 );
             }
@@ -175,60 +210,92 @@ impl Pipeline {
         changed
     }
 
-    fn tick(&mut self) {
-        let now = (self.clock)();
-        self.decide(&Input::Tick);
-        let snapshot = self.snapshot.get();
-        let mut changed = false;
-        for state in snapshot.accounts.values() {
-            // What has become stale goes.
-            changed |= self.encode(state, &Collector::ALL, now);
-        }
-        if changed {
+    /// From now on what was encoded is served.
+    fn publish(&mut self, page_changed: bool) {
+        if page_changed {
             self.page.set(self.encoder.page());
         }
+        if let Some(targets) = self.encoder.new_targets() {
+            self.targets.set(targets);
+        }
+    }
+
+    fn tick(&mut self) {
+        self.notice_sleep();
+        self.miss_late_collectors();
+        let now = self.clock.now();
+        let unheard = self.unheard();
+        self.decide(&if unheard.is_empty() { Input::Tick } else { Input::NotDelivered(unheard) });
+        // What was over for long is shown no more.
+        self.published.show_incidents(&self.engine, now);
+        self.encode_all(now);
         self.keep_up(now);
     }
 
+    /// Encodes what goes stale as soon as it does, and all that does where the clock was set back.
+    fn check_freshness(&mut self) {
+        let now = self.clock.now();
+        let set_back = self.clocks.stepped_back(now, Instant::now());
+        let passed = self.fresh_until.is_some_and(|until| until < now);
+        if set_back || (passed && self.stale_encoded.is_due()) {
+            self.encode_all(now);
+        }
+    }
+
+    /// Encodes what changed of every account, also by going stale.
+    fn encode_all(&mut self, now: DateTime<Utc>) {
+        let began = Instant::now();
+        let snapshot = self.snapshot.get();
+        let mut changed = false;
+        for state in snapshot.accounts.values() {
+            changed |= self.encode(state, &Collector::ALL, now);
+        }
+        self.publish(changed);
+        let changes = snapshot.accounts.values().filter_map(|state| next_change(state, now));
+        self.fresh_until = changes.min();
+        self.stale_encoded = Encoded::since(began);
+    }
+
     fn accounts(&mut self, accounts: Accounts) {
-        let Accounts { profiles, watchers, mail_writer, digest, metrics } = accounts;
+        let Accounts { profiles, watchers, mail_writer, digest, metrics, gaps } = accounts;
+        self.looking.gaps = gaps;
         self.own.select(metrics.selection.clone());
         self.encoder.configure(metrics);
-        let names: Vec<AccountName> = self.books.keys().cloned().collect();
+        let names: Vec<AccountName> = self.known.keys().cloned().collect();
         let mut snapshot = (*self.snapshot.get()).clone();
         for name in names.iter().filter(|name| profiles.iter().all(|profile| profile.name != **name)) {
-            self.books.remove(name);
+            self.known.remove(name);
             self.encoder.remove(name);
             self.own.remove_account(name);
             snapshot.accounts.remove(name);
         }
+        let reports = self.published.store.lock().reports().unwrap_or_default();
         for profile in profiles {
             let name = profile.name.clone();
             self.own.account(&name, &profile.collectors);
-            let book = match self.books.remove(&name) {
-                Some(book) => book.with_profile(profile),
-                None => KnownAccount::new(profile),
+            let known = match self.known.remove(&name) {
+                Some(known) => known.with_profile(profile),
+                None => KnownAccount::new(profile).remembering(reports.get(&name)),
             };
-            snapshot.accounts.insert(name.clone(), book.publish());
-            self.books.insert(name, book);
-        }
-        for state in snapshot.accounts.values() {
-            self.encode(state, &Collector::ALL, (self.clock)());
+            snapshot.accounts.insert(name.clone(), known.publish());
+            self.known.insert(name, known);
         }
         self.snapshot.set(snapshot);
-        self.page.set(self.encoder.page());
+        self.encode_all(self.clock.now());
+        // Also where an account went.
+        self.publish(true);
         self.engine.set_watchers(watchers);
         self.mail_writer = mail_writer;
         self.digest = digest;
         // What is no longer watched ends now.
         self.decide(&Input::Tick);
-        self.published.show_incidents(&self.engine, (self.clock)());
-        self.wake.new_mail();
+        self.published.show_incidents(&self.engine, self.clock.now());
+        self.sender_signal.new_mail();
     }
 }
 
-/// Counts a report that does not add up, and says so once until one does.
-fn tell_inconsistent(
+/// Counts a report that does not add up, and logs it once until one does.
+fn log_inconsistent(
     account: &AccountName,
     report: &Report,
     own: &Own,
@@ -241,36 +308,29 @@ fn tell_inconsistent(
     own.inconsistent(account);
     if inconsistent.insert(account.clone()) {
         tracing::warn!(
-            %account, from = %at.to_rfc3339(),
+            from = %at.to_rfc3339(),
             "the expected-balance report does not add up; it is shown as reported"
         );
     }
 }
 
-/// Polls are told of in the log when something changed, not once a poll.
-fn tell_change(
-    account: &AccountName,
-    collector: Collector,
-    before: &CollectorStatus,
-    now: &CollectorStatus,
-    problems: &[String],
-) {
-    let name = collector.as_str();
+/// Polls are logged when something changed, not once a poll.
+fn log_change(before: &CollectorStatus, now: &CollectorStatus, problems: &[String]) {
     match (&before.failure, &now.failure) {
         (old, Some(failure)) => {
             // Numbers in a message (ports, seconds) may differ from poll to poll.
             let words = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
             let same = old.as_ref().is_some_and(|old| words(&old.message) == words(&failure.message));
             if !same {
-                tracing::warn!(%account, collector = name, error = failure.message, "polling fails");
+                tracing::warn!(error = failure.message, "polling fails");
             }
         }
-        (Some(_), None) => tracing::info!(%account, collector = name, "polling works again"),
+        (Some(_), None) => tracing::info!("polling works again"),
         (None, None) => {}
     }
     if now.success && !now.complete && (before.complete || before.polls == 0) {
         let problems = problems.join("; ");
-        tracing::warn!(%account, collector = name, problems, "what was read is not complete");
+        tracing::warn!(problems, "what was read is not complete");
     }
 }
 
@@ -289,7 +349,7 @@ mod tests {
         bad.expected_balance = Some(money("1"));
         let mut after = Vec::new();
         for report in [&good, &bad, &bad, &good] {
-            tell_inconsistent(&account, report, &own, &mut told);
+            log_inconsistent(&account, report, &own, &mut told);
             after.push(told.len());
         }
         assert_eq!(after, [0, 1, 1, 0]);

@@ -1,4 +1,4 @@
-//! Clients' certificates: whether one is needed, who must have issued it, whose it may be.
+//! Client certificates: whether one is required, which CA must have issued it, which names are allowed.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use x509_parser::parse_x509_certificate;
 /// The rules of `client_auth_type` and `client_allowed_sans`.
 #[derive(Debug)]
 pub(super) struct Clients {
-    /// Checks the issuer; `None` takes any certificate whose key the client has.
+    /// Checks the issuer; `None` accepts any certificate for which the client has the key.
     issued: Option<Arc<dyn ClientCertVerifier>>,
     required: bool,
     /// Names of which a certificate must have one, to the letter; empty allows all.

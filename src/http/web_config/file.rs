@@ -1,4 +1,4 @@
-//! The file as it stands: the keys of the Prometheus exporter toolkit's web configuration, read strictly. What the
+//! The web configuration file as written: the keys of the Prometheus exporter toolkit, read strictly. What the
 //! values mean is decided elsewhere. Messages quote keys, never values: a value may be a secret in the wrong place.
 
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
 //! `--web.config.file`: TLS, client certificates, passwords, headers and rate limit, in the file format of the
-//! Prometheus exporter toolkit. Read whole and checked whole; what is wrong is told with file, key and remedy.
+//! Prometheus exporter toolkit. All errors are reported at once, with file, key and remedy.
 
 mod clients;
 mod file;
+mod findings;
 mod names;
-mod problem;
 mod reload;
 mod tls;
 mod users;
@@ -18,14 +18,15 @@ use hyper::header::{self, HeaderName, HeaderValue};
 use rustls::ServerConfig;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use problem::{Problem, Problems, Seen};
 pub(super) use reload::ReloadingConfig;
 pub(super) use users::{Admission, Checks};
 
 use file::File;
-use problem::Findings;
+use findings::Findings;
 use users::Users;
 
+use crate::config_error::ConfigErrors;
+use crate::file_stamp::FileStamp;
 use crate::model::nearest::nearest;
 
 /// The headers that may be set, as in the toolkit, with the values that they are held to.
@@ -41,13 +42,15 @@ const HEADERS: &[(&str, HeaderName, &[&str])] = &[
 pub(crate) struct WebConfig {
     tls: Option<Arc<ServerConfig>>,
     pub(super) users: Users,
+    /// Connections need a client's certificate.
+    certificates: bool,
     /// Set on every response.
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
     pub(super) rate: Option<Rate>,
     /// What is allowed and yet should be looked at; a line each.
     notes: Vec<String>,
     /// Every file that was read.
-    files: Vec<Seen>,
+    files: Vec<FileStamp>,
     /// Cancelled once another configuration is in force: connections made under this one come to an end.
     pub(super) replaced: CancellationToken,
 }
@@ -64,7 +67,7 @@ impl WebConfig {
     ///
     /// # Errors
     /// Everything that is wrong.
-    pub(crate) fn read(path: &Path) -> Result<Self, Problems> {
+    pub(crate) fn read(path: &Path) -> Result<Self, ConfigErrors> {
         let mut findings = Findings::new(path);
         let text = findings.text(path, "");
         let parsed = text.map(|text| file::parse(&text));
@@ -77,6 +80,7 @@ impl WebConfig {
             None => File::default(),
         };
         let tls = file.tls_server_config.as_ref().and_then(|tls| tls::read(tls, &mut findings));
+        let certificates = file.tls_server_config.as_ref().is_some_and(tls::requires_certificates);
         let http = file.http_server_config.unwrap_or_default();
         if http.http2 == Some(true) {
             findings
@@ -87,7 +91,7 @@ impl WebConfig {
         let rate = file.rate_limit.and_then(|rate| rate_limit(&rate, &mut findings));
         let users = Users::read(file.basic_auth_users.unwrap_or_default(), &mut findings);
         let (notes, files) = findings.finish()?;
-        Ok(Self { tls, users, headers, rate, notes, files, replaced: CancellationToken::new() })
+        Ok(Self { tls, users, certificates, headers, rate, notes, files, replaced: CancellationToken::new() })
     }
 
     /// For handshakes; `None` where connections are plain.
@@ -103,6 +107,11 @@ impl WebConfig {
     /// Requests need a name and a password.
     pub(crate) fn has_users(&self) -> bool {
         !self.users.is_empty()
+    }
+
+    /// Who asks has to say who they are.
+    pub(super) fn authenticates(&self) -> bool {
+        self.has_users() || (self.has_tls() && self.certificates)
     }
 
     /// What is allowed and yet should be looked at; a line each.
@@ -231,7 +240,7 @@ basic_auth_users:
         for want in want {
             assert!(wrong.contains(want), "{want}\nis not in\n{wrong}");
         }
-        assert_eq!(wrong.split("; web.yml: ").count(), want.len(), "{wrong}");
+        assert_eq!(wrong.split("\nweb.yml: ").count(), want.len(), "{wrong}");
         assert!(!wrong.contains("hunter2"));
     }
 

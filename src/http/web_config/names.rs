@@ -16,7 +16,7 @@ pub(super) const VERSIONS: &[(&str, Version)] = &[
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Version {
-    /// Spoken by nobody who should be spoken to.
+    /// Too old to be allowed.
     Older,
     Tls12,
     Tls13,

@@ -1,5 +1,5 @@
-//! A web configuration that is read anew when one of its files changes. Looked at when somebody comes in, at most
-//! once a second; one that is wrong changes nothing.
+//! A web configuration that is reloaded when one of its files changes. The files are checked on a request, at most
+//! once a second; a configuration with errors is not taken over.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,10 +9,11 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::WebConfig;
-use super::problem::{Problems, Seen};
+use crate::config_error::ConfigErrors;
+use crate::file_stamp::FileStamp;
 use crate::state::Shared;
 
-/// Between two looks at the files.
+/// Time between two checks of the files.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// The configuration in force.
@@ -26,7 +27,7 @@ pub(in crate::http) struct ReloadingConfig {
 #[derive(Debug)]
 struct Look {
     at: Instant,
-    /// Why the last reading failed, so that it is told once; it is tried again at every look.
+    /// Why the last reload failed, so that it is logged once; it is tried again at every check.
     told: Option<String>,
 }
 
@@ -37,7 +38,7 @@ impl ReloadingConfig {
         Self { path: path.to_owned(), config: Shared::new(config), look: Mutex::new(look) }
     }
 
-    /// The configuration in force, looked after where that is due. While one looks, others take what there is.
+    /// The configuration in force, reloaded first where that is due. Other requests meanwhile get the old one.
     pub(crate) async fn get(&self) -> Arc<WebConfig> {
         if let Ok(mut look) = self.look.try_lock()
             && look.at.elapsed() >= LOOK_EVERY
@@ -52,11 +53,12 @@ impl ReloadingConfig {
         let old = self.config.get();
         let (path, current, again) = (self.path.clone(), Arc::clone(&old), look.told.is_some());
         let looked = tokio::task::spawn_blocking(move || {
-            (again || current.files.iter().any(Seen::has_changed))
-                .then(|| WebConfig::read(&path).map_err(|problems: Problems| problems.to_string()))
+            (again || current.files.iter().any(FileStamp::has_changed)).then(|| {
+                WebConfig::read(&path).map_err(|errors: ConfigErrors| errors.to_string().replace('\n', "; "))
+            })
         });
         let Ok(Some(read)) = looked.await else { return };
-        // Clients are set up for one or the other; encryption must not be lost by the way.
+        // Clients are configured for one or the other, and a reload must not silently drop encryption.
         let read = read.and_then(|new| match new.has_tls() == old.has_tls() {
             true => Ok(new),
             false => Err("TLS was turned on or off; that takes a restart".to_owned()),

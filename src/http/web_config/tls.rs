@@ -13,10 +13,10 @@ use secrecy::ExposeSecret as _;
 
 use super::clients::Clients;
 use super::file;
+use super::findings::Findings;
 use super::names::{self, Suite, Version};
-use super::problem::Findings;
 
-/// The configuration of handshakes; `None` where nothing is asked for, or something is wrong.
+/// The TLS configuration; `None` where TLS is off, or the configuration is wrong.
 pub(super) fn read(tls: &file::Tls, findings: &mut Findings) -> Option<Arc<ServerConfig>> {
     let versions = versions(tls, findings);
     let provider = provider(tls, &versions, findings);
@@ -189,7 +189,13 @@ fn curves(names: &[String], findings: &mut Findings) -> Vec<&'static dyn Support
     chosen
 }
 
-/// Who checks clients' certificates; `Some(None)` for nobody, `None` where something is wrong.
+/// Is nobody let in without a certificate?
+pub(super) fn requires_certificates(tls: &file::Tls) -> bool {
+    let auth = tls.client_auth_type.as_deref().and_then(|name| names::find(name, names::CLIENT_AUTH).ok());
+    auth.is_some_and(|auth| auth.require)
+}
+
+/// The verifier of client certificates; `Some(None)` for none, `None` where the configuration is wrong.
 fn clients(
     tls: &file::Tls,
     provider: &CryptoProvider,

@@ -1,5 +1,5 @@
-//! Passwords. A check takes as long for a name that nobody has as for one that somebody has; bcrypt, slow on purpose,
-//! runs beside the server and a few at a time; who was let in once is let in again without it.
+//! Passwords. A check takes as long for an unknown user as for a known one. Bcrypt, slow on purpose, runs on blocking
+//! threads, a few at a time; a password that was right once is remembered, and not put through bcrypt again.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,11 +14,11 @@ use parking_lot::Mutex;
 use secrecy::{ExposeSecret as _, SecretSlice, SecretString};
 use tokio::sync::Semaphore;
 
-use super::problem::Findings;
+use super::findings::Findings;
 
 /// From this cost on a check takes a second and more.
 const SLOW_COST: u32 = 14;
-/// Checks that wait for their turn; one more is turned away.
+/// Checks that may be queued; one more is refused.
 const MOST_WAITING: usize = 32;
 
 /// What became of a request's credentials.
@@ -34,7 +34,7 @@ pub(in crate::http) enum Admission {
 /// Who may come in.
 pub(in crate::http) struct Users {
     by_name: BTreeMap<String, Arc<User>>,
-    /// Chosen at random, known to nobody: what is derived with it tells nothing about a password.
+    /// Random and secret: tags made with it reveal nothing about a password.
     key: Option<hmac::Key>,
 }
 
@@ -108,7 +108,7 @@ impl Users {
         let Some(user) = known.or_else(|| self.stand_in(key, credentials.name())) else {
             return Admission::Denied;
         };
-        // Of name and password: what was right for somebody is nothing for anybody else.
+        // Of name and password together: a password is remembered for its own user only.
         let tag = hmac::sign(key, credentials.both.expose_secret());
         if user.is_verified(&tag) {
             return Admission::Allowed;
@@ -121,7 +121,7 @@ impl Users {
         }
         let checked = Arc::clone(user);
         let right = tokio::task::spawn_blocking(move || {
-            // Kept to the end, even when the client has gone and nobody waits for the outcome.
+            // Held to the end, even when the client has disconnected.
             let _turn = turn;
             bcrypt::verify(credentials.password(), checked.hash.expose_secret()).unwrap_or(false)
         });
@@ -132,8 +132,8 @@ impl Users {
         Admission::Allowed
     }
 
-    /// Whose hash stands in for a name that nobody has: always the same for one name, so that neither time nor
-    /// changes of it tell known names from others. Whatever comes of that check, nobody is let in.
+    /// The user whose hash is checked in place of an unknown user's: always the same one for a name, so that timing
+    /// does not reveal which names exist. Access is denied whatever the result.
     fn stand_in(&self, key: &hmac::Key, name: &[u8]) -> Option<&Arc<User>> {
         let tag = hmac::sign(key, name);
         let first = tag.as_ref().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
@@ -144,7 +144,7 @@ impl Users {
 
 impl User {
     fn is_verified(&self, tag: &hmac::Tag) -> bool {
-        // The tags are keyed: how long it takes to compare them tells nothing that could be used.
+        // The tags are keyed, so the time of comparing them reveals nothing useful.
         self.verified.lock().as_ref().is_some_and(|verified| verified.as_ref() == tag.as_ref())
     }
 }
@@ -219,7 +219,7 @@ mod tests {
             (b"", Admission::Denied),
             (b"basic YWxpY2U6b25l", Admission::Allowed),
         ];
-        // A second time: what was remembered changes nothing.
+        // A second time: what is remembered changes nothing.
         for (authorization, verdict) in table.into_iter().chain(table) {
             let text = String::from_utf8_lossy(authorization).into_owned();
             assert_eq!(users.check(Some(authorization), &checks).await, verdict, "{text}");
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(users(&[]).check(None, &Checks::new()).await, Admission::Allowed);
     }
 
-    /// Any name, and every name's right password under a name that nobody has: never let in, never remembered.
+    /// An unknown user, even with another user's right password, is never admitted and never remembered.
     #[tokio::test]
     async fn a_password_under_another_name_is_nothing() {
         let users = users(&[("alice", "one", 4), ("bob", "two", 4)]);
@@ -247,7 +247,7 @@ mod tests {
         }
     }
 
-    /// Bcrypt runs for a name that nobody has as for one that somebody has, and not for who was let in before.
+    /// Bcrypt runs for an unknown user as for a known one, and not again for one that was admitted before.
     #[tokio::test]
     async fn time_tells_nothing_about_names() {
         let users = users(&[("alice", "one", 9)]);
@@ -278,7 +278,7 @@ mod tests {
         let users = Arc::new(users(&[("alice", "one", 4), ("bob", "two", 4)]));
         let checks = Checks::new();
         assert_eq!(users.check(Some(&basic("alice:one")), &checks).await, Admission::Allowed);
-        // Nothing gets its turn any more.
+        // No check can run any more.
         let all = u32::try_from(checks.running.available_permits()).unwrap();
         let _held = checks.running.acquire_many(all).await.unwrap();
         let flood: Vec<_> = (0..MOST_WAITING)

@@ -3,33 +3,39 @@
 use chrono::{DateTime, Days, NaiveDate, Utc};
 use chrono_tz::Tz;
 
-use crate::alert::{Item, Kind};
+use crate::alert::{Item, Kind, Ladder};
 use crate::mail::context::Context;
 use crate::model::forecast::{self, Disconnect};
 use crate::model::freshness::{is_read, state_collectors};
 use crate::model::sanitize;
 use crate::model::{AccountName, AccountState, Collector, Money, PayBy, Report};
-use crate::view::words;
+use crate::view::cut_off::Payer;
+use crate::view::sentence::Part;
+use crate::view::{self, Due, words};
 
 /// For how long the amounts to pay are to last.
 pub(super) const PAY_DAYS: u32 = 30;
 
-/// One account as the digest sees it.
-pub(super) struct Account<'a> {
+/// One account in the digest.
+pub(super) struct AccountWeek<'a> {
     pub name: &'a AccountName,
     pub state: Option<&'a AccountState>,
     pub zone: Tz,
     pub currency: &'a str,
     /// The last report and when it was read.
     pub report: Option<(&'a Report, DateTime<Utc>)>,
+    /// What is to be paid for which span; none without a report.
+    due: Vec<Due>,
     pub cut_off: CutOff,
     pub by: Option<PayBy>,
+    /// As the incident has it, else the report.
+    disconnect: Disconnect,
     /// A disconnect incident is open.
     pub on_ladder: bool,
-    now: DateTime<Utc>,
+    pub now: DateTime<Utc>,
 }
 
-/// When the account goes dark, as far as is known; the soonest first, what nobody watches last.
+/// When the account is cut off, as far as is known; the soonest first, what nobody watches last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum CutOff {
     Now,
@@ -40,11 +46,11 @@ pub(super) enum CutOff {
     NotWatched,
 }
 
-impl<'a> Account<'a> {
+impl<'a> AccountWeek<'a> {
     pub(super) fn of(name: &'a AccountName, items: &'a [Item], context: &'a Context<'_>) -> Self {
         let state = context.account(name);
         let zone = context.zone(name);
-        let report = state.and_then(|state| state.billing.report.as_deref().zip(state.billing.read_at));
+        let report = state.and_then(|state| state.billing.last_known());
         let disconnect = items.iter().find(|item| {
             item.key.kind == Kind::Disconnect && &item.key.account == name && item.ended.is_none()
         });
@@ -54,14 +60,39 @@ impl<'a> Account<'a> {
             CutOff::At(edd) => PayBy::before(edd, context.lead(name), zone, context.now),
             CutOff::NotKnown | CutOff::Beyond(_) | CutOff::NotWatched => None,
         };
+        let ladder = disconnect.and_then(|item| item.ladder.as_ref());
+        let known = ladder.map(Ladder::disconnect);
+        let known = known.or_else(|| report.map(|(report, _)| forecast::disconnect(report)));
+        let due = report.map_or_else(Vec::new, |(report, _)| Due::of(report, context.now).into());
         let currency = state.map_or("", |state| state.profile.currency.as_str());
         let on_ladder = disconnect.is_some();
-        Self { name, state, zone, currency, report, cut_off, by, on_ladder, now: context.now }
+        Self {
+            name,
+            state,
+            zone,
+            currency,
+            report,
+            due,
+            cut_off,
+            by,
+            disconnect: known.unwrap_or(Disconnect::Unknown),
+            on_ladder,
+            now: context.now,
+        }
     }
 
-    /// Overdue, and no incident says so: its rule is off, or it came up just now.
-    pub(super) fn is_untold(&self) -> bool {
+    /// Overdue without an incident: its rule is off, or it became so just now.
+    pub(super) fn is_overdue_without_incident(&self) -> bool {
         !self.on_ladder && self.by == Some(PayBy::Now)
+    }
+
+    /// `Cut-off Wed 4 Mar: pay 275 RUB today`, where it is near or has come.
+    pub(super) fn near_cut_off(&self, lead_days: u32) -> Option<Part> {
+        let is_near = self.on_ladder || self.is_overdue_without_incident();
+        let report = self.report.map(|(report, _)| report);
+        let payer = Payer { report, currency: self.currency, lead_days, zone: self.zone };
+        let text = is_near.then(|| view::CutOff::of(self.disconnect, payer, self.now).sentence())?;
+        Some(Part { text, count: 1 })
     }
 
     pub(super) fn watches_billing(&self) -> bool {
@@ -70,8 +101,7 @@ impl<'a> Account<'a> {
 
     /// What keeps it online for [`PAY_DAYS`]; `None` where that is not known.
     pub(super) fn to_pay(&self) -> Option<Money> {
-        let (report, read_at) = self.report?;
-        forecast::top_up_required(report, read_at, PAY_DAYS).map(Money::ceil_units)
+        self.due(PAY_DAYS)?.amount.map(Money::ceil_units)
     }
 
     pub(super) fn balance(&self) -> Option<Money> {
@@ -83,9 +113,9 @@ impl<'a> Account<'a> {
         forecast::cost_per_day(report, read_at)
     }
 
-    pub(super) fn balance_in(&self, days: u32) -> Option<Money> {
-        let (report, read_at) = self.report?;
-        forecast::balance_in(report, read_at, days)
+    /// What is to be paid for so many days, and the balance of then.
+    pub(super) fn due(&self, days: u32) -> Option<&Due> {
+        self.due.iter().find(|due| due.days == days)
     }
 
     /// What was charged in the last days, today among them; `None` where charges were never read or those
@@ -103,7 +133,9 @@ impl<'a> Account<'a> {
     /// When it was last read, where the collector's last poll failed: what is shown is of then.
     pub(super) fn as_of(&self, collector: Collector) -> Option<DateTime<Utc>> {
         let status = self.state?.collectors.get(&collector)?;
-        status.last_success.filter(|_| !status.success)
+        // Also what an earlier life of the daemon read.
+        let report = self.report.filter(|_| collector == Collector::ExpectedBalance).map(|(_, at)| at);
+        status.last_success.or(report).filter(|_| !status.success)
     }
 
     /// Collectors that see states or the balance and have nothing recent: `sites: why`.
@@ -116,8 +148,9 @@ impl<'a> Account<'a> {
             let failure = status.and_then(|status| status.failure.as_ref());
             let why =
                 failure.map_or_else(|| "not read yet".to_owned(), |f| sanitize::one_line(&f.message, 200));
-            let last = last
-                .map_or_else(String::new, |at| format!("; last read {}", words::iso_moment(at, self.zone)));
+            let last = last.map_or_else(String::new, |at| {
+                format!("; last read {}", words::sentence_moment(at, self.zone, self.now))
+            });
             format!("{}: {why}{last}", collector.as_str())
         });
         unread.collect()
@@ -127,8 +160,13 @@ impl<'a> Account<'a> {
         at.with_timezone(&self.zone).date_naive()
     }
 
+    /// `Wed 4 Mar`.
+    pub(super) fn day(&self, at: DateTime<Utc>) -> String {
+        words::subject_day(self.local_day(at), self.zone, self.now)
+    }
+
     pub(super) fn money(&self, money: Option<Money>) -> String {
-        money.map_or_else(|| "not known".to_owned(), |money| words::amount(money, self.currency))
+        words::known_spaced_amount(money, self.currency)
     }
 }
 

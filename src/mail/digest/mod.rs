@@ -3,28 +3,27 @@
 mod accounts;
 mod tables;
 
-use self::accounts::{Account, CutOff, PAY_DAYS, Totals};
+use self::accounts::{AccountWeek, CutOff, PAY_DAYS, Totals};
 use super::body::{Body, Section, Tone};
 use super::context::Context;
-use super::resources;
-use crate::alert::{Digest, Item, Notice};
-use crate::model::PayBy;
+use super::{parts, subject};
+use crate::alert::{Digest, Item, Kind, Notice};
 use crate::model::sanitize;
-use crate::view::words;
+use crate::view::{sentence, words};
 
-/// Incidents listed, open ones and past ones each; rows of a table.
+/// Incidents listed, the open ones first; rows of a table.
 const MOST_ROWS: usize = 50;
 
 /// Subject and content of a digest.
 pub(super) fn write(notice: &Notice, facts: &Digest, context: &Context<'_>) -> (String, Body) {
-    let week = Week::of(notice, facts, context);
+    let week = DigestMail::of(notice, facts, context);
     (week.subject(), week.body())
 }
 
-/// The incidents that a digest lists: the open ones, worst first, then those that are over.
-pub(super) fn listed(items: &[Item]) -> Vec<&Item> {
+/// The incidents of a digest: the open ones, worst first, then those that are over.
+pub(super) fn in_order(items: &[Item]) -> Vec<&Item> {
     let (open, ended) = parted(items);
-    open.into_iter().take(MOST_ROWS).chain(ended.into_iter().take(MOST_ROWS)).collect()
+    open.into_iter().chain(ended).collect()
 }
 
 /// Open ones worst first; ended ones, the latest first.
@@ -36,22 +35,22 @@ fn parted(items: &[Item]) -> (Vec<&Item>, Vec<&Item>) {
 }
 
 /// What a digest is written from.
-struct Week<'a> {
+struct DigestMail<'a> {
     facts: &'a Digest,
     context: &'a Context<'a>,
     /// The soonest to be paid first.
-    accounts: Vec<Account<'a>>,
+    accounts: Vec<AccountWeek<'a>>,
     open: Vec<&'a Item>,
     ended: Vec<&'a Item>,
     /// `main: sites: why`.
     unread: Vec<String>,
 }
 
-impl<'a> Week<'a> {
+impl<'a> DigestMail<'a> {
     fn of(notice: &'a Notice, facts: &'a Digest, context: &'a Context<'a>) -> Self {
         let names = facts.accounts.iter().map(|account| &account.name);
-        let mut accounts: Vec<Account<'_>> =
-            names.map(|name| Account::of(name, &notice.items, context)).collect();
+        let mut accounts: Vec<AccountWeek<'_>> =
+            names.map(|name| AccountWeek::of(name, &notice.items, context)).collect();
         accounts.sort_by(|a, b| a.cut_off.cmp(&b.cut_off).then_with(|| a.name.cmp(b.name)));
         let unread = accounts
             .iter()
@@ -61,24 +60,24 @@ impl<'a> Week<'a> {
         Self { facts, context, accounts, open, ended, unread }
     }
 
-    /// How many things wait for somebody.
+    /// How many things need somebody.
     fn needs_count(&self) -> usize {
-        self.needs().count() + self.accounts.iter().filter(|account| account.is_untold()).count()
+        self.needs().count()
+            + self.accounts.iter().filter(|account| account.is_overdue_without_incident()).count()
     }
 
-    /// What nobody has said to look after.
+    /// Open incidents that are neither acknowledged nor silenced.
     fn needs(&self) -> impl Iterator<Item = &'a Item> {
-        self.open.iter().copied().filter(|item| item.overlay.is_none())
+        self.open.iter().copied().filter(|item| item.muted.is_none())
     }
 
     /// `all well`, or what is not.
     fn summary(&self) -> String {
         match self.needs_count() {
-            0 if !self.unread.is_empty() => "not everything could be read".to_owned(),
+            0 if !self.unread.is_empty() => "some data is missing".to_owned(),
             0 if self.open.is_empty() => "all well".to_owned(),
-            0 => "nothing new needs you".to_owned(),
-            1 => "1 thing needs you".to_owned(),
-            many => format!("{many} things need you"),
+            0 => "no new problems".to_owned(),
+            count => words::count(count, "problem", "problems"),
         }
     }
 
@@ -92,32 +91,47 @@ impl<'a> Week<'a> {
         words::count(states().map(|state| state.resource_count()).sum(), "resource", "resources")
     }
 
+    /// `[DIGEST] All well, 5 resources, paid until 31 May at least (main)`.
     fn subject(&self) -> String {
-        let mut parts = vec![self.summary(), self.resources()];
+        let names: Vec<_> = self.facts.accounts.iter().map(|account| account.name.clone()).collect();
+        subject::line("DIGEST", &self.sentence(), &names)
+    }
+
+    /// Money and problems first; else that all is well.
+    fn sentence(&self) -> String {
+        let money = self.accounts.iter().filter_map(|one| self.near_cut_off(one)).collect::<Vec<_>>();
+        let problems = self.needs().filter(|item| item.key.kind != Kind::Disconnect);
+        let problems = subject::parts(problems, self.context);
+        if money.is_empty() && problems.is_empty() {
+            self.calm()
+        } else {
+            sentence::with_money(&money, &problems)
+        }
+    }
+
+    fn near_cut_off(&self, account: &AccountWeek<'_>) -> Option<sentence::Part> {
+        account.near_cut_off(self.context.lead(account.name))
+    }
+
+    fn calm(&self) -> String {
+        let mut parts = vec![words::capital(&self.summary()), self.resources()];
         parts.extend(self.paid());
         let not_known = self.accounts.iter().filter(|account| account.cut_off == CutOff::NotKnown).count();
         if not_known > 0 {
             parts.push(format!("{} not known", words::count(not_known, "balance", "balances")));
         }
-        format!("[DIGEST] hostwatch: {}", parts.join(", "))
+        parts.join(", ")
     }
 
     /// For how long everything is paid, in a few words; `None` where no balance is watched or known.
     fn paid(&self) -> Option<String> {
         let first = self.accounts.first()?;
-        Some(match (first.cut_off, first.by) {
-            (_, Some(PayBy::Now)) => {
-                let overdue = self.accounts.iter().filter(|account| account.by == Some(PayBy::Now)).count();
-                format!("{} overdue", words::count(overdue, "account", "accounts"))
-            }
-            (CutOff::At(edd), Some(by)) if first.on_ladder => match by.date() {
-                Some(date) => format!("pay by {date}"),
-                None => format!("{} goes dark {}", first.name, words::iso_day(edd, first.zone)),
-            },
-            (CutOff::At(edd), _) => format!("paid until {}", words::iso_day(edd, first.zone)),
-            (CutOff::Beyond(end), _) => format!("paid until {} at least", words::iso_day(end, first.zone)),
-            (CutOff::Now | CutOff::NotKnown | CutOff::NotWatched, _) => return None,
-        })
+        let day = |at| words::short_day(first.local_day(at), first.zone, self.context.now);
+        match first.cut_off {
+            CutOff::At(edd) => Some(format!("paid until {}", day(edd))),
+            CutOff::Beyond(end) => Some(format!("paid until {} at least", day(end))),
+            CutOff::Now | CutOff::NotKnown | CutOff::NotWatched => None,
+        }
     }
 
     fn body(&self) -> Body {
@@ -125,7 +139,7 @@ impl<'a> Week<'a> {
         sections.extend(self.here());
         if !self.unread.is_empty() {
             let mut section = Section::new("Could not be read");
-            section.list = resources::first(self.unread.clone());
+            section.list = parts::first(self.unread.clone(), parts::MOST_NAMES);
             sections.push(section);
         }
         sections.extend(self.open_incidents());
@@ -138,11 +152,13 @@ impl<'a> Week<'a> {
         Body {
             tone: self.tone(),
             lead: self.lead(),
+            notes: self.lead_money().into_iter().collect(),
             sections,
             foot: vec![
-                "Why anything was or was not mailed: hostwatch why, with its key".to_owned(),
-                resources::sender_line(&names),
+                "Details of each: hostwatch why, with its key, name or ID".to_owned(),
+                parts::sender_line(&names),
             ],
+            ..Body::default()
         }
     }
 
@@ -155,28 +171,14 @@ impl<'a> Week<'a> {
         }
     }
 
-    /// What, when, how much to pay by when.
+    /// The subject's sentence, and when.
     fn lead(&self) -> String {
         let zone = self.accounts.first().map_or(chrono_tz::Tz::UTC, |account| account.zone);
-        let at = words::iso_weekday_moment(self.context.now, zone);
-        let resources = self.resources();
-        let overdue = self.accounts.iter().find(|account| account.is_untold());
-        let overdue = overdue.map(|account| format!("Account {} overdue", account.name));
-        let what = match (self.needs().next().map(resources::name).or(overdue), self.needs_count()) {
-            (Some(first), 0 | 1) => format!(": {first}"),
-            (Some(first), count) => format!(": {first} and {} more", count - 1),
-            (None, _) => format!(", {resources}"),
-        };
-        let summary = words::capital(&self.summary());
-        let mut lead = format!("{summary} on {at}{what}.");
-        if let Some(money) = self.lead_money() {
-            lead.push(' ');
-            lead.push_str(&money);
-        }
-        lead
+        let at = words::sentence_moment(self.context.now, zone, self.context.now);
+        format!("{}, {at}.", self.sentence())
     }
 
-    /// `Pay 275 RUB by Sunday 2026-03-01 to keep account main online for 30 days.`
+    /// `Pay 275 RUB by Sun 1 Mar to keep account main online for 30 days.`
     fn lead_money(&self) -> Option<String> {
         let billed = || self.accounts.iter().filter(|account| account.watches_billing());
         billed().next()?;
@@ -187,15 +189,17 @@ impl<'a> Week<'a> {
         let not_known = billed().filter(|account| account.to_pay().is_none()).count();
         let mut said = match due().next() {
             Some((first, amount)) => {
-                let amount = words::to_pay(amount, first.currency);
-                let by = first.by.map_or_else(|| "soon".to_owned(), |by| by.in_sentence());
+                let amount = words::spaced_to_pay(amount, first.currency);
+                let by = first
+                    .by
+                    .map_or_else(|| "soon".to_owned(), |by| by.in_sentence(first.zone, self.context.now));
                 format!("Pay {amount} {by} to keep account {} online for {PAY_DAYS} days.", first.name)
             }
             None if not_known > 0 => String::new(),
             None => format!("Nothing to pay for the next {PAY_DAYS} days."),
         };
         if due().count() > 1 {
-            let total = self.total_to_pay().words(words::to_pay);
+            let total = self.total_to_pay().words(words::spaced_to_pay);
             said.push_str(&format!(" In all {total} for {} accounts.", due().count()));
         }
         if not_known > 0 {
@@ -215,10 +219,10 @@ impl<'a> Week<'a> {
         totals
     }
 
-    /// Where hostwatch itself would go dark.
+    /// Where hostwatch itself runs on what it watches.
     fn here(&self) -> Option<Section> {
         let names: Vec<_> = self.facts.accounts.iter().map(|account| account.name.clone()).collect();
-        resources::lives_on(&names, self.context)
+        parts::lives_on(&names, self.context)
     }
 
     fn open_incidents(&self) -> Option<Section> {
@@ -227,41 +231,48 @@ impl<'a> Week<'a> {
         }
         let mut section = Section::new(format!("Open: {}", self.open.len()));
         section.list = self.open.iter().take(MOST_ROWS).map(|item| self.incident(item)).collect();
-        section.lines.extend(beyond(self.open.len()));
+        section.lines.extend(beyond(self.open.len(), MOST_ROWS));
         Some(section)
     }
 
     fn past_incidents(&self) -> Section {
         let zone = self.accounts.first().map_or(chrono_tz::Tz::UTC, |account| account.zone);
-        let from = words::iso_moment(self.facts.from, zone);
-        let mut section = Section::new(format!("Over since {from}"));
+        let from = words::sentence_moment(self.facts.from, zone, self.context.now);
+        let mut section = Section::new(format!("Resolved since {from}"));
         if self.ended.is_empty() {
-            section.lines.push("Nothing: no incident ended in this time.".to_owned());
+            section.lines.push("None.".to_owned());
         }
-        section.list = self.ended.iter().take(MOST_ROWS).map(|item| self.incident(item)).collect();
-        section.lines.extend(beyond(self.ended.len()));
+        let room = MOST_ROWS.saturating_sub(self.open.len());
+        section.list = self.ended.iter().take(room).map(|item| self.incident(item)).collect();
+        section.lines.extend(beyond(self.ended.len(), room));
         section
     }
 
     fn incident(&self, item: &Item) -> String {
         let zone = self.context.zone(&item.key.account);
-        let account =
-            if self.facts.accounts.len() > 1 { format!("{}: ", item.key.account) } else { String::new() };
-        let since = words::iso_moment(item.since, zone);
-        let until = item.ended.unwrap_or(self.context.now);
-        let lasted = words::long_span(until - item.since);
+        let now = self.context.now;
+        let lasted = words::lasted(item.ended.unwrap_or(now) - item.since);
         let when = match item.ended {
-            Some(ended) => format!("from {since} to {}, {lasted}", words::iso_moment(ended, zone)),
-            None => format!("since {since}, {lasted} now"),
+            Some(ended) => format!("{} ({lasted})", words::period(item.since, ended, zone, now)),
+            None => format!("since {}, for {lasted} now", words::sentence_moment(item.since, zone, now)),
         };
-        let overlay = item.overlay.as_ref().map(|overlay| format!("; {}", sanitize::one_line(overlay, 80)));
-        let overlay = overlay.unwrap_or_default();
-        let name = resources::name(item);
-        format!("{account}{name}: {}, {when}{overlay} ({})", item.severity, item.key)
+        let quiet = item.muted.as_ref().map(|why| format!("; {}", sanitize::one_line(why, 80)));
+        let quiet = quiet.unwrap_or_default();
+        let cut_off = self.accounts.iter().find(|account| *account.name == item.key.account);
+        let cut_off = cut_off.filter(|_| item.key.kind == Kind::Disconnect && item.ended.is_none());
+        let title = match cut_off.and_then(|account| self.near_cut_off(account)) {
+            Some(cut_off) => cut_off.text,
+            None => parts::title(item, self.facts.accounts.len() > 1),
+        };
+        format!("{title}: {}, {when}{quiet} ({})", item.severity, item.key)
     }
 }
 
-fn beyond(count: usize) -> Option<String> {
-    let more = count.checked_sub(MOST_ROWS).filter(|&more| more > 0)?;
-    Some(format!("and {more} more: `hostwatch incidents` lists all of them."))
+fn beyond(count: usize, listed: usize) -> Option<String> {
+    let more = count.checked_sub(listed).filter(|&more| more > 0)?;
+    let more = match listed {
+        0 => words::count(more, "incident", "incidents"),
+        _ => format!("and {more} more"),
+    };
+    Some(format!("{more}: `hostwatch incidents` lists all of them."))
 }

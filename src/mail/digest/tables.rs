@@ -1,35 +1,39 @@
 //! The tables of a digest: to pay, states, money to come, polls. Each has at most so many rows; what is
 //! added up is added up over all accounts. Pure.
 
-use super::accounts::{Account, CutOff, PAY_DAYS, Totals};
-use super::{MOST_ROWS, Week};
+use super::accounts::{AccountWeek, CutOff, PAY_DAYS, Totals};
+use super::{DigestMail, MOST_ROWS};
 use crate::mail::body::{Figure, Section, Table};
-use crate::mail::chart::Chart;
+use crate::mail::chart;
+use crate::mail::parts::few;
 use crate::model::forecast::SPANS_DAYS;
 use crate::model::sanitize;
 use crate::model::{Collector, ContainerState, SiteState, VmState};
+use crate::view::chart::Chart;
 use crate::view::words;
 
 const MONTH_DAYS: u32 = 30;
+/// Accounts named in a sentence.
+const MOST_NAMED: usize = 10;
 const NOT_READ: &str = "not read yet";
 const NOT_KNOWN: &str = "not known";
 const NONE: &str = "–";
 
-impl Week<'_> {
+impl DigestMail<'_> {
     /// By when to pay how much, the soonest first.
     pub(super) fn to_pay(&self) -> Option<Section> {
-        let billed: Vec<&Account<'_>> = self.billed();
+        let billed: Vec<&AccountWeek<'_>> = self.billed();
         if billed.is_empty() {
             return None;
         }
         let mut section = Section::new("To pay, the soonest first");
         let month = format!("For {PAY_DAYS} days");
-        let head = ["Account", "Pay by", &month, "Disconnect", "Balance", "A day", "A month"];
+        let head = ["Account", "Pay by", &month, "Cut-off", "Balance", "A day", "A month"];
         section.table = table(&head, &billed, pay_row);
         section.lines.extend(more(billed.len()));
         let totals = self.total_to_pay();
         if !totals.is_empty() {
-            let sum = totals.words(words::to_pay);
+            let sum = totals.words(words::spaced_to_pay);
             section.lines.push(match totals.count() {
                 1 => format!("To pay for {PAY_DAYS} days: {sum}."),
                 several => format!("To pay for {PAY_DAYS} days in all: {sum}, for {several} accounts."),
@@ -46,15 +50,15 @@ impl Week<'_> {
         Some(section)
     }
 
-    fn figure(&self, account: &Account<'_>) -> Option<Figure> {
+    fn figure(&self, account: &AccountWeek<'_>) -> Option<Figure> {
         let (report, from) = account.report?;
         let disconnect = match account.cut_off {
             CutOff::At(edd) => Some(edd),
             CutOff::Now | CutOff::NotKnown | CutOff::Beyond(_) | CutOff::NotWatched => None,
         };
         let lead_days = self.context.lead(account.name);
-        let (zone, currency) = (account.zone, account.currency);
-        Chart { report, from, disconnect, lead_days, zone, currency }.figure()
+        let drawn = Chart::new(report, from, disconnect, lead_days, account.zone)?;
+        Some(chart::figure(&drawn.zoomed(self.context.now), account.currency, self.context.now))
     }
 
     /// What was spent, and the balance to come.
@@ -68,7 +72,7 @@ impl Week<'_> {
         section.table = table(&head, &billed, |account| {
             let mut row = vec![account.name.to_string()];
             row.extend([7, 30].map(|days| account.money(account.spent(days))));
-            row.extend(SPANS_DAYS.map(|days| account.money(account.balance_in(days))));
+            row.extend(SPANS_DAYS.map(|days| account.money(account.due(days).and_then(|due| due.balance))));
             row
         });
         section.lines.extend(more(billed.len()));
@@ -81,7 +85,7 @@ impl Week<'_> {
             }
             if !spent.is_empty() {
                 let of = words::count(spent.count(), "account", "accounts");
-                let sum = spent.words(words::amount);
+                let sum = spent.words(words::spaced_amount);
                 section.lines.push(format!("In all spent in the last 30 days: {sum}, by {of}."));
             }
         }
@@ -92,7 +96,7 @@ impl Week<'_> {
 
     /// How many of what are in which state.
     pub(super) fn states(&self) -> Section {
-        let accounts: Vec<&Account<'_>> = self.accounts.iter().collect();
+        let accounts: Vec<&AccountWeek<'_>> = self.accounts.iter().collect();
         let mut section = Section::new("The state of everything");
         section.table = table(&["Account", "VMs", "Containers", "Sites"], &accounts, |account| {
             vec![account.name.to_string(), vms(account), containers(account), sites(account)]
@@ -110,8 +114,9 @@ impl Week<'_> {
     pub(super) fn proof(&self) -> Section {
         let facts = self.facts;
         let zone = self.accounts.first().map_or(chrono_tz::Tz::UTC, |account| account.zone);
-        let mut section = Section::new("How well this was watched");
-        let (from, to) = (words::iso_moment(facts.from, zone), words::iso_moment(facts.to, zone));
+        let mut section = Section::new("Monitoring health");
+        let moment = |at| words::sentence_moment(at, zone, self.context.now);
+        let (from, to) = (moment(facts.from), moment(facts.to));
         section.row("Time", format!("{from} to {to}"));
         let mut mails = vec![format!("{} sent", facts.mails_sent)];
         mails.push(match facts.mails_dead {
@@ -136,7 +141,8 @@ impl Week<'_> {
             let head = ["Account", "Polls", "Failed"].map(str::to_owned);
             let rows = accounts.iter().take(MOST_ROWS);
             let rows = rows.map(|account| {
-                let polls = if account.polls == 0 { "none".to_owned() } else { account.polls.to_string() };
+                let polls =
+                    if account.polls == 0 { "none".to_owned() } else { words::thousands(account.polls) };
                 vec![account.name.to_string(), polls, share(account.polls, account.polls_failed)]
             });
             section.table = Some(Table { head: head.into(), rows: rows.collect() });
@@ -148,41 +154,41 @@ impl Week<'_> {
         section
     }
 
-    fn billed(&self) -> Vec<&Account<'_>> {
+    fn billed(&self) -> Vec<&AccountWeek<'_>> {
         self.accounts.iter().filter(|account| account.watches_billing()).collect()
     }
 }
 
 fn table(
     head: &[&str],
-    accounts: &[&Account<'_>],
-    row: impl Fn(&Account<'_>) -> Vec<String>,
+    accounts: &[&AccountWeek<'_>],
+    row: impl Fn(&AccountWeek<'_>) -> Vec<String>,
 ) -> Option<Table> {
     let head = head.iter().map(|&cell| cell.to_owned()).collect();
     let rows = accounts.iter().take(MOST_ROWS).map(|account| row(account)).collect();
     Some(Table { head, rows })
 }
 
-fn pay_row(account: &Account<'_>) -> Vec<String> {
+fn pay_row(account: &AccountWeek<'_>) -> Vec<String> {
     let by = match (account.cut_off, account.by) {
-        (_, Some(by)) => by.in_column(),
+        (_, Some(by)) => by.in_table(account.zone, account.now),
         (CutOff::NotKnown, None) => NOT_KNOWN.to_owned(),
         (_, None) => NONE.to_owned(),
     };
     let to_pay = match account.to_pay() {
-        Some(amount) if amount.is_positive() => words::to_pay(amount, account.currency),
+        Some(amount) if amount.is_positive() => words::spaced_to_pay(amount, account.currency),
         Some(_) => "nothing".to_owned(),
         None => NOT_KNOWN.to_owned(),
     };
     let disconnect = match account.cut_off {
         CutOff::Now => "now".to_owned(),
-        CutOff::At(edd) => words::iso_day(edd, account.zone),
-        CutOff::Beyond(_) => "none ahead".to_owned(),
+        CutOff::At(edd) => account.day(edd),
+        CutOff::Beyond(_) => "none expected".to_owned(),
         CutOff::NotKnown | CutOff::NotWatched => NOT_KNOWN.to_owned(),
     };
     let mut balance = account.money(account.balance());
     if let Some(at) = account.as_of(Collector::ExpectedBalance) {
-        balance.push_str(&format!(" as of {}", words::iso_day(at, account.zone)));
+        balance.push_str(&format!(" as of {}", account.day(at)));
     }
     let per_day = account.cost_per_day();
     let per_month = per_day.map(|cost| cost.times(MONTH_DAYS.into()));
@@ -190,45 +196,38 @@ fn pay_row(account: &Account<'_>) -> Vec<String> {
     vec![name, by, to_pay, disconnect, balance, account.money(per_day), account.money(per_month)]
 }
 
-/// To where the reports see no disconnect.
-fn ends(accounts: &[&Account<'_>]) -> Option<String> {
+/// To where the reports see no cut-off.
+fn ends(accounts: &[&AccountWeek<'_>]) -> Option<String> {
     let beyond = accounts.iter().filter_map(|account| match account.cut_off {
-        CutOff::Beyond(end) => Some(account.local_day(end)),
+        CutOff::Beyond(end) => Some((end, account)),
         CutOff::Now | CutOff::At(_) | CutOff::NotKnown | CutOff::NotWatched => None,
     });
-    let soonest = beyond.min()?;
-    Some(format!("\"None ahead\" means none before {soonest}, where a report ends."))
+    let (end, account) = beyond.min_by_key(|(end, _)| *end)?;
+    let soonest = account.day(end);
+    Some(format!("\"None expected\" means none before {soonest}, where a report ends."))
 }
 
 /// `How much to pay is not known for 2 accounts: a, b.`
-fn not_known(accounts: &[&Account<'_>], what: &str, is: impl Fn(&Account<'_>) -> bool) -> Option<String> {
-    let names: Vec<&str> =
-        accounts.iter().filter(|account| is(account)).map(|account| account.name.as_str()).collect();
-    (!names.is_empty()).then(|| format!("{what} for {}.", named(&names)))
+fn not_known(
+    accounts: &[&AccountWeek<'_>],
+    what: &str,
+    is: impl Fn(&AccountWeek<'_>) -> bool,
+) -> Option<String> {
+    let names = accounts.iter().filter(|account| is(account)).map(|account| account.name.to_string());
+    let names: Vec<String> = names.collect();
+    let count = words::count(names.len(), "account", "accounts");
+    (!names.is_empty()).then(|| format!("{what} for {count}: {}.", few(&names, MOST_NAMED)))
 }
 
 /// `VMs of 2 accounts are as last read: a, b.`
-fn stale(accounts: &[&Account<'_>], what: &str, collector: Collector) -> Option<String> {
+fn stale(accounts: &[&AccountWeek<'_>], what: &str, collector: Collector) -> Option<String> {
     let stale = accounts.iter().filter_map(|account| {
         let at = account.as_of(collector)?;
-        Some(format!("{} {}", account.name, words::iso_moment(at, account.zone)))
+        Some(format!("{} {}", account.name, words::sentence_moment(at, account.zone, account.now)))
     });
     let stale: Vec<String> = stale.collect();
-    let names: Vec<&str> = stale.iter().map(String::as_str).collect();
-    (!names.is_empty()).then(|| format!("{what} as last read, the last poll failed: {}.", few(&names)))
-}
-
-fn named(names: &[&str]) -> String {
-    format!("{}: {}", words::count(names.len(), "account", "accounts"), few(names))
-}
-
-fn few(names: &[&str]) -> String {
-    const MOST: usize = 10;
-    let shown = names[..names.len().min(MOST)].join(", ");
-    match names.len().saturating_sub(MOST) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
+    (!stale.is_empty())
+        .then(|| format!("{what} as last read, the last poll failed: {}.", few(&stale, MOST_NAMED)))
 }
 
 fn more(rows: usize) -> Option<String> {
@@ -236,19 +235,19 @@ fn more(rows: usize) -> Option<String> {
     Some(format!("and {} more", words::count(more, "more account", "more accounts")))
 }
 
-fn vms(account: &Account<'_>) -> String {
+fn vms(account: &AccountWeek<'_>) -> String {
     let read = account.state.filter(|state| state.vms.read_at.is_some());
     let states = read.map(|state| state.vms.rows.iter().map(|vm| vm.state.as_str()).collect::<Vec<_>>());
     counted(account, Collector::Vms, states, VmState::KNOWN.iter().map(VmState::as_str))
 }
 
-fn containers(account: &Account<'_>) -> String {
+fn containers(account: &AccountWeek<'_>) -> String {
     let read = account.state.filter(|state| state.containers.read_at.is_some());
     let states = read.map(|state| state.containers.rows.iter().map(|row| row.state.as_str()).collect());
     counted(account, Collector::Containers, states, ContainerState::KNOWN.iter().map(ContainerState::as_str))
 }
 
-fn sites(account: &Account<'_>) -> String {
+fn sites(account: &AccountWeek<'_>) -> String {
     let read = account.state.filter(|state| state.containers.read_at.is_some());
     let states = read.map(|state| state.all_sites().map(|site| site.state.as_str()).collect());
     let text = counted(account, Collector::Sites, states, SiteState::KNOWN.iter().map(SiteState::as_str));
@@ -265,7 +264,7 @@ fn sites(account: &Account<'_>) -> String {
 
 /// `40 (38 active, 1 error, 1 paused)`, known states in the interface's order, then the others.
 fn counted<'k>(
-    account: &Account<'_>,
+    account: &AccountWeek<'_>,
     collector: Collector,
     states: Option<Vec<&str>>,
     known: impl Iterator<Item = &'k str>,
@@ -297,9 +296,9 @@ fn counted<'k>(
 
 fn polled(polls: u64, failed: u64) -> String {
     if polls == 0 {
-        "none made: nothing was watched".to_owned()
+        "none: nothing was watched".to_owned()
     } else {
-        format!("{polls} made, {} failed", share(polls, failed))
+        format!("{}, {} failed", words::thousands(polls), share(polls, failed))
     }
 }
 

@@ -1,4 +1,4 @@
-//! From a host name to a greeted, encrypted conversation. Logs nobody in and sends no mail.
+//! Connects to an SMTP server: name look-up, TCP, TLS, EHLO. Logs nobody in and sends no mail.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,8 +9,8 @@ use lettre::transport::smtp::response::Severity;
 use rustls::pki_types::DnsName;
 use tokio::net::{TcpStream, lookup_host};
 
-use super::reply::{Failure, Limits};
-use super::tls::{self, Tls};
+use super::reply::{ReplyError, TimeLimits};
+use super::tls::{self, TlsClient};
 use super::wire::Wire;
 use crate::mail::Security;
 
@@ -23,11 +23,11 @@ pub(super) struct Route {
     pub host_name: Option<String>,
 }
 
-/// What guards the conversation.
+/// How the connection is encrypted.
 pub(super) enum Protection {
     None,
-    FromTheFirstByte(Tls),
-    StartTls(Tls),
+    FromTheFirstByte(TlsClient),
+    StartTls(TlsClient),
 }
 
 /// A conversation after EHLO, and the version of TLS around it.
@@ -36,8 +36,8 @@ pub(super) struct Connected {
     pub tls_version: Option<&'static str>,
 }
 
-/// Connects; the error is one for people, with what to do.
-pub(super) async fn connect(route: &Route, limits: &Limits) -> Result<Connected, String> {
+/// Connects; the error says what to do.
+pub(super) async fn connect(route: &Route, limits: &TimeLimits) -> Result<Connected, String> {
     let (tcp, peer) = tcp(route, limits).await?;
     let hello = hello(route.host_name.as_deref(), tcp.local_addr().ok());
     match &route.protection {
@@ -61,7 +61,7 @@ pub(super) async fn connect(route: &Route, limits: &Limits) -> Result<Connected,
 }
 
 /// The first of the host's addresses that answers.
-async fn tcp(route: &Route, limits: &Limits) -> Result<(TcpStream, SocketAddr), String> {
+async fn tcp(route: &Route, limits: &TimeLimits) -> Result<(TcpStream, SocketAddr), String> {
     let limit = limits.timing().connect;
     let looked_up = limits.bound(limit, lookup_host((route.host.as_str(), route.port))).await;
     let addresses = looked_up.and_then(|found| found.map_err(|error| error.to_string())).map_err(|why| {
@@ -92,7 +92,7 @@ async fn start_tls(
     tcp: TcpStream,
     peer: SocketAddr,
     hello: &ClientId,
-    limits: &Limits,
+    limits: &TimeLimits,
 ) -> Result<TcpStream, String> {
     // The conversation owns its stream, so it gets a second handle on the same socket.
     let twins = || -> std::io::Result<(TcpStream, TcpStream)> {
@@ -114,10 +114,10 @@ async fn start_tls(
 }
 
 async fn encrypted(
-    tls: &Tls,
+    tls: &TlsClient,
     tcp: TcpStream,
     security: Security,
-    limits: &Limits,
+    limits: &TimeLimits,
 ) -> Result<tls::Stream, String> {
     let handshake = limits.bound(limits.timing().reply, tls.handshake(tcp, security));
     handshake.await.unwrap_or_else(|late| Err(format!("TLS handshake: {late}")))
@@ -127,13 +127,13 @@ async fn encrypted(
 async fn greeted(
     stream: impl AsyncTokioStream + 'static,
     hello: &ClientId,
-    limits: &Limits,
+    limits: &TimeLimits,
 ) -> Result<AsyncSmtpConnection, String> {
     let greeting = AsyncSmtpConnection::connect_with_transport(Box::new(stream), hello);
     let greeted = limits.reply("connection and EHLO", limits.timing().reply, greeting).await;
     greeted.map_err(|failure| match failure {
-        Failure::Refused { reason, .. } => format!("the server is not ready for mail: {reason}"),
-        Failure::Broken(reason) => {
+        ReplyError::Refused { reason, .. } => format!("the server is not ready for mail: {reason}"),
+        ReplyError::Broken(reason) => {
             format!(
                 "{reason}; if this goes on, check that host and port in email.smtp_url are an SMTP server's"
             )

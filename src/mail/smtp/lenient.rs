@@ -1,19 +1,19 @@
 //! Replies of SMTP servers in the one form that `lettre` reads. It takes RFC 5321 by the letter, servers do not:
 //! codes such as 571, a code without text, lines without a code inside of a reply, bare line feeds. What cannot
-//! be understood goes on as it came, to be called unreadable. Pure.
+//! be understood is passed on as it came, and `lettre` calls it unreadable. Pure.
 
 /// The longest reply kept until its last line is there.
 const MOST_REPLY: usize = 64 * 1024;
 
-/// Takes octets of a conversation, gives whole replies.
+/// Takes bytes as they arrive, gives whole replies.
 #[derive(Debug, Default)]
 pub(super) struct Replies {
     /// The line that has begun.
     line: Vec<u8>,
     /// The lines of the reply that has begun, and how long they are together.
-    held: Vec<Line>,
-    held_octets: usize,
-    /// Replies that are whole, mended.
+    lines: Vec<Line>,
+    octets_kept: usize,
+    /// Whole replies as `lettre` reads them.
     ready: Vec<u8>,
 }
 
@@ -36,7 +36,7 @@ impl Replies {
                 self.line.push(octet);
             }
         }
-        self.held_octets + self.line.len() <= MOST_REPLY
+        self.octets_kept + self.line.len() <= MOST_REPLY
     }
 
     /// The stream is over: what has begun goes on as it is.
@@ -51,12 +51,12 @@ impl Replies {
     }
 
     fn end_line(&mut self, octets: &[u8]) {
-        match (Line::read(octets), self.held.last().map(|line| line.code)) {
+        match (Line::read(octets), self.lines.last().map(|line| line.code)) {
             (Some((line, last)), before) => {
                 let strays = before.is_some_and(|code| code[0] != line.code[0]);
                 self.hold(line);
                 if strays {
-                    // Good news and bad in one: nobody can say which of them holds.
+                    // Success and failure in one reply: nobody can say which is meant.
                     self.give_up();
                 } else if last {
                     self.give_out();
@@ -72,18 +72,18 @@ impl Replies {
     }
 
     fn hold(&mut self, line: Line) {
-        self.held_octets += line.text.len() + 6;
-        self.held.push(line);
+        self.octets_kept += line.text.len() + 6;
+        self.lines.push(line);
     }
 
-    /// The held lines as one reply: the code of the last counts.
+    /// The lines as one reply, with the code of the last.
     fn give_out(&mut self) {
-        let held = std::mem::take(&mut self.held);
-        self.held_octets = 0;
-        let Some(code) = held.last().map(|line| line.code) else { return };
+        let lines = std::mem::take(&mut self.lines);
+        self.octets_kept = 0;
+        let Some(code) = lines.last().map(|line| line.code) else { return };
         let (known, mark) = known(code);
-        let last = held.len() - 1;
-        for (index, line) in held.iter().enumerate() {
+        let last = lines.len() - 1;
+        for (index, line) in lines.iter().enumerate() {
             self.ready.extend_from_slice(&known);
             self.ready.push(if index == last { b' ' } else { b'-' });
             self.ready.extend_from_slice(&line.text);
@@ -94,11 +94,11 @@ impl Replies {
         }
     }
 
-    /// The held lines as they came; their codes tell the reader that they make no reply.
+    /// The lines as they came; from their codes `lettre` sees that they are no reply.
     fn give_up(&mut self) {
-        self.held_octets = 0;
-        let last = self.held.len().saturating_sub(1);
-        for (index, line) in self.held.drain(..).enumerate() {
+        self.octets_kept = 0;
+        let last = self.lines.len().saturating_sub(1);
+        for (index, line) in self.lines.drain(..).enumerate() {
             self.ready.extend_from_slice(&line.code);
             self.ready.push(if index == last && index > 0 { b' ' } else { b'-' });
             self.ready.extend_from_slice(&line.text);
@@ -133,7 +133,7 @@ fn known(code: [u8; 3]) -> ([u8; 3], String) {
     ([code[0], b'5', code[2]], format!(" [{}]", String::from_utf8_lossy(&code)))
 }
 
-/// A reply's code and text as the server sent them: what `known` did, undone.
+/// A reply's code and text as the server sent them; undoes `known`.
 pub(super) fn as_sent(code: &str, text: &str) -> String {
     if let Some((text, mark)) = text.strip_suffix(']').and_then(|rest| rest.rsplit_once('['))
         && let (&[a, _, c], &[x, y, z]) = (code.as_bytes(), mark.as_bytes())

@@ -1,7 +1,7 @@
-//! Mail to the SMTP server: one envelope, one recipient, one connection a mail (design, section 6, "Delivery").
+//! Mail to the SMTP server: one envelope, one recipient, one connection for each mail.
 //! Keeps no queue, tries nothing twice and logs nothing: the sender does.
 //!
-//! `lettre` speaks SMTP, over streams made here. Its own TLS is not used, for two reasons. Replies have to be mended
+//! `lettre` speaks SMTP, over streams made here. Its own TLS is not used, for two reasons. Replies have to be rewritten
 //! before it reads them, and thus inside of the TLS: to it a 571, a code without text or a letter of KOI8-R is no reply
 //! at all, so that a recipient refused for good would be tried for five days, and a mail that was taken sent again. And
 //! its STARTTLS keeps what it has read past the reply, so that a line slipped in there in the open would pass for an
@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use self::connect::{Protection, Route, full_host_name};
 use self::session::{Login, Session};
-use self::tls::Tls;
+use self::tls::TlsClient;
 use super::settings::{Security, Server};
 use crate::failpoint;
 
@@ -58,7 +58,7 @@ impl Default for Timing {
     }
 }
 
-/// A server as it answered a probe.
+/// What a trial connection found out about the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Capabilities {
     /// `TLS 1.2` or `TLS 1.3`; `None` over an open connection.
@@ -76,8 +76,8 @@ impl Transport {
     /// The same with other limits.
     pub(crate) fn with_timing(server: &Server, timing: Timing) -> Result<Self, TransportError> {
         let protection = match server.security {
-            Security::Tls => Protection::FromTheFirstByte(Tls::new(server)?),
-            Security::StartTls => Protection::StartTls(Tls::new(server)?),
+            Security::Tls => Protection::FromTheFirstByte(TlsClient::new(server)?),
+            Security::StartTls => Protection::StartTls(TlsClient::new(server)?),
             Security::Plain => Protection::None,
         };
         let login = match (&server.username, &server.password, server.security) {
@@ -99,8 +99,8 @@ impl Transport {
         Ok(Self { route, login, timing })
     }
 
-    /// Sends one mail to one recipient; returns at its 250, and leaves the good-bye to the runtime, so that
-    /// nothing stands between the 250 and its record. `raw` arrives as it is, line ends made CRLF.
+    /// Sends one mail to one recipient; returns at its 250, and leaves QUIT to the runtime, so that
+    /// the 250 is recorded at once. `raw` arrives as it is, line ends made CRLF.
     pub(crate) async fn send(
         &self,
         envelope_from: &str,

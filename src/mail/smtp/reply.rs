@@ -1,4 +1,4 @@
-//! What came of a command: the reply that was hoped for, a refusal, or none. Bounds every wait.
+//! The reply to a command: the one that was wanted, a refusal, or none in time. Bounds every wait.
 
 use std::error::Error as _;
 use std::fmt::Display;
@@ -18,14 +18,14 @@ const MOST_CHARS: usize = 400;
 
 /// Why there is no good reply.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum ReplyError {
     /// 4xx or 5xx (`permanent`).
     Refused { reason: String, permanent: bool },
     /// Dropped, late, or no SMTP.
     Broken(String),
 }
 
-impl Failure {
+impl ReplyError {
     /// The error of a stage: one for a refusal, one for no reply.
     pub(super) fn at(
         self,
@@ -82,12 +82,12 @@ impl Failure {
 
 /// The limits of one conversation: of each step, and of all together.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(super) struct TimeLimits {
     timing: Timing,
     deadline: Instant,
 }
 
-impl Limits {
+impl TimeLimits {
     /// From now on.
     pub(super) fn start(timing: Timing) -> Self {
         Self { timing, deadline: Instant::now() + timing.total }
@@ -116,11 +116,11 @@ impl Limits {
         what: &str,
         limit: Duration,
         step: impl Future<Output = Result<T, Error>>,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, ReplyError> {
         match self.bound(limit, step).await {
             Ok(Ok(reply)) => Ok(reply),
-            Ok(Err(error)) => Err(Failure::of(&error, what)),
-            Err(late) => Err(Failure::Broken(format!("waiting for the reply to {what}: {late}"))),
+            Ok(Err(error)) => Err(ReplyError::of(&error, what)),
+            Err(late) => Err(ReplyError::Broken(format!("waiting for the reply to {what}: {late}"))),
         }
     }
 
@@ -131,20 +131,20 @@ impl Limits {
         what: &str,
         command: impl Display,
         wanted: Severity,
-    ) -> Result<Response, Failure> {
+    ) -> Result<Response, ReplyError> {
         let response = self.reply(what, self.timing.reply, chat.command(command)).await?;
         of_kind(response, what, wanted)
     }
 }
 
 /// The response, if it is of the kind that answers `what`. A server out of step is as good as none.
-pub(super) fn of_kind(response: Response, what: &str, wanted: Severity) -> Result<Response, Failure> {
+pub(super) fn of_kind(response: Response, what: &str, wanted: Severity) -> Result<Response, ReplyError> {
     if response.code().severity == wanted {
         return Ok(response);
     }
     let text = response.message().collect::<Vec<_>>().join(" ");
     let said = as_sent(&response.code().to_string(), &text);
-    Err(Failure::Broken(tidy(&format!("{said} is no reply to {what}"))))
+    Err(ReplyError::Broken(tidy(&format!("{said} is no reply to {what}"))))
 }
 
 /// One line without control characters, of bounded length.

@@ -1,5 +1,5 @@
-//! One conversation with an SMTP server: login, one mail to one recipient, the end. Every stage's reply is told
-//! apart, since it decides what becomes of the mail. Knows nothing of queues and retries.
+//! One conversation with an SMTP server: login, one mail to one recipient, the end. Each stage has an error of
+//! its own, since it decides what becomes of the mail. Knows nothing of queues and retries.
 
 use std::iter;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 use super::connect::{Connected, Route, connect};
 use super::error::SendError;
-use super::reply::{Failure, Limits, of_kind};
+use super::reply::{ReplyError, TimeLimits, of_kind};
 use super::{Capabilities, Timing};
 use crate::failpoint;
 
@@ -32,7 +32,7 @@ pub(super) struct Session {
     chat: AsyncSmtpConnection,
     /// Host and port, for errors.
     server: String,
-    limits: Limits,
+    limits: TimeLimits,
     tls_version: Option<&'static str>,
     mechanism: Option<Mechanism>,
 }
@@ -44,7 +44,7 @@ impl Session {
         login: Option<&Login>,
         timing: Timing,
     ) -> Result<Self, SendError> {
-        let limits = Limits::start(timing);
+        let limits = TimeLimits::start(timing);
         let server = format!("{}:{}", route.host, route.port);
         let Connected { chat, tls_version } =
             connect(route, &limits).await.map_err(|reason| connection(&server, &reason))?;
@@ -62,11 +62,11 @@ impl Session {
         Ok(session)
     }
 
-    async fn log_in(&mut self, login: &Login) -> Result<(), Failure> {
+    async fn log_in(&mut self, login: &Login) -> Result<(), ReplyError> {
         let known = [Mechanism::Plain, Mechanism::Login];
         let Some(mechanism) = self.chat.server_info().get_auth_mechanism(&known) else {
             let reason = "it offers neither AUTH PLAIN nor AUTH LOGIN".to_owned();
-            return Err(Failure::Refused { reason, permanent: true });
+            return Err(ReplyError::Refused { reason, permanent: true });
         };
         let password = login.password.expose_secret();
         let credentials = Credentials::new(login.username.clone(), password.to_owned());
@@ -79,7 +79,7 @@ impl Session {
         replied.map(drop).map_err(|failure| failure.without(&secrets(&login.username, password)))
     }
 
-    /// One mail to one recipient, up to its 250. What `raw` holds is what arrives, line ends made CRLF.
+    /// One mail to one recipient, up to its 250. `raw` arrives as it is, line ends made CRLF.
     pub(super) async fn deliver(&mut self, from: &str, to: &str, raw: &[u8]) -> Result<(), SendError> {
         let from = address(from).map_err(|reason| sender(reason, true))?;
         let to = address(to).map_err(|reason| recipient(reason, true))?;

@@ -18,12 +18,12 @@ pub(super) type Stream = TlsStream<TcpStream>;
 
 /// A client that checks the server's certificate for its name, always.
 #[derive(Clone)]
-pub(super) struct Tls {
+pub(super) struct TlsClient {
     connector: TlsConnector,
     name: ServerName<'static>,
 }
 
-impl Tls {
+impl TlsClient {
     /// Trusts the system's roots and those in `ca_file`. Reads files; blocks for some milliseconds.
     pub(super) fn new(server: &Server) -> Result<Self, TransportError> {
         let name = ServerName::try_from(server.host.clone())

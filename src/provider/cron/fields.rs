@@ -11,17 +11,17 @@ pub(crate) struct BadSchedule(pub(super) String);
 /// What each field takes in.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Fields {
-    pub second: Field,
-    pub minute: Field,
-    pub hour: Field,
-    pub day: Field,
-    pub month: Field,
-    pub weekday: Field,
+    pub second: CronField,
+    pub minute: CronField,
+    pub hour: CronField,
+    pub day: CronField,
+    pub month: CronField,
+    pub weekday: CronField,
 }
 
 /// Values of one field as bits, and whether it was written with a leading `*`: crontab(5) looks at that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Field {
+pub(super) struct CronField {
     bits: u64,
     pub starred: bool,
 }
@@ -79,12 +79,12 @@ impl Fields {
             )));
         };
         let mut fields = Self {
-            second: Field::parse(second, &SECOND)?,
-            minute: Field::parse(minute, &MINUTE)?,
-            hour: Field::parse(hour, &HOUR)?,
-            day: Field::parse(day, &DAY)?,
-            month: Field::parse(month, &MONTH)?,
-            weekday: Field::parse(weekday, &WEEKDAY)?,
+            second: CronField::parse(second, &SECOND)?,
+            minute: CronField::parse(minute, &MINUTE)?,
+            hour: CronField::parse(hour, &HOUR)?,
+            day: CronField::parse(day, &DAY)?,
+            month: CronField::parse(month, &MONTH)?,
+            weekday: CronField::parse(weekday, &WEEKDAY)?,
         };
         // 7 is Sunday, as 0 is.
         let bits = &mut fields.weekday.bits;
@@ -102,7 +102,7 @@ impl Fields {
         let weekdays: Vec<&str> =
             (0..7).filter(|&n| self.weekday.has(n)).map(|n| WEEKDAYS[n as usize]).collect();
         let expression = |day: &str, weekday: &str| {
-            let [second, minute, hour] = [self.second, self.minute, self.hour].map(Field::list);
+            let [second, minute, hour] = [self.second, self.minute, self.hour].map(CronField::list);
             format!("{second} {minute} {hour} {day} {} {weekday}", self.month.list())
         };
         let (day, weekday) = (self.day.list(), weekdays.join(","));
@@ -154,7 +154,7 @@ pub(super) struct Ticks {
 
 impl Ticks {
     /// These ticks at each value of a field whose unit has so many seconds.
-    fn within(self, field: Field, unit: u64) -> Self {
+    fn within(self, field: CronField, unit: u64) -> Self {
         let values: Vec<u64> = field.values().collect();
         let distances = values.windows(2).map(|pair| pair[1] - pair[0]);
         let (first, last) = (values.first().copied(), values.last().copied());
@@ -174,7 +174,7 @@ impl Ticks {
     }
 }
 
-impl Field {
+impl CronField {
     fn parse(text: &str, syntax: &Syntax) -> Result<Self, BadSchedule> {
         let mut bits = 0;
         for item in text.split(',') {

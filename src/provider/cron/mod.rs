@@ -7,7 +7,7 @@
 //! Days on which the clock changes follow cron(8): an expression whose minute or hour starts with `*` runs
 //! by the passing of time (the skipped hour has no ticks, the repeated hour has its ticks twice); any other
 //! is about times of day and runs once (at the moment of the jump where its time is skipped, at the first
-//! of two where it is told twice).
+//! of two where it comes twice).
 
 mod fields;
 
@@ -34,7 +34,7 @@ impl Schedule {
     /// The first tick later than `after`, in the wall clock of `zone`. `None` only past the year 2100.
     pub(crate) fn next_after(&self, after: DateTime<Utc>, zone: Tz) -> Option<DateTime<Utc>> {
         let mut wall = after.with_timezone(&zone).naive_local();
-        // Where `after` stands in an hour that is told twice: when the same wall time is told again.
+        // Where `after` stands in an hour that comes twice: when the same wall time comes again.
         let again = match zone.from_local_datetime(&wall) {
             LocalResult::Ambiguous(_, second) => Some(second.to_utc()),
             LocalResult::Single(_) | LocalResult::None => None,
@@ -52,7 +52,7 @@ impl Schedule {
                 LocalResult::Single(moment) => return Some(moment.to_utc()),
                 LocalResult::Ambiguous(first, _) if !second_pass => return Some(first.to_utc()),
                 LocalResult::Ambiguous(_, second) if self.by_elapsed_time() => return Some(second.to_utc()),
-                // Ran when this time was told first.
+                // Ran when this time came first.
                 LocalResult::Ambiguous(..) => {}
                 LocalResult::None if self.by_elapsed_time() => {}
                 LocalResult::None => return jump(wall, zone),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chrono::Days;
 use tokio::time::Instant;
 
-use super::account::{Account, KnownSites, Part, part_of, said, within};
+use super::poller::{KnownSites, Poller, UpdatePart, as_text, part_of, within};
 use super::{report, sweep};
 use crate::model::resources::Resource;
 use crate::model::{Collector, Container, ContainerId, Failure, Read, Rows};
@@ -29,7 +29,7 @@ impl Memory {
             charges: None,
             containers: Vec::new(),
             containers_complete: false,
-            sites: sweep::Found::new(),
+            sites: sweep::Found::default(),
         }
     }
 }
@@ -38,43 +38,43 @@ impl Memory {
 const KEEP_CHARGES_DAYS: u64 = 31;
 
 /// One poll, passed on as it goes.
-pub(super) async fn poll(account: &Account, collector: Collector, memory: &mut Memory) {
+pub(super) async fn poll(poller: &Poller, collector: Collector, memory: &mut Memory) {
     let began = Instant::now();
-    let client = match account.plan.client.begin_poll(collector.group()) {
+    let client = match poller.plan.client.begin_poll(collector.group()) {
         Ok(client) => client,
         Err(error) => {
             if collector == Collector::Containers {
-                no_sites(account, began, error.failure()).await;
+                no_sites(poller, began, error.failure()).await;
             }
-            return account.end(collector, began, Err(error.failure()), Part::default()).await;
+            return poller.end(collector, began, Err(error.failure()), UpdatePart::default()).await;
         }
     };
     match collector {
         Collector::Vms => {
-            let read = within(account, collector, client.vms()).await;
-            listing(account, collector, began, read, Read::Vms).await;
+            let read = within(poller, collector, client.vms()).await;
+            listing(poller, collector, began, read, Read::Vms).await;
         }
         Collector::Ips => {
-            let read = within(account, collector, client.ips()).await;
-            listing(account, collector, began, read, Read::Ips).await;
+            let read = within(poller, collector, client.ips()).await;
+            listing(poller, collector, began, read, Read::Ips).await;
         }
         Collector::SshKeys => {
-            let read = within(account, collector, client.ssh_keys()).await;
-            listing(account, collector, began, read, Read::SshKeys).await;
+            let read = within(poller, collector, client.ssh_keys()).await;
+            listing(poller, collector, began, read, Read::SshKeys).await;
         }
-        Collector::Containers => containers(account, &client, memory, began).await,
+        Collector::Containers => containers(poller, &client, memory, began).await,
         // Sites follow their containers and have no schedule of their own.
         Collector::Sites => {}
-        Collector::ExpectedBalance => expected_balance(account, &client, memory, began).await,
-        Collector::Charges => charges(account, &client, memory, began).await,
+        Collector::ExpectedBalance => expected_balance(poller, &client, memory, began).await,
+        Collector::Charges => charges(poller, &client, memory, began).await,
         Collector::Databases | Collector::CronJobs => {
-            sweep::of_sites(account, &client, collector, began).await;
+            sweep::of_sites(poller, &client, collector, began).await;
         }
     }
 }
 
 async fn listing<T: Resource>(
-    account: &Account,
+    poller: &Poller,
     collector: Collector,
     began: Instant,
     result: Result<Listed<T>, Failure>,
@@ -83,59 +83,59 @@ async fn listing<T: Resource>(
     match result {
         Ok(listed) => {
             let (part, complete) = part_of(listed, read);
-            account.end(collector, began, Ok(complete), part).await;
+            poller.end(collector, began, Ok(complete), part).await;
         }
-        Err(failure) => account.end(collector, began, Err(failure), Part::default()).await,
+        Err(failure) => poller.end(collector, began, Err(failure), UpdatePart::default()).await,
     }
 }
 
-async fn containers(account: &Account, client: &Client, memory: &mut Memory, began: Instant) {
-    let failure = match within(account, Collector::Containers, client.containers()).await {
+async fn containers(poller: &Poller, client: &Client, memory: &mut Memory, began: Instant) {
+    let failure = match within(poller, Collector::Containers, client.containers()).await {
         Ok(listed) => {
             remember(memory, &listed);
             let (part, complete) = part_of(listed, Read::Containers);
-            account.end(Collector::Containers, began, Ok(complete), part).await;
+            poller.end(Collector::Containers, began, Ok(complete), part).await;
             None
         }
         Err(failure) => {
-            account.end(Collector::Containers, began, Err(failure.clone()), Part::default()).await;
+            poller.end(Collector::Containers, began, Err(failure.clone()), UpdatePart::default()).await;
             Some(failure)
         }
     };
     let began = Instant::now();
     match failure {
         // Without a list there is nothing to ask for.
-        Some(failure) if memory.containers.is_empty() => no_sites(account, began, failure).await,
-        failure => sites(account, client, memory, failure, began).await,
+        Some(failure) if memory.containers.is_empty() => no_sites(poller, began, failure).await,
+        failure => sites(poller, client, memory, failure, began).await,
     }
 }
 
 /// Sweeps the sites of the containers, and leaves what is known of them to those who read site by site.
 async fn sites(
-    account: &Account,
+    poller: &Poller,
     client: &Client,
     memory: &mut Memory,
     no_containers: Option<Failure>,
     began: Instant,
 ) {
-    let swept = sweep::sites(account, client, &memory.containers, &mut memory.sites, began).await;
+    let swept = sweep::sites(poller, client, &memory.containers, &mut memory.sites, began).await;
     let failure = swept.failure.or(no_containers);
     let complete = memory.containers_complete && swept.complete;
     let known = sweep::known(&memory.containers, &memory.sites, complete, failure);
-    account.sites.swept.send_replace(Some(Arc::new(known)));
+    poller.sites.swept.send_replace(Some(Arc::new(known)));
     if swept.is_missing
         // A container went between the two readings.
-        && let Ok(listed) = within(account, Collector::Containers, client.containers()).await
+        && let Ok(listed) = within(poller, Collector::Containers, client.containers()).await
     {
         remember(memory, &listed);
         let (part, _) = part_of(listed, Read::Containers);
-        account.send(Collector::Containers, part, None).await;
+        poller.send(Collector::Containers, part, None).await;
     }
 }
 
 /// No container is known, so no site can be asked for.
-async fn no_sites(account: &Account, began: Instant, failure: Failure) {
-    account.sites.swept.send_if_modified(|known| {
+async fn no_sites(poller: &Poller, began: Instant, failure: Failure) {
+    poller.sites.swept.send_if_modified(|known| {
         // What was known before stays known.
         let unknown = known.as_ref().is_none_or(|known| known.ids.is_empty());
         if unknown {
@@ -144,7 +144,7 @@ async fn no_sites(account: &Account, began: Instant, failure: Failure) {
         }
         unknown
     });
-    account.end(Collector::Sites, began, Err(failure), Part::default()).await;
+    poller.end(Collector::Sites, began, Err(failure), UpdatePart::default()).await;
 }
 
 fn remember(memory: &mut Memory, listed: &Listed<Container>) {
@@ -159,42 +159,42 @@ fn remember(memory: &mut Memory, listed: &Listed<Container>) {
     memory.containers.dedup();
 }
 
-async fn expected_balance(account: &Account, client: &Client, memory: &mut Memory, began: Instant) {
+async fn expected_balance(poller: &Poller, client: &Client, memory: &mut Memory, began: Instant) {
     let collector = Collector::ExpectedBalance;
-    let deadline = account.deadline(collector);
-    let asked = report::ask(&account.plan, client, deadline, &mut memory.horizon_days).await;
+    let deadline = poller.deadline(collector);
+    let asked = report::ask(&poller.plan, client, deadline, &mut memory.horizon_days).await;
     match asked.report {
         Ok(ReportRead { report, problems }) => {
             if !asked.halved {
-                memory.horizon_days = (memory.horizon_days * 2).min(account.plan.horizon_days);
+                memory.horizon_days = (memory.horizon_days * 2).min(poller.plan.horizon_days);
             }
             let rejected = report.moments_rejected;
-            let problems = said(&problems);
-            let part = Part { reads: vec![Read::ExpectedBalance(report)], rejected, problems };
-            account.end(collector, began, Ok(rejected == 0), part).await;
+            let problems = as_text(&problems);
+            let part = UpdatePart { reads: vec![Read::ExpectedBalance(report)], rejected, problems };
+            poller.end(collector, began, Ok(rejected == 0), part).await;
         }
-        Err(failure) => account.end(collector, began, Err(failure), Part::default()).await,
+        Err(failure) => poller.end(collector, began, Err(failure), UpdatePart::default()).await,
     }
 }
 
-async fn charges(account: &Account, client: &Client, memory: &mut Memory, began: Instant) {
+async fn charges(poller: &Poller, client: &Client, memory: &mut Memory, began: Instant) {
     let collector = Collector::Charges;
-    let today = account.now().with_timezone(&account.plan.profile.zone()).date_naive();
+    let today = poller.now().with_timezone(&poller.plan.profile.zone()).date_naive();
     let keep_from = today.checked_sub_days(Days::new(KEEP_CHARGES_DAYS)).unwrap_or(today);
-    let read = within(account, collector, client.charges(memory.charges.as_ref(), keep_from)).await;
+    let read = within(poller, collector, client.charges(memory.charges.as_ref(), keep_from)).await;
     match read {
         Ok(read) => {
             // The sum of some would be taken for the sum of all.
             let rows = read.seen_whole.then(|| Read::Charges(read.rows.clone()));
-            let part = Part {
+            let part = UpdatePart {
                 reads: rows.into_iter().collect(),
                 rejected: read.rejected,
-                problems: said(&read.problems),
+                problems: as_text(&read.problems),
             };
             let complete = read.complete;
             memory.charges = Some(read);
-            account.end(collector, began, Ok(complete), part).await;
+            poller.end(collector, began, Ok(complete), part).await;
         }
-        Err(failure) => account.end(collector, began, Err(failure), Part::default()).await,
+        Err(failure) => poller.end(collector, began, Err(failure), UpdatePart::default()).await,
     }
 }

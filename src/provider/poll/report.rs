@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use chrono::{Days, Months};
 use tokio::time::timeout;
+use tracing::Instrument as _;
 
-use super::account::{Plan, late};
-use crate::model::{Failure, FailureKind, Group, Report};
+use super::poller::{Plan, late};
+use super::span;
+use crate::model::{Collector, Failure, FailureKind, Group, Report};
 use crate::provider::{Client, ReportRead};
 
 /// How far ahead a report can be asked for (interface 4.8).
@@ -25,7 +27,7 @@ pub(super) async fn ask(plan: &Plan, client: &Client, deadline: Duration, horizo
     let zone = plan.profile.zone();
     let mut halved = false;
     let result = loop {
-        let today = (plan.clock)().with_timezone(&zone).date_naive();
+        let today = plan.clock.now().with_timezone(&zone).date_naive();
         let ahead = Days::new(u64::from(*horizon_days) + 1);
         let date = today.checked_add_days(ahead).unwrap_or(today);
         let date = today.checked_add_months(TWO_YEARS).map_or(date, |last| date.min(last));
@@ -36,7 +38,7 @@ pub(super) async fn ask(plan: &Plan, client: &Client, deadline: Duration, horizo
                 halved = true;
                 *horizon_days = (*horizon_days / 2).max(plan.least_horizon_days);
                 tracing::warn!(
-                    account = %plan.profile.name, horizon_days = *horizon_days,
+                    horizon_days = *horizon_days,
                     "the expected-balance report is too large or too slow; asking for half the horizon"
                 );
             }
@@ -48,7 +50,7 @@ pub(super) async fn ask(plan: &Plan, client: &Client, deadline: Duration, horizo
         None => Ok(read),
         Some(text) => {
             let message = format!("the report carries an error: {text}");
-            Err(Failure { kind: FailureKind::ReportError, message })
+            Err(Failure::new(FailureKind::ReportError, message))
         }
     });
     Asked { report, halved }
@@ -61,5 +63,10 @@ pub(super) async fn ask(plan: &Plan, client: &Client, deadline: Duration, horizo
 pub(crate) async fn read_report(plan: &Plan, deadline: Duration) -> Result<Report, Failure> {
     let client = plan.client.begin_poll(Group::Billing).map_err(|error| error.failure())?;
     let mut horizon_days = plan.horizon_days;
-    ask(plan, &client, deadline, &mut horizon_days).await.report.map(|read| read.report)
+    let asked = ask(plan, &client, deadline, &mut horizon_days);
+    asked
+        .instrument(span(&plan.profile.name, Collector::ExpectedBalance))
+        .await
+        .report
+        .map(|read| read.report)
 }

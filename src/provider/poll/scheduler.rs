@@ -1,58 +1,80 @@
-//! The loop of each collector: once at start, then at the ticks of its schedule. A poll that still runs
-//! at its next tick skips that tick.
+//! The loop of each collector: once at start, then at the ticks of its schedule, sooner where a poll failed, somebody
+//! asks, or all are to look again. A poll that still runs at its next tick skips that tick.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
-use super::account::{Account, Plan, Sites, Update};
 use super::collectors;
+use super::poller::{Plan, Poller, Sites, Update};
+use super::span;
 use crate::model::Collector;
+use crate::model::freshness::sees_states;
 use crate::provider::cron::{Schedule, offset};
 
 /// Sleeps are cut to this, so that a clock that was set or a machine that slept is noticed.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+
+/// A failed poll is made again after this, twice, where nobody is told of it sooner; then after `RETRY_LATER`.
+const RETRY_AFTER: Duration = Duration::from_secs(5 * 60);
+const RETRY_LATER: Duration = Duration::from_secs(30 * 60);
+const LEAST_RETRY: Duration = Duration::from_secs(5);
 
 /// Runs the collectors of one account until stopped. Returns when all have stopped.
 pub(crate) async fn run(plan: Plan, updates: mpsc::Sender<Update>, stop: CancellationToken) {
     let sites = Sites::default();
     let mut tasks = JoinSet::new();
     for (&collector, schedule) in &plan.schedules {
-        let account = Account {
+        let poller = Poller {
             plan: plan.clone(),
             updates: updates.clone(),
             sites: sites.clone(),
             stop: stop.clone(),
+            failed: AtomicBool::new(false),
         };
-        tasks.spawn(follow(account, collector, schedule.clone()));
+        tasks.spawn(follow(poller, collector, schedule.clone()));
     }
     while let Some(ended) = tasks.join_next().await {
         if let Err(error) = ended
             && let Ok(panic) = error.try_into_panic()
         {
-            // A collector that died must not be taken for one that has nothing to say.
+            // A collector that died must not be taken for one with nothing new.
             std::panic::resume_unwind(panic);
         }
     }
 }
 
-async fn follow(account: Account, collector: Collector, schedule: Schedule) {
-    let stop = account.stop.clone();
+async fn follow(poller: Poller, collector: Collector, schedule: Schedule) {
+    let stop = poller.stop.clone();
     let work = async {
         if matches!(collector, Collector::Databases | Collector::CronJobs) {
-            wait_for_sites(&account).await;
+            wait_for_sites(&poller).await;
         }
-        let mut memory = collectors::Memory::new(account.plan.horizon_days);
+        let mut memory = collectors::Memory::new(poller.plan.horizon_days);
+        let (mut looks, mut asked) = (poller.plan.clock.looks(), poller.plan.asked.clone());
+        let mut failures = 0;
         loop {
             let began = Instant::now();
-            collectors::poll(&account, collector, &mut memory).await;
-            tracing::debug!(
-                account = %account.plan.profile.name, collector = collector.as_str(),
-                duration_seconds = began.elapsed().as_secs_f64(), "polled"
-            );
-            wait_for_tick(&account, &schedule).await;
+            looks.mark_unchanged();
+            asked.mark_unchanged();
+            poller.failed.store(false, Ordering::Relaxed);
+            let poll = async {
+                collectors::poll(&poller, collector, &mut memory).await;
+                tracing::debug!(duration_seconds = began.elapsed().as_secs_f64(), "polled");
+            };
+            poll.instrument(span(&poller.plan.profile.name, collector)).await;
+            let failed = poller.failed.load(Ordering::Relaxed);
+            failures = if failed { failures + 1 } else { 0 };
+            let again = failed.then(|| again_after(failures, poller.plan.retry_after, began.elapsed()));
+            tokio::select! {
+                () = wait_for_tick(&poller, &schedule, again) => {}
+                Ok(()) = looks.changed(), if sees_states(collector) => {}
+                Ok(()) = asked.changed(), if sees_states(collector) => {}
+            }
         }
     };
     tokio::select! {
@@ -61,33 +83,65 @@ async fn follow(account: Account, collector: Collector, schedule: Schedule) {
     }
 }
 
+/// How soon a poll is made again after so many that failed in a row and the last of which `took` so long: twice before
+/// anybody is told, then at leisure.
+fn again_after(failures: u32, retry_after: Duration, took: Duration) -> Duration {
+    let pause = if failures <= 2 { retry_after.min(RETRY_AFTER) } else { RETRY_LATER };
+    pause.max(took).max(LEAST_RETRY)
+}
+
 /// Databases and cron jobs are read site by site: until the first sweep ended, none is known.
-async fn wait_for_sites(account: &Account) {
-    let mut swept = account.sites.swept.subscribe();
-    while account.sweeps_sites()
+async fn wait_for_sites(poller: &Poller) {
+    let mut swept = poller.sites.swept.subscribe();
+    while poller.sweeps_sites()
         && tokio::time::timeout(LONGEST_SLEEP, swept.wait_for(Option::is_some)).await.is_err()
     {
-        (account.plan.awake)();
+        (poller.plan.awake)();
     }
 }
 
-async fn wait_for_tick(account: &Account, schedule: &Schedule) {
-    let zone = account.plan.profile.zone();
-    let shift = offset(account.plan.profile.name.as_str(), schedule.shortest_gap());
+/// Until the next tick, or until a failed poll is made again, whichever is first; never for longer than the longest gap
+/// of the schedule, whatever becomes of the clock.
+async fn wait_for_tick(poller: &Poller, schedule: &Schedule, again: Option<Duration>) {
+    let zone = poller.plan.profile.zone();
+    let shift = offset(poller.plan.profile.name.as_str(), schedule.shortest_gap());
+    let longest = schedule.longest_gap() + shift;
     let shift = chrono::Duration::from_std(shift).unwrap_or_default();
-    let start = account.now();
-    let Some(tick) = schedule.next_after(start - shift, zone) else {
-        return std::future::pending().await;
-    };
-    let due = tick + shift;
+    let (start, began) = (poller.now(), Instant::now());
+    let due = schedule.next_after(start - shift, zone).map(|tick| tick + shift);
+    let most = again.map_or(longest, |again| again.min(longest));
     loop {
-        (account.plan.awake)();
-        let now = account.now();
+        (poller.plan.awake)();
+        let now = poller.now();
         // A clock set back must not silence a collector.
-        if now >= due || now < start {
+        if due.is_some_and(|due| now >= due) || now < start || began.elapsed() >= most {
             return;
         }
-        let left = (due - now).to_std().unwrap_or_default();
-        tokio::time::sleep(left.min(LONGEST_SLEEP)).await;
+        let left = due.and_then(|due| (due - now).to_std().ok()).unwrap_or(LONGEST_SLEEP);
+        tokio::time::sleep(left.min(most.saturating_sub(began.elapsed())).min(LONGEST_SLEEP)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_poll_is_made_again_twice_before_anybody_is_told() {
+        let seconds = Duration::from_secs;
+        let table = [
+            (1, 300, 1, 300),
+            (2, 300, 1, 300),
+            (3, 300, 1, 1800),
+            (1, 3600, 1, 300),
+            (1, 20, 1, 20),
+            (1, 0, 1, 5),
+            // A long sweep is not made without end.
+            (1, 300, 4000, 4000),
+        ];
+        for (failures, retry_after, took, want) in table {
+            let after = again_after(failures, seconds(retry_after), seconds(took));
+            assert_eq!(after, seconds(want), "{failures} {retry_after} {took}");
+        }
     }
 }

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
+use tracing::Instrument as _;
 
-use super::account::{Account, KnownSites, Part, late, part_of, within};
+use super::poller::{KnownSites, Poller, UpdatePart, late, part_of, within};
 use crate::model::{Collector, ContainerId, Failure, FailureKind, Read, Site, SiteId};
 use crate::provider::{ApiError, Client};
 
@@ -22,12 +23,46 @@ const LOOKED_UP_FOR: Duration = Duration::from_secs(5);
 /// No more are kept of a sweep.
 const PROBLEMS: usize = 8;
 
-/// The sites of each container whose listing was read.
-pub(super) type Found = BTreeMap<ContainerId, Vec<SiteId>>;
+/// A listing that is not found so many polls in a row, of a container that stays listed, has failed.
+const NOT_FOUND_POLLS: u32 = 3;
+
+/// What the listings of sites showed.
+#[derive(Default)]
+pub(super) struct Found {
+    /// The sites of each container whose listing was read.
+    sites: BTreeMap<ContainerId, Vec<SiteId>>,
+    /// Of containers that were listed: how many polls in a row found no listing of their sites.
+    not_found: BTreeMap<ContainerId, u32>,
+}
+
+impl Found {
+    fn keep(&mut self, containers: &[ContainerId]) {
+        self.sites.retain(|container, _| containers.binary_search(container).is_ok());
+        self.not_found.retain(|container, _| containers.binary_search(container).is_ok());
+    }
+
+    fn read(&mut self, container: ContainerId, sites: impl Iterator<Item = SiteId>, complete: bool) {
+        self.not_found.remove(&container);
+        if complete {
+            self.sites.insert(container, sites.collect());
+        } else {
+            self.sites.entry(container).or_default().extend(sites);
+        }
+    }
+
+    /// Notes that a container's sites were answered 404. True where that is a failure of their listing, and
+    /// not a container that went between two calls.
+    fn is_not_there(&mut self, container: ContainerId) -> bool {
+        self.sites.remove(&container);
+        let polls = self.not_found.entry(container).or_default();
+        *polls += 1;
+        *polls >= NOT_FOUND_POLLS
+    }
+}
 
 /// How a sweep of the sites went.
 pub(super) struct Swept {
-    /// A container was not found any more.
+    /// A container was not found, which may have gone.
     pub(super) is_missing: bool,
     /// Of the listings that were read.
     pub(super) complete: bool,
@@ -36,14 +71,14 @@ pub(super) struct Swept {
 
 /// Reads the sites of every container, and passes them on.
 pub(super) async fn sites(
-    account: &Account,
+    poller: &Poller,
     client: &Client,
     containers: &[ContainerId],
     found: &mut Found,
     began: Instant,
 ) -> Swept {
-    let mut sweep = Sweep::new(account, Collector::Sites);
-    found.retain(|container, _| containers.binary_search(container).is_ok());
+    let mut sweep = Sweep::new(poller, Collector::Sites);
+    found.keep(containers);
     let is_missing = sweep.containers(client, containers, found, true).await;
     let swept = Swept { is_missing, complete: sweep.complete, failure: sweep.failure.clone() };
     sweep.end(began).await;
@@ -57,36 +92,38 @@ pub(super) fn known(
     listings_complete: bool,
     failure: Option<Failure>,
 ) -> KnownSites {
-    let mut ids: Vec<SiteId> = containers.iter().filter_map(|id| found.get(id)).flatten().copied().collect();
+    let mut ids: Vec<SiteId> =
+        containers.iter().filter_map(|id| found.sites.get(id)).flatten().copied().collect();
     ids.sort_unstable();
     ids.dedup();
-    let complete = listings_complete && containers.iter().all(|id| found.contains_key(id));
+    let complete = listings_complete && containers.iter().all(|id| found.sites.contains_key(id));
     KnownSites { ids, complete, failure: failure.filter(|_| !complete) }
 }
 
-/// Reads databases or cron jobs of every site that is known; says what is missing where some are not.
-pub(super) async fn of_sites(account: &Account, client: &Client, collector: Collector, began: Instant) {
-    let sites = if account.sweeps_sites() {
-        account.sites.swept.borrow().clone()
+/// Reads databases or cron jobs of every site that is known; reports what is missing where some are not.
+pub(super) async fn of_sites(poller: &Poller, client: &Client, collector: Collector, began: Instant) {
+    let sites = if poller.sweeps_sites() {
+        poller.sites.swept.borrow().clone()
     } else {
-        Some(look_up(account, client, collector).await)
+        Some(look_up(poller, client, collector).await)
     };
     let Some(sites) = sites else { return };
-    let mut sweep = Sweep::new(account, collector);
+    let mut sweep = Sweep::new(poller, collector);
     sweep.owes(&sites);
-    let deadline = account.deadline(collector);
+    let deadline = poller.deadline(collector);
     let mut tasks = JoinSet::new();
     let mut waiting = sites.ids.iter().copied();
     loop {
         while tasks.len() < IN_FLIGHT {
             let Some(site) = waiting.next() else { break };
             let client = client.clone();
-            tasks.spawn(async move { timeout(deadline, count(&client, collector, site)).await });
+            let counted = async move { timeout(deadline, count(&client, collector, site)).await };
+            tasks.spawn(counted.in_current_span());
         }
         let Some(result) = sweep.next(&mut tasks).await else { break };
         match result {
             Ok(Ok((part, complete))) => sweep.add(part, complete),
-            // The site went; its container's next listing says so.
+            // The site went; its container's next listing shows it.
             Ok(Err(error)) if error.is_not_found() => {}
             Ok(Err(error)) => sweep.failed(error.failure()),
             Err(_) => sweep.failed(late(deadline)),
@@ -95,18 +132,18 @@ pub(super) async fn of_sites(account: &Account, client: &Client, collector: Coll
     sweep.end(began).await;
 }
 
-/// The sites where nobody sweeps them. Databases and cron jobs that are due at once look once.
-async fn look_up(account: &Account, client: &Client, collector: Collector) -> Arc<KnownSites> {
-    let mut looked_up = account.sites.looked_up.lock().await;
+/// The sites where nobody sweeps them. Databases and cron jobs that are due at once look them up once.
+async fn look_up(poller: &Poller, client: &Client, collector: Collector) -> Arc<KnownSites> {
+    let mut looked_up = poller.sites.looked_up.lock().await;
     if let Some((at, known)) = looked_up.as_ref().filter(|(at, _)| at.elapsed() < LOOKED_UP_FOR) {
         tracing::debug!(seconds = at.elapsed().as_secs(), "the sites were looked up already");
         return Arc::clone(known);
     }
-    let known = match within(account, collector, client.containers()).await {
+    let known = match within(poller, collector, client.containers()).await {
         Ok(listed) => {
             let containers: Vec<ContainerId> = listed.rows.iter().map(|container| container.id).collect();
-            let mut found = Found::new();
-            let mut sweep = Sweep::new(account, collector);
+            let mut found = Found::default();
+            let mut sweep = Sweep::new(poller, collector);
             sweep.containers(client, &containers, &mut found, false).await;
             known(&containers, &found, listed.complete && sweep.complete, sweep.failure)
         }
@@ -117,7 +154,7 @@ async fn look_up(account: &Account, client: &Client, collector: Collector) -> Ar
     known
 }
 
-async fn count(client: &Client, collector: Collector, site: SiteId) -> Result<(Part, bool), ApiError> {
+async fn count(client: &Client, collector: Collector, site: SiteId) -> Result<(UpdatePart, bool), ApiError> {
     let many = |rows: usize| u64::try_from(rows).unwrap_or(u64::MAX);
     let (mut part, complete) = if collector == Collector::Databases {
         part_of(client.databases(site).await?, |rows| Read::Databases(site, many(rows.rows.len())))
@@ -133,11 +170,11 @@ async fn count(client: &Client, collector: Collector, site: SiteId) -> Result<(P
 
 /// What a sweep has so far.
 struct Sweep<'a> {
-    account: &'a Account,
+    poller: &'a Poller,
     collector: Collector,
-    batch: Part,
+    batch: UpdatePart,
     batch_since: Option<Instant>,
-    /// Told when the sweep ends.
+    /// Reported when the sweep ends.
     problems: Vec<String>,
     complete: bool,
     failures: usize,
@@ -145,11 +182,11 @@ struct Sweep<'a> {
 }
 
 impl<'a> Sweep<'a> {
-    fn new(account: &'a Account, collector: Collector) -> Self {
+    fn new(poller: &'a Poller, collector: Collector) -> Self {
         Self {
-            account,
+            poller,
             collector,
-            batch: Part::default(),
+            batch: UpdatePart::default(),
             batch_since: None,
             problems: Vec::new(),
             complete: true,
@@ -173,10 +210,10 @@ impl<'a> Sweep<'a> {
             };
             match joined? {
                 Ok(value) => return Some(value),
-                Err(error) => self.failed(Failure {
-                    kind: FailureKind::Other,
-                    message: format!("a reading of {} ended early: {error}", self.collector.as_str()),
-                }),
+                Err(error) => {
+                    let message = format!("a reading of {} ended early: {error}", self.collector.as_str());
+                    self.failed(Failure::new(FailureKind::Other, message));
+                }
             }
         }
     }
@@ -190,7 +227,7 @@ impl<'a> Sweep<'a> {
         found: &mut Found,
         passed_on: bool,
     ) -> bool {
-        let deadline = self.account.deadline(self.collector);
+        let deadline = self.poller.deadline(self.collector);
         let mut tasks = JoinSet::new();
         let mut waiting = containers.iter().copied();
         let mut is_missing = false;
@@ -198,17 +235,14 @@ impl<'a> Sweep<'a> {
             while tasks.len() < IN_FLIGHT {
                 let Some(container) = waiting.next() else { break };
                 let client = client.clone();
-                tasks.spawn(async move { (container, timeout(deadline, client.sites(container)).await) });
+                let read = async move { (container, timeout(deadline, client.sites(container)).await) };
+                tasks.spawn(read.in_current_span());
             }
             let Some((container, result)) = self.next(&mut tasks).await else { return is_missing };
             match result {
                 Ok(Ok(listed)) => {
                     let shown = listed.rows.iter().map(|site: &Site| site.id);
-                    if listed.complete {
-                        found.insert(container, shown.collect());
-                    } else {
-                        found.entry(container).or_default().extend(shown);
-                    }
+                    found.read(container, shown, listed.complete);
                     if passed_on {
                         let (part, complete) = part_of(listed, |rows| Read::Sites(container, rows));
                         self.add(part, complete);
@@ -217,8 +251,13 @@ impl<'a> Sweep<'a> {
                     }
                 }
                 Ok(Err(error)) if error.is_not_found() => {
-                    found.remove(&container);
-                    is_missing = true;
+                    if found.is_not_there(container) {
+                        let mut failure = error.failure();
+                        failure.message += ", poll after poll, of a container that is listed";
+                        self.failed(failure);
+                    } else {
+                        is_missing = true;
+                    }
                 }
                 Ok(Err(error)) => self.failed(error.failure()),
                 Err(_) => self.failed(late(deadline)),
@@ -227,17 +266,17 @@ impl<'a> Sweep<'a> {
     }
 
     /// What is read site by site lacks the sites that are not known. Where these have a collector of their
-    /// own, its failure is told there.
+    /// own, its failure is reported there.
     fn owes(&mut self, sites: &KnownSites) {
         if sites.complete {
-            if !self.account.sweeps_sites() {
+            if !self.poller.sweeps_sites() {
                 self.batch.reads.push(Read::AllSites(sites.ids.iter().copied().collect()));
             }
             return;
         }
         self.complete = false;
         match &sites.failure {
-            Some(failure) if sites.ids.is_empty() || !self.account.sweeps_sites() => {
+            Some(failure) if sites.ids.is_empty() || !self.poller.sweeps_sites() => {
                 self.failed(failure.clone());
             }
             Some(failure) => {
@@ -248,7 +287,7 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    fn add(&mut self, part: Part, complete: bool) {
+    fn add(&mut self, part: UpdatePart, complete: bool) {
         self.complete &= complete;
         self.batch_since.get_or_insert_with(Instant::now);
         self.batch.reads.extend(part.reads);
@@ -265,19 +304,19 @@ impl<'a> Sweep<'a> {
     async fn flush(&mut self) {
         self.batch_since = None;
         let part = std::mem::take(&mut self.batch);
-        self.account.send(self.collector, part, None).await;
+        self.poller.send(self.collector, part, None).await;
     }
 
     async fn end(mut self, began: Instant) {
-        let part = Part { problems: self.problems, ..self.batch };
+        let part = UpdatePart { problems: self.problems, ..self.batch };
         let result = match self.failure.take() {
             None => Ok(self.complete),
             Some(failure) if self.failures == 1 => Err(failure),
             Some(failure) => Err(Failure {
-                kind: failure.kind,
                 message: format!("{} (and {} more listings)", failure.message, self.failures - 1),
+                ..failure
             }),
         };
-        self.account.end(self.collector, began, result, part).await;
+        self.poller.end(self.collector, began, result, part).await;
     }
 }

@@ -10,8 +10,8 @@ use crate::model::{Edd, Money, OrderId, OrderState, Report};
 use crate::provider::ChargesRead;
 use crate::provider::error::ErrorKind;
 use crate::provider::report::{Most, decode};
-use crate::provider::transport::Timing;
-use crate::provider::wire::{Context, Diagnostics};
+use crate::provider::transport::RequestTiming;
+use crate::provider::wire::{DecodeContext, Diagnostics};
 
 use super::server::{Reply, Request, Server};
 use super::{client, client_with, settings, timing};
@@ -46,7 +46,7 @@ fn read(json: &Value) -> Result<Report, ErrorKind> {
 
 fn read_text(text: &str) -> (Result<Report, ErrorKind>, Diagnostics) {
     let settings = settings();
-    let context = Context { zone: settings.time_zone, container_states: settings.container_states };
+    let context = DecodeContext { zone: settings.time_zone, container_states: settings.container_states };
     let mut notes = Diagnostics::default();
     let most = Most { moments: 1_000, ..Most::ANY };
     (decode(text.as_bytes(), &context, most, &mut notes), notes)
@@ -192,21 +192,21 @@ async fn a_report_over_the_cap_or_too_slow_asks_for_less() {
     };
     let date = "2026-06-01".parse().unwrap();
     let server = Server::start(move |_, _| Reply::json(big())).await;
-    let (client, _) = client_with(&server, Timing { report_moments: 49, ..timing() });
+    let (client, _) = client_with(&server, RequestTiming { report_moments: 49, ..timing() });
     let error = client.expected_balance(date).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::TooLarge { limit: 49, unit: "charge moments" });
     assert!(error.wants_less());
-    let (client, _) = client_with(&server, Timing { report_bytes: 5_000, ..timing() });
+    let (client, _) = client_with(&server, RequestTiming { report_bytes: 5_000, ..timing() });
     let error = client.expected_balance(date).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::TooLarge { limit: 5_000, unit: "bytes" });
-    let (client, log) = client_with(&server, Timing { report_moments: 50, ..timing() });
+    let (client, log) = client_with(&server, RequestTiming { report_moments: 50, ..timing() });
     assert_eq!(client.expected_balance(date).await.unwrap().report.moments.len(), 50);
     assert_eq!(log.codes(), ["200"]);
 
     let begun = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"charge_moments\": [".to_vec();
     let server = Server::start(move |_, _| Reply::Stall(begun.clone())).await;
     let (client, _) =
-        client_with(&server, Timing { whole: std::time::Duration::from_millis(150), ..timing() });
+        client_with(&server, RequestTiming { whole: std::time::Duration::from_millis(150), ..timing() });
     let error = client.expected_balance(date).await.unwrap_err();
     assert!(matches!(error.kind, ErrorKind::Timeout(_)) && error.wants_less(), "{error}");
 }
@@ -237,7 +237,7 @@ fn the_orders_of_a_report_take_so_much_memory() {
     let moments = (0..50).map(|id| moment("2026-03-03T00:00:00", "1", "1", &order(id)));
     json["charge_moments"] = moments.collect();
     let settings = settings();
-    let context = Context { zone: settings.time_zone, container_states: settings.container_states };
+    let context = DecodeContext { zone: settings.time_zone, container_states: settings.container_states };
     let read = |order_bytes: u64| {
         let most = Most { order_bytes, ..Most::ANY };
         decode(json.to_string().as_bytes(), &context, most, &mut Diagnostics::default())
@@ -266,7 +266,7 @@ async fn a_report_over_the_cap_is_read_no_further() {
     let long = format!(r#"{{"charge_moments": [{}]}}"#, vec![one; 40_000].join(","));
     let whole = long.len() as u64;
     let server = Server::start(move |_, _| Reply::json(long.clone())).await;
-    let caps = Timing { report_moments: 49, report_bytes: whole - 1, ..timing() };
+    let caps = RequestTiming { report_moments: 49, report_bytes: whole - 1, ..timing() };
     let error =
         client_with(&server, caps).0.expected_balance("2026-06-01".parse().unwrap()).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::TooLarge { limit: 49, unit: "charge moments" });

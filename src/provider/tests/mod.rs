@@ -11,16 +11,16 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::model::Group;
-use crate::provider::transport::Timing;
+use crate::provider::transport::RequestTiming;
 use crate::provider::{
-    BillingCredentials, Client, Code, HostingCredentials, Hosts, Limits, Observer, Settings,
+    BillingCredentials, Client, Code, HostingCredentials, Hosts, Limits, Observer, ProviderSettings,
 };
 
 use server::Server;
 
 /// Settings of an account with every group on.
-pub(crate) fn settings() -> Settings {
-    Settings {
+pub(crate) fn settings() -> ProviderSettings {
+    ProviderSettings {
         account: "main".parse().unwrap(),
         base_url: Some("https://base.example".parse().unwrap()),
         panel_url: Some("https://panel.example".parse().unwrap()),
@@ -40,21 +40,24 @@ pub(crate) fn settings() -> Settings {
 }
 
 /// Settings whose every endpoint is at this server.
-fn settings_at(server: &Server) -> Settings {
+fn settings_at(server: &Server) -> ProviderSettings {
     let url = Some(server.url.clone());
-    Settings { base_url: url.clone(), panel_url: url, ..settings() }
+    ProviderSettings { base_url: url.clone(), panel_url: url, ..settings() }
 }
 
 /// The ordinary rules with pauses that a test can wait for.
-fn timing() -> Timing {
-    Timing { backoff: [Duration::from_millis(20), Duration::from_millis(60)], ..Timing::default() }
+fn timing() -> RequestTiming {
+    RequestTiming {
+        backoff: [Duration::from_millis(20), Duration::from_millis(60)],
+        ..RequestTiming::default()
+    }
 }
 
 fn client(server: &Server) -> (Client, Arc<Log>) {
     client_with(server, timing())
 }
 
-fn client_with(server: &Server, timing: Timing) -> (Client, Arc<Log>) {
+fn client_with(server: &Server, timing: RequestTiming) -> (Client, Arc<Log>) {
     let log = Arc::new(Log::default());
     let observer = Arc::clone(&log) as Arc<dyn Observer>;
     (Client::build(settings_at(server), observer, Hosts::default(), timing).unwrap(), log)

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::model::{ContainerId, Group, Resource, Site, Vm};
 use crate::provider::Listed;
 use crate::provider::error::ErrorKind;
-use crate::provider::transport::Timing;
+use crate::provider::transport::RequestTiming;
 use crate::provider::wire::MOST_ROWS;
 
 use super::server::{Reply, Request, Server};
@@ -38,7 +38,7 @@ async fn read(
     answer: impl Fn(u64, &Request) -> Reply + Send + Sync + 'static,
 ) -> (Result<Listed<Vm>, ErrorKind>, usize) {
     let server = Server::start(move |request, _| answer(request.query("page").unwrap_or(1), request)).await;
-    let (client, _) = client_with(&server, Timing { pages: 20, ..timing() });
+    let (client, _) = client_with(&server, RequestTiming { pages: 20, ..timing() });
     let read = tokio::time::timeout(Duration::from_secs(20), client.vms()).await.expect("an end");
     let read = read.map_err(|error| error.kind);
     (read, server.requests().len())
@@ -270,7 +270,7 @@ async fn the_records_of_a_poll_take_so_much_memory() {
     let server = Server::start(move |_, before| vm_page(10, "", &rows(before as u64 * 10))).await;
     // Ten rows, each with some six letters: two listings and not a third.
     let limit = 2 * 10 * 262;
-    let (client, _) = client_with(&server, Timing { kept_bytes: limit, ..timing() });
+    let (client, _) = client_with(&server, RequestTiming { kept_bytes: limit, ..timing() });
     let poll = client.begin_poll(Group::Vm).unwrap();
     assert_eq!(poll.vms().await.unwrap().rows.len(), 10);
     assert!(poll.clone().vms().await.unwrap().complete);

@@ -8,18 +8,20 @@ use crate::provider::error::ErrorKind;
 use crate::provider::wire::{
     ChargeRow, ContainerRow, CronJobRow, DatabaseRow, IpRow, OrderRow, RowOf, SiteRow,
 };
-use crate::provider::wire::{Context, Diagnostics, Next, Page, Record as _, Shape, SshKeyRow, VmRow, page};
+use crate::provider::wire::{
+    DecodeContext, Diagnostics, Next, Record as _, Shape, SshKeyRow, VmRow, WirePage, page,
+};
 use crate::provider::{FIELDS, Problem};
 
 use super::server::{Reply, Server};
 use super::{client, settings};
 
-fn context() -> Context {
+fn context() -> DecodeContext {
     let settings = settings();
-    Context { zone: settings.time_zone, container_states: settings.container_states }
+    DecodeContext { zone: settings.time_zone, container_states: settings.container_states }
 }
 
-fn rows<R: RowOf>(json: &str, shape: Shape, parent: R::Parent) -> (Page<R::Model>, Diagnostics) {
+fn rows<R: RowOf>(json: &str, shape: Shape, parent: R::Parent) -> (WirePage<R::Model>, Diagnostics) {
     let list = match shape {
         Shape::Hosting => "entities",
         Shape::Vm => "results",

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::model::{ContainerId, FailureKind, Group, SiteId};
 use crate::provider::ApiError;
 use crate::provider::error::ErrorKind;
-use crate::provider::transport::Timing;
+use crate::provider::transport::RequestTiming;
 
 use super::server::{Reply, Server};
 use super::{client, client_with, settings, settings_at, timing};
@@ -72,7 +72,9 @@ async fn a_token_without_a_scheme_goes_alone() {
 async fn a_group_that_is_off_is_not_asked_and_a_bad_credential_is_not_shown() {
     let server = Server::start(|_, _| Reply::json(NO_VMS)).await;
     let (client, _) = client(&server);
-    let off = client.renewed(crate::provider::Settings { vm_api_key: None, ..settings_at(&server) }).unwrap();
+    let off = client
+        .renewed(crate::provider::ProviderSettings { vm_api_key: None, ..settings_at(&server) })
+        .unwrap();
     assert_eq!(off.vms().await.unwrap_err().kind, ErrorKind::Off);
     assert_eq!(server.requests().len(), 0);
     let mut settings = settings();
@@ -179,7 +181,7 @@ async fn a_stall_times_out_and_is_not_tried_again() {
     let begun = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"count\"".to_vec();
     for bytes in [Vec::new(), begun] {
         let server = Server::start(move |_, _| Reply::Stall(bytes.clone())).await;
-        let quick = Timing { whole: Duration::from_millis(150), ..timing() };
+        let quick = RequestTiming { whole: Duration::from_millis(150), ..timing() };
         let (client, log) = client_with(&server, quick);
         let error = client.vms().await.unwrap_err();
         assert!(matches!(error.kind, ErrorKind::Timeout(_)), "{error}");
@@ -189,7 +191,7 @@ async fn a_stall_times_out_and_is_not_tried_again() {
 
 #[tokio::test]
 async fn a_body_over_the_cap_is_refused_packed_or_not() {
-    let cap = Timing { page_bytes: 100_000, ..timing() };
+    let cap = RequestTiming { page_bytes: 100_000, ..timing() };
     let server = Server::start(|_, _| Reply::json(vm_page(90_000))).await;
     assert!(client_with(&server, cap.clone()).0.vms().await.is_ok());
 

@@ -1,7 +1,7 @@
 //! Charges, and the pieces of an expected-balance report (interface 2.8, 2.9). The report itself is
 //! put together by `report`, which never holds it whole.
 
-use chrono::{DateTime, NaiveDate, Utc};
+use chrono::{DateTime, Datelike as _, NaiveDate, Utc};
 use serde::Deserialize;
 use serde::de::MapAccess;
 use serde::de::value::MapAccessDeserializer;
@@ -11,6 +11,9 @@ use crate::model::{Charge, Edd, Money, Order, OrderId, OrderState, Tariff};
 
 use super::diagnostics::{Reader, Record, Rejected, lengths, row};
 use super::field::{Field, Stamp, Wire, decimal};
+
+/// Before it, nobody was cut off.
+const FIRST_YEAR: i32 = 2000;
 
 /// A decimal as it came: quoted or not, its text is what counts.
 type Exact = Option<Box<RawValue>>;
@@ -56,7 +59,7 @@ impl Record for ChargeRow {
         })
     }
 
-    /// Twice its texts: what tells it from others is remembered beside it.
+    /// Twice its texts: what distinguishes it from others is kept beside it.
     fn weight(charge: &Charge) -> usize {
         size_of::<Charge>() + 2 * lengths([&charge.description, &charge.resource_uri])
     }
@@ -184,12 +187,17 @@ impl TariffRow {
 
 row!(ChargeRow, IdOnly, OrderRow, TariffRow);
 
-/// The expected disconnect date: null says something, anything that is no date says nothing.
+/// The expected disconnect date: null has a meaning, anything that is no date has none.
 pub(crate) fn edd(field: Field<Stamp>, reader: &mut Reader<'_>) -> Edd {
     if matches!(field, Field::Null) {
         return Edd::Null;
     }
-    reader.moment("report.edd", field).map_or(Edd::Unknown, Edd::At)
+    let at = reader.moment("report.edd", field);
+    // The zero of some languages' clocks stands for no date at all.
+    let at = at.and_then(|at| {
+        if at.year() < FIRST_YEAR { reader.odd("report.edd", "a date long past") } else { Some(at) }
+    });
+    at.map_or(Edd::Unknown, Edd::At)
 }
 
 /// A report's `error`: nothing where it is null, missing or blank; of another type than a string it

@@ -35,6 +35,7 @@ pub(crate) const FIELDS: &[&str] = &[
     "container.is_in_transfer",
     "site.state",
     "site.name",
+    "site.main_alias",
     "site.engine",
     "site.engine_version",
     "site.num_workers",
@@ -62,7 +63,7 @@ pub(crate) const FIELDS: &[&str] = &[
     "charge.resource_uri",
 ];
 
-/// Something in an answer that is not as the interface says.
+/// Something in an answer that is not as documented.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Problem {
     /// Where, as a JSON path: `$.results[3].memsize`.
@@ -78,7 +79,7 @@ impl fmt::Display for Problem {
 
 /// What decoding needs to know of the account.
 #[derive(Clone, Debug)]
-pub(crate) struct Context {
+pub(crate) struct DecodeContext {
     pub zone: Option<Tz>,
     pub container_states: BTreeMap<i64, String>,
 }
@@ -90,7 +91,7 @@ pub(crate) struct Rejected;
 /// A row of the wire that becomes one of the model.
 pub(crate) trait Record: DeserializeOwned + Send + 'static {
     type Model: Send + 'static;
-    /// What the row does not say itself: the container of a site. `()` for most.
+    /// What the row does not hold itself: the container of a site. `()` for most.
     type Parent: Copy + Send + 'static;
 
     fn into_model(self, parent: Self::Parent, reader: &mut Reader<'_>) -> Result<Self::Model, Rejected>;
@@ -99,7 +100,7 @@ pub(crate) trait Record: DeserializeOwned + Send + 'static {
     fn weight(row: &Self::Model) -> usize;
 }
 
-/// What a row of a listing takes whatever it says: itself, its place among the others, its incident.
+/// What a row of a listing takes whatever it holds: itself, its place among the others, its incident.
 pub(crate) const ROW_BYTES: usize = 256;
 
 /// Of texts that may be absent.
@@ -148,7 +149,7 @@ impl Diagnostics {
 
 /// Reads the fields of one row and notes what is wrong with them.
 pub(crate) struct Reader<'a> {
-    pub context: &'a Context,
+    pub context: &'a DecodeContext,
     pub notes: &'a mut Diagnostics,
     /// The path of the row: the list's name and the row's place, or of a record alone.
     pub list: Option<(&'static str, usize)>,

@@ -6,10 +6,10 @@ use crate::model::{
     Container, ContainerId, ContainerState, CronJob, CronJobId, Database, DatabaseId, Site, SiteId, SiteState,
 };
 
-use super::diagnostics::{Context, ROW_BYTES, Reader, Record, Rejected, lengths, row};
+use super::diagnostics::{DecodeContext, ROW_BYTES, Reader, Record, Rejected, lengths, row};
 use super::field::{Field, Stamp, Wire};
 
-/// A container (2.1). Its `virtualhosts` are not looked at: what they hold is not shown, and the
+/// A container (2.1). Its `virtualhosts` are not read: what they hold is not shown, and the
 /// listing of sites is the only word on sites.
 #[derive(Deserialize, Default)]
 #[serde(default)]
@@ -83,7 +83,7 @@ impl Wire<'_> for Code {
 
 impl Code {
     /// By the configured names; a number without one shows as itself.
-    fn named(&self, context: &Context) -> ContainerState {
+    fn named(&self, context: &DecodeContext) -> ContainerState {
         match self {
             Self::Name(name) => ContainerState::from(&**name),
             Self::Number(number) => match context.container_states.get(number) {
@@ -105,6 +105,7 @@ pub(crate) struct SiteRow {
     updated: Field<Stamp>,
     force_https: Field<bool>,
     certificate_id: Field<u64>,
+    main_alias: Field<Box<str>>,
     engine: Field<Box<str>>,
     engine_version: Field<Box<str>>,
     num_workers: Field<u64>,
@@ -120,11 +121,15 @@ impl Record for SiteRow {
         if !state.is_known() {
             reader.unknown("site.state");
         }
+        let name = reader.take("site.name", self.name);
+        let main_alias = reader.take("site.main_alias", self.main_alias);
         Ok(Site {
             id,
             state,
             container,
-            name: reader.take("site.name", self.name),
+            // Most sites have none but their name.
+            main_alias: main_alias.filter(|alias| name.as_ref() != Some(alias)),
+            name,
             engine: reader.take("site.engine", self.engine),
             engine_version: reader.take("site.engine_version", self.engine_version),
             workers: reader.take("site.num_workers", self.num_workers),
@@ -136,7 +141,9 @@ impl Record for SiteRow {
     }
 
     fn weight(site: &Site) -> usize {
-        ROW_BYTES + site.state.as_str().len() + lengths([&site.name, &site.engine, &site.engine_version])
+        ROW_BYTES
+            + site.state.as_str().len()
+            + lengths([&site.name, &site.main_alias, &site.engine, &site.engine_version])
     }
 }
 

@@ -22,10 +22,10 @@ pub(crate) fn tolerant<T: DeserializeOwned>(body: &[u8]) -> Result<T, serde_json
     })
 }
 
-/// What a value says that is well-formed and more than is taken: there is nothing to mend.
+/// The error of a value that is well-formed and more than is accepted: there is nothing to repair.
 pub(crate) const TOO_MUCH: &str = "more than is taken";
 
-/// Did a value say so?
+/// Is it that error?
 pub(crate) fn is_too_much(error: &serde_json::Error) -> bool {
     error.is_data() && error.to_string().starts_with(TOO_MUCH)
 }
@@ -37,7 +37,7 @@ pub(crate) fn mended(body: &[u8]) -> Option<String> {
 
 /// The same value without what can't be decoded; `None` where nothing is left.
 fn mend(text: &str, depth: u32) -> Option<String> {
-    // Also refuses what is no JSON at all; looks into nothing, so oddities inside pass.
+    // Also refuses what is no JSON at all; does not look inside, so oddities there pass.
     serde_json::from_str::<IgnoredAny>(text).ok()?;
     match text.as_bytes().first()? {
         b'{' | b'[' if depth >= DEEPEST => None,
@@ -72,7 +72,7 @@ fn mend_object(text: &str, depth: u32) -> Option<String> {
 /// read: a list may have millions.
 fn mend_list(text: &str, depth: u32) -> String {
     let mut out = String::from("[");
-    // It was looked through: an error can only be of an element, and those before it stay.
+    // It was read to its end: an error can only be of an element, and those before it stay.
     let _ = serde_json::Deserializer::from_str(text).deserialize_seq(Elements { out: &mut out, depth });
     out.push(']');
     out

@@ -10,12 +10,12 @@ mod page;
 mod vm;
 
 pub(super) use billing::{ChargeRow, MomentRow, OrderRow, edd, error_text};
-pub(super) use diagnostics::{Context, Diagnostics, Reader, Record, RowOf};
+pub(super) use diagnostics::{DecodeContext, Diagnostics, Reader, Record, RowOf};
 pub(crate) use diagnostics::{FIELDS, Problem};
 pub(super) use field::{Field, Stamp, decimal};
 pub(super) use hosting::{ContainerRow, CronJobRow, DatabaseRow, SiteRow};
 pub(super) use lenient::{mended, tolerant};
 #[cfg(test)]
 pub(super) use page::MOST_ROWS;
-pub(super) use page::{Next, Page, Shape, page};
+pub(super) use page::{Next, Shape, WirePage, page};
 pub(super) use vm::{IpRow, SshKeyRow, VmRow};

@@ -6,7 +6,7 @@ use serde::de::{MapAccess, SeqAccess};
 
 use crate::provider::error::ErrorKind;
 
-use super::diagnostics::{Context, Diagnostics, Reader, RowOf, row};
+use super::diagnostics::{DecodeContext, Diagnostics, Reader, RowOf, row};
 use super::field::{Field, Wire};
 use super::lenient::{TOO_MUCH, is_too_much, tolerant};
 
@@ -26,7 +26,7 @@ pub(crate) const MOST_ROWS: usize = 250_000;
 
 /// A page, decoded.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Page<T> {
+pub(crate) struct WirePage<T> {
     /// How many rows the whole listing has, where the page says so.
     pub count: Option<u64>,
     pub next: Next,
@@ -37,7 +37,7 @@ pub(crate) struct Page<T> {
     pub bytes: u64,
 }
 
-/// What a page says of the next one.
+/// What a page has about the next one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Next {
     /// Null or empty: this was the last.
@@ -52,9 +52,9 @@ pub(crate) fn page<R: RowOf>(
     body: &[u8],
     shape: Shape,
     parent: R::Parent,
-    context: &Context,
+    context: &DecodeContext,
     notes: &mut Diagnostics,
-) -> Result<Page<R::Model>, ErrorKind> {
+) -> Result<WirePage<R::Model>, ErrorKind> {
     let (list, count, next, rows) = match shape {
         Shape::Hosting => {
             let page: HostingPage<R> = object(body)?;
@@ -72,10 +72,10 @@ pub(crate) fn page<R: RowOf>(
             ("objects", meta.total_count, meta.next, page.objects)
         }
     };
-    let Field::Value(Rows(rows)) = rows else {
+    let Field::Value(RowList(rows)) = rows else {
         return Err(ErrorKind::WrongShape(format!("$.{list} is no list")));
     };
-    let mut decoded = Page {
+    let mut decoded = WirePage {
         count: match count {
             Field::Value(count) => Some(count),
             Field::Missing | Field::Null | Field::Mistyped(_) => None,
@@ -123,9 +123,9 @@ fn object<T: for<'de> Wire<'de>>(body: &[u8]) -> Result<T, ErrorKind> {
 }
 
 /// The rows of a page, while they are not too many.
-struct Rows<R>(Vec<Field<R>>);
+struct RowList<R>(Vec<Field<R>>);
 
-impl<'de, R: Wire<'de>> Wire<'de> for Rows<R> {
+impl<'de, R: Wire<'de>> Wire<'de> for RowList<R> {
     fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Option<Self>, A::Error> {
         let mut rows = Vec::new();
         while let Some(row) = list.next_element()? {
@@ -144,7 +144,7 @@ struct HostingPage<R> {
     #[serde(default)]
     count: Field<u64>,
     #[serde(default)]
-    entities: Field<Rows<R>>,
+    entities: Field<RowList<R>>,
 }
 
 #[derive(Deserialize)]
@@ -155,7 +155,7 @@ struct VmPage<R> {
     #[serde(default)]
     next: Field<Box<str>>,
     #[serde(default)]
-    results: Field<Rows<R>>,
+    results: Field<RowList<R>>,
 }
 
 #[derive(Deserialize)]
@@ -164,7 +164,7 @@ struct ChargePage<R> {
     #[serde(default)]
     meta: Field<Meta>,
     #[serde(default)]
-    objects: Field<Rows<R>>,
+    objects: Field<RowList<R>>,
 }
 
 #[derive(Deserialize)]

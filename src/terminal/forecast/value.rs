@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use chrono::{DateTime, Duration, Utc};
+use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use rust_decimal::Decimal;
 use serde::Serialize;
 
-use crate::model::forecast::{self, Disconnect, SPANS_DAYS};
+use crate::model::forecast::{self, Disconnect, NextCharge};
 use crate::model::{Money, Profile, Report};
 use crate::terminal::Answer;
-use crate::view::{Facts, Orders};
+use crate::view::{BillingFacts, Due, LastReading, Orders};
 
 /// The forecasts of accounts, the most urgent first.
 #[derive(Clone, Debug, Serialize)]
@@ -33,11 +33,16 @@ pub(crate) struct AccountForecast {
     pub billing: Result<Outlook, String>,
 }
 
-/// What a report that was just read says. Amounts are exact decimals as text.
+/// What a report says. Amounts are exact decimals as text.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Outlook {
+    /// When it was read, where that was not just now.
+    pub as_of: Option<DateTime<Utc>>,
+    /// Why none could be read now.
+    #[serde(skip)]
+    pub not_read: Option<String>,
     #[serde(flatten)]
-    pub facts: Facts,
+    pub facts: BillingFacts,
     /// How long a payment takes to arrive.
     pub lead_days: u32,
     /// Where the report's own date and its charges differ by more than a day: the one by its charges.
@@ -46,7 +51,7 @@ pub(crate) struct Outlook {
     /// The first moment whose balance is not the one before less its amount.
     pub does_not_add_up: Option<DateTime<Utc>>,
     pub moments_rejected: u64,
-    pub pay: Vec<Span>,
+    pub pay: [Due; 3],
     pub next_charge: Option<NextCharge>,
     pub per_day: Option<Money>,
     pub per_month: Option<Money>,
@@ -58,22 +63,6 @@ pub(crate) struct Outlook {
     /// What it was made from, for the chart.
     #[serde(skip)]
     pub report: Arc<Report>,
-}
-
-/// What keeps the account up for so many days; 0 where it is paid for already.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Span {
-    pub days: u32,
-    /// Then, if nobody pays.
-    pub balance: Option<Money>,
-    pub amount: Option<Money>,
-}
-
-/// The next charge, with all that falls on the same moment.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct NextCharge {
-    pub at: DateTime<Utc>,
-    pub amount: Money,
 }
 
 impl Forecasts {
@@ -106,10 +95,35 @@ impl AccountForecast {
         top_rung_days: u32,
         now: DateTime<Utc>,
     ) -> Self {
-        let billing =
-            report.map(|report| Outlook::new(report, profile.zone(), profile.lead_days, top_rung_days, now));
+        let billing = report.map(|report| Outlook::new(report, now, profile, top_rung_days, now));
+        Self::of(profile, billing, now)
+    }
+
+    /// Of what the daemon read last; `error` says why nothing could be read now.
+    pub(crate) fn as_of(
+        profile: &Profile,
+        last: LastReading,
+        error: String,
+        top_rung_days: u32,
+        now: DateTime<Utc>,
+    ) -> Self {
+        let LastReading { report: last, orders } = last;
+        let mut outlook = Outlook::new(Arc::new(last.report()), last.read_at, profile, top_rung_days, now);
+        outlook.as_of = Some(last.read_at);
+        outlook.not_read = Some(error);
+        outlook.orders = orders;
+        if last.by_the_hour {
+            // Of one hour's charges nobody knows which comes first.
+            outlook.next_charge = None;
+        }
+        Self::of(profile, Ok(outlook), now)
+    }
+
+    fn of(profile: &Profile, billing: Result<Outlook, String>, now: DateTime<Utc>) -> Self {
         let answer = match &billing {
             Ok(billing) if billing.is_near(now) => Answer::NeedsYou,
+            // Nobody knows whether an older report still holds.
+            Ok(billing) if billing.as_of.is_some() => Answer::Unknown,
             Ok(billing) if billing.facts.disconnect != Disconnect::Unknown => Answer::Fine,
             Ok(_) | Err(_) => Answer::Unknown,
         };
@@ -124,34 +138,35 @@ impl AccountForecast {
 }
 
 impl Outlook {
-    fn new(report: Arc<Report>, zone: Tz, lead_days: u32, top_rung_days: u32, now: DateTime<Utc>) -> Self {
-        let far = forecast::edd_disagreement(&report).is_some_and(|by| by > Duration::days(1));
-        let per_day = forecast::cost_per_day(&report, now);
+    /// Of a report that was read then.
+    fn new(
+        report: Arc<Report>,
+        read_at: DateTime<Utc>,
+        profile: &Profile,
+        top_rung_days: u32,
+        now: DateTime<Utc>,
+    ) -> Self {
+        let per_day = forecast::cost_per_day(&report, read_at);
         Self {
-            facts: Facts::of(&report, zone, lead_days, now),
-            lead_days,
-            disagrees: if far { forecast::first_unpaid(&report) } else { None },
+            as_of: None,
+            not_read: None,
+            facts: BillingFacts::of(&report, profile.zone(), profile.lead_days, now),
+            lead_days: profile.lead_days,
+            disagrees: forecast::date_by_charges(&report),
             does_not_add_up: forecast::does_not_add_up(&report),
             moments_rejected: report.moments_rejected,
-            pay: SPANS_DAYS
-                .map(|days| Span {
-                    days,
-                    balance: forecast::balance_in(&report, now, days),
-                    amount: forecast::top_up_required(&report, now, days),
-                })
-                .into(),
-            next_charge: forecast::next_charge(&report, now)
-                .map(|next| NextCharge { at: next.at, amount: next.amount }),
+            pay: Due::of(&report, now),
+            next_charge: forecast::next_charge(&report, now),
             per_day: per_day.map(Money::rounded),
             per_month: per_day.map(|day| day.times(Decimal::from(30)).rounded()),
-            orders: Orders::of(&report, now),
+            orders: Orders::of(&report, read_at),
             top_rung_days,
             report,
         }
     }
 }
 
-/// `error` is null beside what is known; without a report everything but `error` is missing.
+/// `error` is null beside what was just read; without any report everything but `error` is missing.
 fn billing_or_error<S: serde::Serializer>(
     billing: &Result<Outlook, String>,
     serializer: S,
@@ -161,6 +176,9 @@ fn billing_or_error<S: serde::Serializer>(
         error: Option<&'a str>,
         billing: Option<&'a Outlook>,
     }
-    let error = billing.as_ref().err().map(String::as_str);
+    let error = match billing {
+        Ok(outlook) => outlook.not_read.as_deref(),
+        Err(error) => Some(error.as_str()),
+    };
     Shown { error, billing: billing.as_ref().ok() }.serialize(serializer)
 }

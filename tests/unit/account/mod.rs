@@ -32,6 +32,7 @@ pub fn profile(name: &str) -> Profile {
         vm_memory_unit_bytes: Some(1_048_576),
         collectors: Collector::ALL.into(),
         stale_after: Collector::ALL.into_iter().map(|one| (one, Duration::from_secs(900))).collect(),
+        guide: Default::default(),
     }
 }
 
@@ -95,6 +96,7 @@ pub fn site(id: u64, container: u64, state: &str) -> Site {
         state: SiteState::from(state),
         container: ContainerId::new(container),
         name: Some(format!("site{id}.example.com").into()),
+        main_alias: None,
         engine: Some("php".into()),
         engine_version: Some("8.3".into()),
         workers: Some(4),
@@ -181,7 +183,7 @@ pub fn fill(book: &mut KnownAccount, at: DateTime<Utc>) {
 }
 
 pub fn ended(failure: Option<&str>) -> PollEnd {
-    let failure = failure.map(|text| Failure { kind: FailureKind::Other, message: text.into() });
+    let failure = failure.map(|text| Failure::new(FailureKind::Other, text));
     PollEnd { duration: Duration::from_millis(1250), failure, complete: true }
 }
 
@@ -206,6 +208,11 @@ pub fn incident_row(account: &str, kind: Kind, severity: Severity, phase: Phase)
         resolved_at: (phase == Phase::Resolved).then(read_at),
         reason: "the VM's state is error".into(),
         acknowledged: false,
+        acknowledged_at: None,
         silenced_until: None,
+        note: None,
+        caused_by: None,
+        problem: kind.problem().to_owned(),
+        cut_off: None,
     }
 }

@@ -1,6 +1,6 @@
 //! Polling that fails: which incident speaks of it, when, and what ends it.
 
-use crate::alert::{Kind, Phase, Rule, Settings};
+use crate::alert::{AlertSettings, Kind, Phase, Rule};
 use crate::model::{Collector, FailureKind};
 use chrono::Duration;
 
@@ -8,7 +8,7 @@ use super::alert_support::*;
 
 #[test]
 fn each_failure_has_one_incident_and_its_time() {
-    use Collector::{Containers, ExpectedBalance, Sites, Vms};
+    use Collector::{Containers, ExpectedBalance, Vms};
     use FailureKind::{Credentials, NotFound, Other, ReportError};
     // (who fails, how, told at once, told once it has lasted)
     let table = [
@@ -16,7 +16,6 @@ fn each_failure_has_one_incident_and_its_time() {
         (Vms, NotFound, "", "collector_failing/vms"),
         (Vms, Credentials, "credentials_rejected/vm", ""),
         (Containers, Other, "", "collector_failing/containers"),
-        (Sites, Credentials, "credentials_rejected/hosting", ""),
         (ExpectedBalance, Other, "", "collector_failing/expected_balance"),
         (ExpectedBalance, Credentials, "credentials_rejected/billing", ""),
         (ExpectedBalance, NotFound, "billing_report/account", ""),
@@ -34,12 +33,30 @@ fn each_failure_has_one_incident_and_its_time() {
     }
 }
 
+/// "`credentials_rejected` means that every call of the group is refused": not that the first to answer is.
+#[test]
+fn credentials_are_judged_once_the_others_that_have_them_were_tried() {
+    for (vms, told) in [(None, &["main/started"][..]), (Some(()), &["main/credentials_rejected/vm started"])]
+    {
+        let mut world = World::new(AlertSettings::defaults());
+        world.fail(Collector::Ips, FailureKind::Credentials);
+        match vms {
+            None => world.vms(&[(1, "active")]),
+            Some(()) => world.fail(Collector::Vms, FailureKind::Credentials),
+        }
+        world.containers(&[]);
+        world.end(Collector::Sites, None);
+        world.report(rich());
+        assert_eq!(world.take_events(), told);
+    }
+}
+
 #[test]
 fn a_collector_that_answers_again_is_told_and_what_it_had_to_say() {
     let mut world = World::healthy();
     world.fail(Collector::Vms, FailureKind::Other);
     let incident = world.incident(Kind::CollectorFailing, "vms");
-    assert_eq!(incident.words(), "Polling of vms failing");
+    assert_eq!(incident.words(), "Cannot read VMs");
     assert_eq!(incident.detail, "it did not work");
     assert_eq!(incident.reason.to_string(), "no mail yet: it has to last for 15 min");
     world.pass(Duration::minutes(15));
@@ -58,10 +75,7 @@ fn a_collector_that_answers_again_is_told_and_what_it_had_to_say() {
     assert_eq!(world.incident(Kind::CollectorFailing, "vms").detail, "answers again");
 
     world.fail(Collector::ExpectedBalance, FailureKind::ReportError);
-    assert_eq!(
-        world.incident(Kind::BillingReport, "account").words(),
-        "Expected-balance report not available"
-    );
+    assert_eq!(world.incident(Kind::BillingReport, "account").words(), "Balance report not available");
     world.told.clear();
     world.fail(Collector::ExpectedBalance, FailureKind::Other);
     world.fail(Collector::ExpectedBalance, FailureKind::Other);
@@ -102,7 +116,7 @@ fn a_collector_whose_rule_is_off_is_not_told_however_long_it_fails() {
 
 #[test]
 fn what_a_failing_collector_saw_waits_and_disconnects_never_do() {
-    let mut world = World::healthy_with(Settings { recover_polls: 1, ..Settings::defaults() });
+    let mut world = World::healthy_with(AlertSettings { recover_polls: 1, ..AlertSettings::defaults() });
     world.vms(&[(1, "error"), (2, "active")]);
     world.report(cut_off_in(8 * 24));
     world.told.clear();
@@ -113,6 +127,88 @@ fn what_a_failing_collector_saw_waits_and_disconnects_never_do() {
     assert!(events.contains(&"main/disconnect/account rung:7".to_owned()), "{events:?}");
     assert!(!events.iter().any(|event| event.contains("vm_error")), "{events:?}");
     let reason = world.incident(Kind::Disconnect, "account").reason.to_string();
-    let want = "the 7-day rung is crossed (as of 2026-03-02 12:02 UTC; no newer report could be read)";
+    let want = "less than 7 days left (as of Mon 2 Mar 12:02 UTC; no newer report could be read)";
     assert_eq!(reason, want);
+}
+
+#[test]
+fn what_fails_together_is_told_with_the_first_and_ends_with_it() {
+    use Collector::{Containers, ExpectedBalance, Sites, Vms};
+    let mut world = World::healthy();
+    let fail = |world: &mut World, collectors: &[Collector]| {
+        for &collector in collectors {
+            world.fail(collector, FailureKind::Other);
+        }
+    };
+    fail(&mut world, &[Containers, Sites]);
+    world.pass(Duration::minutes(5));
+    fail(&mut world, &[Vms]);
+    world.pass(Duration::minutes(5));
+    fail(&mut world, &[ExpectedBalance]);
+    world.pass(Duration::minutes(30));
+    assert_eq!(world.take_events(), ["main/collector_failing/containers opened"]);
+    let incident = world.incident(Kind::CollectorFailing, "containers");
+    assert_eq!(incident.words(), "Provider API does not answer: nothing is watched");
+    assert_eq!(incident.severity, crate::alert::Severity::Critical);
+    assert!(
+        incident.detail.ends_with("; not read either: vms, sites, expected_balance"),
+        "{}",
+        incident.detail
+    );
+    // One is read again, then the first; what then still fails is told once it was tried.
+    for _ in 0..2 {
+        world.end(Vms, None);
+        world.end(Containers, None);
+    }
+    assert_eq!(world.take_events(), ["main/collector_failing/containers resolved"]);
+    world.pass(Duration::minutes(3));
+    assert!(world.told.is_empty(), "{:?}", world.events());
+    fail(&mut world, &[Sites]);
+    assert_eq!(world.take_events(), ["main/collector_failing/sites opened"]);
+    fail(&mut world, &[ExpectedBalance]);
+    assert!(world.told.is_empty(), "{:?}", world.events());
+}
+
+#[test]
+fn credentials_are_rejected_where_every_call_is_refused() {
+    let mut world = World::healthy();
+    // One listing is refused, and what else these credentials are for is read.
+    for _ in 0..3 {
+        assert!(world.told.is_empty(), "{:?}", world.events());
+        world.end(Collector::Containers, None);
+        world.fail(Collector::Sites, FailureKind::Credentials);
+        world.later(Duration::minutes(8));
+    }
+    assert_eq!(world.take_events(), ["main/collector_failing/sites opened"]);
+    // The containers were read long ago.
+    world.later(Duration::minutes(11));
+    world.fail(Collector::Sites, FailureKind::Credentials);
+    assert_eq!(world.take_events(), ["main/credentials_rejected/hosting opened"]);
+    for _ in 0..2 {
+        world.end(Collector::Containers, None);
+    }
+    assert_eq!(world.take_events(), ["main/credentials_rejected/hosting resolved"]);
+}
+
+/// One mail told of both: what ends it must not say that all are read.
+#[test]
+fn the_end_of_what_was_told_of_several_collectors_names_those_that_still_fail() {
+    let mut world = World::healthy();
+    for _ in 0..20 {
+        world.fail(Collector::Vms, FailureKind::Other);
+        world.fail(Collector::Containers, FailureKind::Other);
+        world.pass(Duration::minutes(1));
+    }
+    assert_eq!(world.take_events().len(), 1);
+    let told = world.engine.incidents().values().find(|one| one.phase.is_open() && one.folded_into.is_none());
+    let told = told.unwrap().key.resource.to_string();
+    let (ends, other): (fn(&mut World), _) = if told == "vms" {
+        (|world| world.vms(&[(1, "active"), (2, "active")]), "containers")
+    } else {
+        (|world| world.containers(&[(10, "ENABLED"), (11, "ENABLED")]), "vms")
+    };
+    (0..2).for_each(|_| ends(&mut world));
+    let item = &world.told[0].items[0];
+    assert_eq!((item.event.to_string().as_str(), item.key.resource.to_string()), ("resolved", told));
+    assert_eq!(item.detail, format!("answers again; not read yet: {other}"));
 }

@@ -1,6 +1,6 @@
 //! The disconnect incident: its ladder, its end, and the balance beside it.
 
-use crate::alert::{Event, Form, Kind, Phase};
+use crate::alert::{Form, Kind, Phase};
 use crate::model::{Collector, FailureKind};
 use chrono::Duration;
 
@@ -110,11 +110,20 @@ fn a_date_that_moves_back_is_told_once_and_arms_the_ladder_again() {
     world.report(cut_off_in(53));
     world.told.clear();
     world.report(cut_off_in(10 * 24));
+    assert_eq!(world.take_events(), [""; 0], "it has to hold for an hour");
+    world.pass(Duration::hours(1));
+    world.report(cut_off_in(10 * 24));
     world.report(cut_off_in(10 * 24));
     assert_eq!(world.take_events(), ["main/disconnect/account extended:2026-03-12"]);
     world.report(cut_off_in(53));
-    assert_eq!(world.take_events(), ["main/disconnect/account rung:3"]);
-    assert_eq!(world.incident(Kind::Disconnect, "account").episode, 2);
+    assert_eq!(world.take_events(), [""; 0], "that rung was mailed within a day");
+    world.report(cut_off_in(24));
+    assert_eq!(world.take_events(), ["main/disconnect/account rung:1"]);
+    let incident = world.incident(Kind::Disconnect, "account");
+    assert_eq!((incident.episode, incident.arming), (1, 1));
+    // A payment counts at once.
+    world.report(report("99.50", crate::model::Edd::At(start() + Duration::days(10))));
+    assert_eq!(world.take_events(), ["main/disconnect/account paid:2026-03-12"]);
 }
 
 #[test]
@@ -122,21 +131,11 @@ fn the_last_day_starts_a_thread_of_its_own() {
     let mut world = World::healthy();
     world.report(cut_off_in(6 * 24));
     assert_eq!(world.events(), ["main/disconnect/account rung:7"]);
-    world.last_is_unsent();
-    world.unsent.clear();
+    world.last_opens_threads();
     world.told.clear();
     world.report(cut_off_in(90));
     assert_eq!(world.events(), ["main/disconnect/account rung:4"]);
     assert!(world.told[0].items[0].threads.is_empty());
-}
-
-#[test]
-fn a_newer_rung_replaces_an_unsent_older_one() {
-    let mut world = World::healthy();
-    world.report(cut_off_in(6 * 24));
-    let id = world.last_is_unsent();
-    world.report(cut_off_in(53));
-    assert_eq!(world.withdrawn, [id]);
 }
 
 #[test]
@@ -174,7 +173,7 @@ fn a_date_that_its_own_charges_contradict_says_so() {
     // 25.50 at 10 a day cannot pay the third charge.
     world.report(cut_off_in(6 * 24));
     let detail = &world.incident(Kind::Disconnect, "account").detail;
-    assert!(detail.ends_with("; by its own charges 2026-03-05 12:00 UTC"), "{detail}");
+    assert!(detail.ends_with("; by its own charges Thu 5 Mar 12:00 UTC"), "{detail}");
     for days in [4, 3, 2] {
         world.report(cut_off_in(days * 24));
         let detail = &world.incident(Kind::Disconnect, "account").detail;
@@ -194,18 +193,16 @@ fn bare(balance: &str) -> crate::model::Report {
 fn every_rung_says_why_it_is_told() {
     // (hours left at first, then, what the second mail says of it)
     let table = [
-        (10 * 24, 7 * 24 - 1, "the date moved 3 days nearer and crossed the 7-day rung"),
-        (9 * 24, 6 * 24, "the 7-day rung is crossed"),
-        (9 * 24, 5 * 24, "the date moved 4 days nearer and crossed the 7-day rung"),
-        (53, -1, "the disconnect date has passed"),
-        (10 * 24, -1, "the disconnect date has passed"),
+        (10 * 24, 7 * 24 - 1, "cut-off is 3 days earlier than before, now less than 7 days away"),
+        (9 * 24, 6 * 24, "less than 7 days left"),
+        (9 * 24, 5 * 24, "cut-off is 4 days earlier than before, now less than 7 days away"),
+        (53, -1, "the cut-off date has passed"),
+        (10 * 24, -1, "the cut-off date has passed"),
     ];
     for (first, then, want) in table {
         let mut world = World::healthy();
         world.report(cut_off_in(first));
-        assert!(
-            world.incident(Kind::Disconnect, "account").reason.to_string().ends_with("-day rung is crossed")
-        );
+        assert!(world.incident(Kind::Disconnect, "account").reason.to_string().starts_with("less than "));
         world.told.clear();
         world.report(cut_off_in(then));
         assert_eq!(world.told.len(), 1, "{:?}", world.events());
@@ -226,7 +223,7 @@ fn a_balance_that_is_used_up_without_a_charge_to_come_is_overdue() {
     assert_eq!(world.events(), ["main/disconnect/account rung:0"]);
     let item = &world.told[0].items[0];
     assert_eq!(item.reason.to_string(), "the balance is used up", "of this very report");
-    assert_eq!(item.detail, "the balance is used up; disconnect 2026-03-04 17:00 UTC");
+    assert_eq!(item.detail, "the balance is used up; cut-off Wed 4 Mar 17:00 UTC");
 
     let mut world = World::healthy();
     world.report(bare("0"));
@@ -257,7 +254,7 @@ fn a_date_beyond_every_rung_goes_as_quietly_as_it_came() {
     }
     assert!(!known(&world));
     let reason = world.incident(Kind::Disconnect, "account").reason.to_string();
-    assert_eq!(reason, "no disconnect is expected any more");
+    assert_eq!(reason, "no cut-off is expected any more");
     assert_eq!(world.incident(Kind::Disconnect, "account").phase, Phase::Watching);
     assert!(world.told.is_empty(), "{:?}", world.events());
 }
@@ -276,14 +273,13 @@ fn mails_of_a_ladder_answer_each_other_up_to_the_last_day_and_from_it() {
         assert_eq!(world.events().last().unwrap(), &format!("main/disconnect/account rung:{rung}"));
         let threads: Vec<String> = world.told.last().unwrap().items[0].threads.values().cloned().collect();
         assert_eq!(threads, if answers { before } else { Vec::new() }, "rung {rung}");
-        world.last_is_unsent();
-        world.unsent.clear();
+        world.last_opens_threads();
     }
 }
 
 #[test]
 fn what_is_known_from_before_the_first_mail_is_marked_so() {
-    let mut world = World::new(crate::alert::Settings::defaults());
+    let mut world = World::new(crate::alert::AlertSettings::defaults());
     world.report(cut_off_in(53));
     assert!(world.incident(Kind::Disconnect, "account").pre_existing);
     let mut world = World::healthy();
@@ -291,14 +287,32 @@ fn what_is_known_from_before_the_first_mail_is_marked_so() {
     assert!(!world.incident(Kind::Disconnect, "account").pre_existing);
 }
 
+/// Whatever a clock of ours shows when the report is read, and whatever it is set to and back: the rung is that of the
+/// days that were left by it, also across a start.
 #[test]
-fn a_newer_rung_replaces_no_mail_of_another_account_or_of_anything_else() {
-    let mut world = World::healthy();
-    let other = crate::alert::Key::account_wide(&"other".parse().unwrap(), Kind::Disconnect);
-    let own = world.key(Kind::Disconnect, "account");
-    world.unsent.insert("others".into(), vec![(other, Event::Rung(7))]);
-    world.unsent.insert("end".into(), vec![(own, Event::Resolved)]);
-    world.report(cut_off_in(53));
-    assert_eq!(world.take_events(), ["main/disconnect/account rung:3"]);
-    assert!(world.withdrawn.is_empty(), "{:?}", world.withdrawn);
+fn a_clock_that_is_days_ahead_tells_the_rung_of_its_own_time_and_no_tighter_one() {
+    for (ahead, rung) in [(0, 14), (1, 14), (2, 7), (4, 7), (5, 4), (6, 3), (7, 3), (8, 1)] {
+        for starts_anew in [false, true] {
+            let mut world = World::healthy();
+            let set = Duration::days(ahead);
+            world.now += set;
+            if starts_anew {
+                world.restart(Duration::minutes(1));
+            }
+            world.report(cut_off_in(9 * 24));
+            world.pass(Duration::minutes(10));
+            if starts_anew {
+                world.restart(Duration::minutes(1));
+                world.report(cut_off_in(9 * 24));
+            }
+            let want = format!("main/disconnect/account rung:{rung}");
+            assert_eq!(world.take_events(), [want], "{ahead} days ahead, {starts_anew}");
+            world.now -= set;
+            world.report(cut_off_in(9 * 24));
+            world.pass(Duration::minutes(10));
+            let rungs = world.take_events();
+            let rungs = rungs.iter().filter(|event| event.contains("rung:"));
+            assert_eq!(rungs.count(), 0, "{ahead} days ahead, {starts_anew}");
+        }
+    }
 }

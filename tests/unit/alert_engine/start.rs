@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::alert::{
-    Engine, Event, Form, Input, Kind, Notice, Phase, Rule, Settings, Started, Unsent, Watcher,
+    AlertSettings, Engine, Event, Form, Input, Kind, Notice, Phase, Remembered, Rule, Started, Watcher,
 };
 use crate::model::snapshot::PollEnd;
 use crate::model::{
@@ -16,7 +16,7 @@ use super::alert_support::*;
 
 #[test]
 fn the_first_start_is_one_mail_that_lists_what_is_wrong_and_recovery_is_told() {
-    let mut world = World::new(Settings::defaults());
+    let mut world = World::new(AlertSettings::defaults());
     world.vms(&[(1, "error"), (2, "active")]);
     world.report(cut_off_in(53));
     // A disconnect mail waits for nothing.
@@ -40,7 +40,7 @@ fn the_first_start_is_one_mail_that_lists_what_is_wrong_and_recovery_is_told() {
 
 #[test]
 fn the_first_start_never_says_all_is_well_of_what_it_could_not_read() {
-    let mut world = World::new(Settings::defaults());
+    let mut world = World::new(AlertSettings::defaults());
     world.fail(Collector::Vms, FailureKind::Other);
     world.containers(&[(10, "ENABLED")]);
     world.end(Collector::Sites, None);
@@ -52,17 +52,16 @@ fn the_first_start_never_says_all_is_well_of_what_it_could_not_read() {
 
 #[test]
 fn what_outlives_its_cause_before_the_first_mail_is_in_that_mail() {
-    let mut world = World::new(Settings::defaults());
+    let mut world = World::new(AlertSettings::defaults());
     world.report(report("-3", crate::model::Edd::Null));
-    world.vms(&[(1, "error"), (2, "active")]);
+    world.vms(&[(1, "blocked"), (2, "active")]);
     world.report(rich());
     world.report(rich());
-    world.vms(&[(1, "error"), (2, "active")]);
-    world.vms(&[(1, "error"), (2, "active")]);
+    world.vms(&[(1, "blocked"), (2, "active")]);
     world.told.clear();
     world.containers(&[]);
     world.end(Collector::Sites, None);
-    assert_eq!(world.take_events(), ["main/vm_error/1 started"]);
+    assert_eq!(world.take_events(), ["main/vm_blocked/1 started"]);
 }
 
 /// An account of VMs and a report: to whom, the VMs' states, and when it is cut off.
@@ -81,7 +80,7 @@ fn first_mails(accounts: &[Account]) -> Vec<Notice> {
     let mut watchers = BTreeMap::new();
     let mut books = Vec::new();
     for account in accounts {
-        let mut settings = Settings::defaults();
+        let mut settings = AlertSettings::defaults();
         if let Some((kind, to)) = account.rule {
             settings.rules.insert(kind, Rule { to: texts(&[to]), ..Rule::default() });
         }
@@ -94,10 +93,11 @@ fn first_mails(accounts: &[Account]) -> Vec<Notice> {
             vm_memory_unit_bytes: None,
             collectors: [Collector::Vms, Collector::ExpectedBalance].into(),
             stale_after: BTreeMap::new(),
+            guide: Default::default(),
         };
         books.push(KnownAccount::new(Arc::new(profile)));
     }
-    let mut engine = Engine::new(watchers, Vec::new(), false, None, start());
+    let mut engine = Engine::new(watchers, Remembered::default(), false, None, start());
     let mut told = Vec::new();
     let mut snapshot = Snapshot::default();
     for (account, book) in accounts.iter().zip(&mut books) {
@@ -113,7 +113,7 @@ fn first_mails(accounts: &[Account]) -> Vec<Notice> {
             book.end(collector, end, start());
             snapshot.accounts.insert(name(account), book.publish());
             let input = Input::Poll { account: name(account), observed, ended: Some(collector) };
-            let outcome = engine.step(&input, &snapshot, &Unsent::new(), start());
+            let outcome = engine.step(&input, &snapshot, start());
             told.extend(outcome.notices.iter().cloned());
             engine.commit(outcome, Vec::new());
         }
@@ -131,6 +131,8 @@ fn started(told: &[Notice]) -> Vec<FirstMail> {
         | Form::Closed
         | Form::Disconnect
         | Form::Reminder
+        | Form::Covered
+        | Form::Unwatched
         | Form::Overflow(_)
         | Form::Digest(_) => None,
     };
@@ -191,21 +193,21 @@ fn whom_only_a_rule_names_gets_a_first_mail_of_what_is_his() {
 
 #[test]
 fn what_is_wrong_at_the_first_start_opens_before_it_is_told() {
-    let mut world = World::new(Settings::defaults());
+    let mut world = World::new(AlertSettings::defaults());
     world.vms(&[(1, "error"), (2, "active")]);
     let incident = world.incident(Kind::VmError, "1");
     assert_eq!((incident.phase, incident.announced), (Phase::Firing, false));
-    assert_eq!(incident.reason.to_string(), "waits for the first-start mail");
+    assert_eq!(incident.reason.to_string(), "will be in the first-start mail");
     assert!(!world.engine.is_started());
     world.containers(&[]);
     world.end(Collector::Sites, None);
-    let failure = Failure { kind: FailureKind::Other, message: "it\ndid not work".into() };
+    let failure = Failure::new(FailureKind::Other, "it\ndid not work");
     world.end(Collector::ExpectedBalance, Some(failure));
     assert!(world.engine.is_started());
     let incident = world.incident(Kind::VmError, "1");
     assert_eq!((incident.announced, incident.pre_existing), (true, true));
     assert_eq!(incident.last_mailed, Some(world.now));
-    assert_eq!(incident.reason.to_string(), "known at the first start: listed in the first-start mail");
+    assert_eq!(incident.reason.to_string(), "already so at the first start");
     let Form::Started(facts) = &world.told[0].form else { panic!("{:?}", world.told) };
     assert_eq!(facts.unread, ["main: expected_balance: it did not work"]);
 }

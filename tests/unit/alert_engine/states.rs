@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 
 use crate::alert::rules::clean;
-use crate::alert::{Kind, Phase, Rule, Settings, Severity};
+use crate::alert::{AlertSettings, Kind, Phase, Rule, Severity};
 use crate::model::{Order, OrderState, VmState};
 use chrono::Duration;
 
 use super::alert_support::*;
 
 /// Everything watched, also what is off by default.
-fn watchful() -> Settings {
+fn watchful() -> AlertSettings {
     let on = Rule { enabled: Some(true), ..Rule::default() };
-    let rules = [Kind::VmStopped, Kind::ResourceGone].map(|kind| (kind, on.clone()));
-    Settings { rules: BTreeMap::from(rules), ..Settings::defaults() }
+    let rules = [(Kind::ResourceGone, on)];
+    AlertSettings { rules: BTreeMap::from(rules), ..AlertSettings::defaults() }
 }
 
 /// What lasts this long is told, and nothing before.
@@ -38,7 +38,7 @@ fn what_each_state_opens_and_when() {
         ("active", "", 0),
         ("error", "vm_error/1", 0),
         ("blocked", "vm_blocked/1", 0),
-        ("stopped", "vm_stopped/1", 0),
+        ("stopped", "vm_stopped/1", 10),
         ("pending", "vm_stuck/1", 30),
         ("building", "vm_stuck/1", 30),
         ("melting", "unknown_state/vm:melting", 0),
@@ -152,16 +152,18 @@ fn a_change_of_the_passing_state_counts_anew() {
 #[test]
 fn incidents_say_what_is_wrong_with_what() {
     let mut world = World::healthy_with(watchful());
-    world.vms(&[(1, "error"), (2, "blocked")]);
+    world.vms(&[(1, "error"), (2, "blocked"), (3, "active")]);
     world.sites(10, &[(100, "Error"), (101, "StoppedByQuota")]);
     world.sites(11, &[(110, "Thawing")]);
-    world.vms(&[(1, "stopped"), (2, "blocked")]);
-    world.vms(&[(1, "stopped")]);
+    world.vms(&[(1, "stopped"), (2, "blocked"), (3, "stopped")]);
+    for _ in 0..2 {
+        world.vms(&[(1, "stopped"), (3, "stopped")]);
+    }
     world.containers(&[(10, "DISABLED_BY_ADMIN"), (11, "8")]);
     let table = [
         (Kind::VmError, "1", "VM vm-1 in error", "its state is now stopped"),
         (Kind::VmBlocked, "2", "VM vm-2 blocked", "no longer listed by the provider"),
-        (Kind::VmStopped, "1", "VM vm-1 stopped", "its state is stopped"),
+        (Kind::VmStopped, "3", "VM vm-3 stopped", "its state is stopped"),
         (Kind::SiteError, "100", "Site site-100 in error", "its state is Error"),
         (Kind::SiteBlocked, "101", "Site site-101 stopped", "its state is StoppedByQuota"),
         (Kind::ContainerDisabled, "10", "Container cont-10 disabled", "its state is DISABLED_BY_ADMIN"),
@@ -169,14 +171,14 @@ fn incidents_say_what_is_wrong_with_what() {
         (
             Kind::UnknownState,
             "site:Thawing",
-            "Site state Thawing not known to hostwatch",
-            "nothing can be said of resources in this state",
+            "Unknown site state \"Thawing\"",
+            "cannot tell whether resources in this state are OK",
         ),
         (
             Kind::UnknownState,
             "container:8",
-            "Container state 8 not known to hostwatch",
-            "nothing can be said of resources in this state; name it in container_states",
+            "Unknown container state \"8\"",
+            "cannot tell whether resources in this state are OK; name it in container_states",
         ),
     ];
     for (kind, resource, words, detail) in table {
@@ -224,12 +226,12 @@ fn orders_are_suspended_and_come_back() {
 
     let except = Rule { except: vec!["71".into()], ..Rule::default() };
     let rules = BTreeMap::from([(Kind::OrderSuspended, except)]);
-    let mut world = World::healthy_with(Settings { rules, ..Settings::defaults() });
+    let mut world = World::healthy_with(AlertSettings { rules, ..AlertSettings::defaults() });
     world.report(with(&["SUSPENDED", "SUSPENDED"]));
     assert_eq!(world.take_events(), ["main/order_suspended/72 opened"]);
     let off = Rule { enabled: Some(false), ..Rule::default() };
     let rules = BTreeMap::from([(Kind::OrderSuspended, off)]);
-    let mut world = World::healthy_with(Settings { rules, ..Settings::defaults() });
+    let mut world = World::healthy_with(AlertSettings { rules, ..AlertSettings::defaults() });
     world.report(with(&["SUSPENDED"]));
     assert!(world.told.is_empty());
 }
@@ -240,15 +242,20 @@ fn what_is_gone_is_told_only_of_what_was_listed_whole() {
     world.vms_read(&[(1, "active")], false);
     assert!(world.told.is_empty());
     world.vms(&[(1, "active")]);
+    assert!(world.told.is_empty(), "one whole listing may have missed it");
+    world.vms(&[(1, "active")]);
     assert_eq!(world.take_events(), ["main/resource_gone/vm:2 opened"]);
+    world.sites(10, &[(100, "Active")]);
     world.sites(10, &[(100, "Active")]);
     assert_eq!(world.take_events(), ["main/resource_gone/site:101 opened"]);
     let mut world = World::healthy();
+    world.vms(&[(1, "active")]);
     world.vms(&[(1, "active")]);
     assert!(world.told.is_empty(), "off by default");
     // Or moved to a container that was not read whole since.
     let mut world = World::healthy_with(watchful());
     world.sites_read(11, &[(110, "Active")], false);
+    world.sites(10, &[(100, "Active")]);
     world.sites(10, &[(100, "Active")]);
     assert!(world.told.is_empty(), "{:?}", world.events());
     // Moved to another container, which is read first.

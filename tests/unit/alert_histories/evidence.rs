@@ -18,8 +18,12 @@ pub enum Sign {
     Bad,
     /// Seen right, or gone from a listing that shows everything.
     Good,
-    /// Gone from the listing that had it; whether it moved is more than this witness knows.
+    /// Gone from the listing that had it; whether it moved, or was missed, is more than this witness knows.
     Perhaps,
+    /// Gone with its container, which two whole listings do not have.
+    GoneTwice,
+    /// Seen wrong, where another thing that this witness does not know may decide.
+    PerhapsBad,
 }
 
 /// Remembers what a reading alone does not tell.
@@ -27,9 +31,12 @@ pub enum Sign {
 pub struct Witness {
     /// Where a site was seen last.
     homes: BTreeMap<u64, u64>,
+    /// The same of sites that are gone as well.
+    last_homes: BTreeMap<u64, u64>,
+    /// Whole listings in a row that do not have a container.
+    absent: BTreeMap<u64, u32>,
     /// Sites last seen in the state that nobody knows.
     thawing: BTreeSet<u64>,
-    rejected: BTreeSet<Collector>,
     /// When the account is cut off, as last reported.
     cut_off: Option<DateTime<Utc>>,
 }
@@ -50,9 +57,17 @@ impl Witness {
                 if *complete {
                     // Sites go with their container.
                     let left = |home: u64| rows.iter().any(|&(id, _)| id == home);
+                    for home in CONTAINERS {
+                        let absent = self.absent.entry(home).or_default();
+                        *absent = if left(home) { 0 } else { *absent + 1 };
+                    }
                     for id in SITES {
-                        if rows.is_empty() || self.homes.get(&id).is_none_or(|&home| !left(home)) {
-                            self.gone(&mut evidence, id);
+                        let home = self.homes.get(&id).copied();
+                        if rows.is_empty() || home.is_none_or(|home| !left(home)) {
+                            let last = self.last_homes.get(&id);
+                            let twice = last.is_some_and(|home| self.absent[home] >= 2);
+                            let sign = if twice { Sign::GoneTwice } else { Sign::Perhaps };
+                            self.gone(&mut evidence, id, sign);
                         }
                     }
                     self.still_thaws(&mut evidence, true);
@@ -62,6 +77,7 @@ impl Witness {
             Op::Sites { home, rows, complete, ended } => {
                 for &(id, state) in rows {
                     self.homes.insert(id, *home);
+                    self.last_homes.insert(id, *home);
                     sign(&mut evidence, id, &site(state));
                     self.thawing.remove(&id);
                     if state == "Thawing" {
@@ -71,7 +87,7 @@ impl Witness {
                 for id in SITES.into_iter().filter(|id| *complete && rows.iter().all(|row| row.0 != *id)) {
                     // Elsewhere it may be well or not: this listing says nothing of it.
                     if self.homes.get(&id).is_none_or(|known| known == home) {
-                        self.gone(&mut evidence, id);
+                        self.gone(&mut evidence, id, Sign::Perhaps);
                     }
                 }
                 if rows.iter().any(|row| row.1 == "Thawing") {
@@ -79,6 +95,10 @@ impl Witness {
                 } else {
                     self.still_thaws(&mut evidence, *complete);
                 }
+                // A container is off where all its sites are, and until none is.
+                let stopped = rows.iter().any(|row| row.1 == "StoppedByService");
+                let sign = if stopped { Sign::PerhapsBad } else { Sign::Perhaps };
+                evidence.insert(Key::new(&name(), Kind::ContainerDisabled, *home), sign);
                 if *ended {
                     self.ended(&mut evidence, Collector::Sites, None);
                 }
@@ -112,10 +132,10 @@ impl Witness {
         evidence
     }
 
-    fn gone(&mut self, evidence: &mut Evidence, site: u64) {
+    fn gone(&mut self, evidence: &mut Evidence, site: u64, how: Sign) {
         self.homes.remove(&site);
         self.thawing.remove(&site);
-        let gone = self::site("gone").into_iter().map(|(kind, _)| (kind, Sign::Perhaps));
+        let gone = self::site("gone").into_iter().map(|(kind, _)| (kind, how));
         sign(evidence, site, &gone.collect());
     }
 
@@ -126,19 +146,16 @@ impl Witness {
         }
     }
 
-    /// A new start knows nothing of how polls went before.
-    pub fn forget_polls(&mut self) {
-        self.rejected.clear();
-    }
-
-    fn ended(&mut self, evidence: &mut Evidence, collector: Collector, failed: Option<FailureKind>) {
+    fn ended(&self, evidence: &mut Evidence, collector: Collector, failed: Option<FailureKind>) {
         use FailureKind as F;
         let report = collector == Collector::ExpectedBalance;
         let failing = match failed {
             None => Some(Sign::Good),
             Some(F::Other) => Some(Sign::Bad),
             Some(F::NotFound) if !report => Some(Sign::Bad),
-            Some(F::NotFound | F::Credentials | F::ReportError) => None,
+            // Its own where others of its group are let in.
+            Some(F::Credentials) => Some(Sign::PerhapsBad),
+            Some(F::NotFound | F::ReportError) => None,
         };
         let key = Key::new(&name(), Kind::CollectorFailing, collector);
         evidence.extend(failing.map(|sign| (key, sign)));
@@ -151,21 +168,17 @@ impl Witness {
             let key = Key::account_wide(&name(), Kind::BillingReport);
             evidence.extend(sign.map(|sign| (key, sign)));
         }
-        if failed == Some(F::Credentials) {
-            self.rejected.insert(collector);
-        } else {
-            self.rejected.remove(&collector);
-        }
         let group: Group = collector.group();
         let key = Key::new(&name(), Kind::CredentialsRejected, group);
         match failed {
+            // Unless another of the group is let in.
             Some(F::Credentials) => {
-                evidence.insert(key, Sign::Bad);
+                evidence.insert(key, Sign::PerhapsBad);
             }
-            None if self.rejected.iter().all(|other| other.group() != group) => {
+            None => {
                 evidence.insert(key, Sign::Good);
             }
-            None | Some(F::Other | F::NotFound | F::ReportError) => {}
+            Some(F::Other | F::NotFound | F::ReportError) => {}
         }
     }
 }
@@ -188,7 +201,8 @@ pub fn vm(state: &str) -> Says {
 
 pub fn container(state: &str) -> Says {
     match state {
-        "ENABLED" | "gone" => vec![(Kind::ContainerDisabled, Sign::Good)],
+        // Its sites may be stopped all the same.
+        "ENABLED" | "gone" => vec![(Kind::ContainerDisabled, Sign::Perhaps)],
         "DISABLED_BY_SERVICE" | "DISABLED_BY_QUOTA" => vec![(Kind::ContainerDisabled, Sign::Bad)],
         _ => Vec::new(),
     }
@@ -214,7 +228,11 @@ fn listed(evidence: &mut Evidence, ids: &[u64], rows: &Rows, complete: bool, say
     for &id in ids {
         match rows.iter().find(|row| row.0 == id) {
             Some((_, state)) => sign(evidence, id, &says(state)),
-            None if complete => sign(evidence, id, &says("gone")),
+            // One listing may have missed it.
+            None if complete => {
+                let gone = says("gone").into_iter().map(|(kind, _)| (kind, Sign::Perhaps));
+                sign(evidence, id, &gone.collect());
+            }
             None => {}
         }
     }
@@ -227,7 +245,8 @@ fn unknown(evidence: &mut Evidence, sort: &str, rows: &Rows, complete: bool, odd
         if rows.iter().any(|row| row.1 == *state) {
             evidence.insert(key, Sign::Bad);
         } else if complete {
-            evidence.insert(key, Sign::Good);
+            // One listing may have missed what was in it.
+            evidence.insert(key, Sign::Perhaps);
         }
     }
 }

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::Duration as Span;
 
 use crate::alert::{
-    Ack, Engine, Form, Incident, Input, Key, Notice, Overlays, Settings, Silence, Unsent, Watcher,
+    Ack, AlertSettings, Engine, Incident, Input, Key, Muted, Remembered, Silence, Stage, Watcher,
 };
 use crate::model::*;
 use chrono::{DateTime, Duration, Utc};
 
-use super::alert_support::{container, money, site, start, vm};
+use super::alert_support::postbox::{self, Postbox, State};
+use super::alert_support::{as_read_back, container, money, site, start, vm};
 use super::auditor::Auditor;
 use super::evidence::{Evidence, Witness};
 use super::ops::{Bill, Op};
@@ -20,30 +21,31 @@ pub struct Life {
     pub auditor: Auditor,
     pub engine: Engine,
     pub now: DateTime<Utc>,
-    pub settings: Settings,
+    pub settings: AlertSettings,
+    /// As the store has them.
+    stored: BTreeMap<Key, Incident>,
     book: KnownAccount,
     witness: Witness,
-    overlays: Overlays,
-    unsent: Unsent,
+    muted: Muted,
+    pub postbox: Postbox,
     smtp_up: bool,
-    mails: usize,
     watched_until: DateTime<Utc>,
 }
 
 impl Life {
-    pub fn new(settings: Settings) -> Self {
-        let engine = Engine::new(watchers(&settings), Vec::new(), false, None, start());
+    pub fn new(settings: AlertSettings) -> Self {
+        let engine = Engine::new(watchers(&settings), Remembered::default(), false, None, start());
         Self {
             auditor: Auditor::new(settings.clone()),
             engine,
             now: start(),
             settings,
+            stored: BTreeMap::new(),
             book: KnownAccount::new(Arc::new(profile())),
             witness: Witness::default(),
-            overlays: Overlays::default(),
-            unsent: Unsent::new(),
+            muted: Muted::default(),
+            postbox: Postbox::default(),
             smtp_up: true,
-            mails: 0,
             watched_until: start(),
         }
     }
@@ -81,7 +83,7 @@ impl Life {
             Op::Fails(collector, kind) => {
                 self.later(Duration::seconds(1));
                 let evidence = self.witness.look(op, self.now);
-                let failure = Failure { kind: *kind, message: "it did not work".into() };
+                let failure = Failure::new(*kind, "it did not work");
                 self.end(*collector, Some(failure), true);
                 let input = Input::Poll { account: name(), observed: Vec::new(), ended: Some(*collector) };
                 self.step(&input, &evidence);
@@ -103,19 +105,19 @@ impl Life {
                 self.deliver();
             }
             Op::Silence { pattern, minutes } => {
-                let id = self.overlays.silences.len() as i64 + 1;
+                let id = self.muted.silences.len() as i64 + 1;
                 let until = self.now + Duration::minutes(*minutes);
                 let silence =
                     Silence { id, pattern: (*pattern).into(), at: self.now, until, comment: String::new() };
-                self.overlays.silences.push(silence);
-                self.engine.set_overlays(self.overlays.clone());
+                self.muted.silences.push(silence);
+                self.engine.set_muted(self.muted.clone());
             }
             Op::Ack => {
                 let open = self.engine.incidents().values().find(|incident| incident.phase.is_open());
                 if let Some(incident) = open {
                     let ack = Ack { episode: incident.episode, at: self.now, comment: String::new() };
-                    self.overlays.acks.insert(incident.key.clone(), ack);
-                    self.engine.set_overlays(self.overlays.clone());
+                    self.muted.acks.insert(incident.key.clone(), ack);
+                    self.engine.set_muted(self.muted.clone());
                 }
             }
         }
@@ -123,8 +125,15 @@ impl Life {
 
     /// Everything that was ever silenced is not any more.
     pub fn end_silences(&mut self) {
-        self.overlays.silences.clear();
-        self.engine.set_overlays(self.overlays.clone());
+        self.muted.silences.clear();
+        self.engine.set_muted(self.muted.clone());
+    }
+
+    /// Every incident ever, as the engine last had it.
+    pub fn incidents(&self) -> BTreeMap<Key, Incident> {
+        let mut all = self.stored.clone();
+        all.extend(self.engine.incidents().clone());
+        all
     }
 
     fn read(&mut self, op: &Op, collector: Collector, read: Read, ended: bool) {
@@ -145,35 +154,28 @@ impl Life {
     }
 
     fn restart(&mut self, away: Duration) {
-        // What is not in the store's form is lost.
-        let stored = serde_json::to_string(&self.engine.incidents().values().collect::<Vec<_>>()).unwrap();
-        let kept: Vec<Incident> = serde_json::from_str(&stored).unwrap();
         self.later(away);
+        let kept = as_read_back(self.incidents().values(), self.now);
         let started = self.engine.is_started();
         self.engine =
             Engine::new(watchers(&self.settings), kept, started, Some(self.watched_until), self.now);
-        self.engine.set_overlays(self.overlays.clone());
+        self.engine.set_muted(self.muted.clone());
         self.book = KnownAccount::new(Arc::new(profile()));
-        self.witness.forget_polls();
         self.deliver();
     }
 
     fn step(&mut self, input: &Input, evidence: &Evidence) {
         let snapshot = Snapshot { accounts: [(name(), self.book.publish())].into() };
-        let outcome = self.engine.step(input, &snapshot, &self.unsent, self.now);
-        self.auditor.look(input, evidence, self.engine.incidents(), &outcome, &self.unsent, self.now);
-        for id in &outcome.withdraw {
-            self.unsent.remove(id);
+        let mut outcome = self.engine.step(input, &snapshot, self.now);
+        self.auditor.look(input, evidence, &self.incidents(), &outcome, self.now);
+        let made = self.postbox.take(outcome.notices.clone());
+        postbox::forget_threads(&mut outcome.incidents, &self.postbox);
+        self.auditor.withdrawn(&self.postbox);
+        for (id, notice) in &made {
+            self.auditor.mailed(id, notice);
         }
-        let mut threads = Vec::new();
-        for notice in &outcome.notices {
-            self.mails += 1;
-            let id = format!("mail-{}", self.mails);
-            threads.extend(opened_by(notice, &id));
-            self.auditor.mailed(&id, notice);
-            let told = notice.items.iter().map(|item| (item.key.clone(), item.event.clone()));
-            self.unsent.insert(id, told.collect());
-        }
+        let threads = made.iter().flat_map(postbox::threads).collect();
+        self.stored.extend(outcome.incidents.iter().map(|one| (one.key.clone(), one.clone())));
         self.engine.commit(outcome, threads);
         self.watched_until = self.now;
         self.deliver();
@@ -181,7 +183,13 @@ impl Life {
 
     fn deliver(&mut self) {
         if self.smtp_up {
-            self.unsent.clear();
+            self.postbox.deliver();
+        } else {
+            // Of some the reply is lost.
+            let lost = |mail: &postbox::Mail| mail.id.ends_with(['3', '7']);
+            self.postbox.attempt(|mail| {
+                State::Waits(if lost(mail) { Stage::PerhapsArrived } else { Stage::NotArrived })
+            });
         }
     }
 
@@ -190,23 +198,11 @@ impl Life {
     }
 }
 
-/// As the mail writer: what opens a thread.
-fn opened_by(notice: &Notice, id: &str) -> Vec<(Key, String, String)> {
-    if matches!(notice.form, Form::Closed | Form::Reminder) {
-        return Vec::new();
-    }
-    let pairs = notice.items.iter().flat_map(|item| notice.to.iter().map(move |to| (item, to)));
-    pairs
-        .filter(|(item, to)| !item.threads.contains_key(*to))
-        .map(|(item, to)| (item.key.clone(), to.clone(), id.to_owned()))
-        .collect()
-}
-
 pub fn name() -> AccountName {
     "main".parse().unwrap()
 }
 
-fn watchers(settings: &Settings) -> BTreeMap<AccountName, Watcher> {
+fn watchers(settings: &AlertSettings) -> BTreeMap<AccountName, Watcher> {
     [(name(), Watcher { settings: settings.clone(), to: vec!["ops".into()] })].into()
 }
 
@@ -220,6 +216,7 @@ fn profile() -> Profile {
         collectors: [Collector::Vms, Collector::Containers, Collector::Sites, Collector::ExpectedBalance]
             .into(),
         stale_after: BTreeMap::new(),
+        guide: Default::default(),
     }
 }
 

@@ -9,7 +9,7 @@ mod evidence;
 mod life;
 mod ops;
 
-use crate::alert::{Key, Settings};
+use crate::alert::{AlertSettings, Key};
 use life::{Life, name};
 use ops::{Bill, CONTAINERS, Op, Rows, SITES, VMS};
 use proptest::prelude::*;
@@ -69,13 +69,13 @@ fn truth() -> impl Strategy<Value = Truth> {
 }
 
 /// Lives through a history, then through a state that lasts, then through health.
-fn whole_life(settings: Settings, history: &[Op], last: &Truth) {
+fn whole_life(settings: AlertSettings, history: &[Op], last: &Truth) {
     let mut life = Life::new(settings);
     for op in history {
         life.live(op);
     }
     if life.engine.is_started() {
-        life.auditor.nobody_is_left_in_the_dark(life.engine.incidents());
+        life.auditor.nobody_is_left_in_the_dark(&life.incidents());
     }
 
     // Now it stays as it is, longer than anything waits; mail goes out and nobody has silenced anything.
@@ -86,16 +86,18 @@ fn whole_life(settings: Settings, history: &[Op], last: &Truth) {
         life.live(&Op::Wait(wait));
     }
     what_is_wrong_is_known(&life, last);
+    auditor::the_last_word_is_true(&life.postbox, &life.incidents());
 
     let healthy = Truth::healthy();
     for wait in [1, 1, 1, 1, 60, 1, 1] {
         healthy.sweep().iter().for_each(|op| life.live(op));
         life.live(&Op::Wait(wait));
     }
-    life.auditor.nobody_is_left_in_the_dark(life.engine.incidents());
+    life.auditor.nobody_is_left_in_the_dark(&life.incidents());
     life.auditor.ends_are_told();
-    let open =
-        life.engine.incidents().values().find(|incident| incident.phase.is_open() || incident.flapping);
+    auditor::the_last_word_is_true(&life.postbox, &life.incidents());
+    let incidents = life.incidents();
+    let open = incidents.values().find(|incident| incident.phase.is_open() || incident.flapping);
     assert!(open.is_none(), "all is well, and this is open: {open:#?}");
 }
 
@@ -108,6 +110,7 @@ fn what_is_wrong_is_known(life: &Life, last: &Truth) {
         (&last.sites[1], evidence::site),
     ];
     let lives = |home: u64| last.containers.iter().any(|row| row.0 == home);
+    let incidents = life.incidents();
     for (index, (rows, says)) in all.into_iter().enumerate() {
         if (index == 2 && !lives(CONTAINERS[0])) || (index == 3 && !lives(CONTAINERS[1])) {
             continue;
@@ -117,10 +120,12 @@ fn what_is_wrong_is_known(life: &Life, last: &Truth) {
                 let key = Key::new(&name(), kind, id);
                 let excluded =
                     kind == crate::alert::Kind::VmError && !life.settings.covers(kind, &format!("vm-{id}"));
+                // One that was stopped before anybody looked is no incident.
+                let excluded = excluded || kind == crate::alert::Kind::VmStopped;
                 if sign != evidence::Sign::Bad || !life.settings.enabled(kind) || excluded {
                     continue;
                 }
-                let incident = life.engine.incidents().get(&key);
+                let incident = incidents.get(&key);
                 let incident = incident.unwrap_or_else(|| panic!("{key}: {state}, and no incident"));
                 assert!(incident.phase.is_open(), "{key}: {state}, and not open: {incident:#?}");
                 assert!(!incident.flapping, "{key} has been quiet for hours: {incident:#?}");

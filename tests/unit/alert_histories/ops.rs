@@ -1,6 +1,6 @@
 //! What can happen, as proptest draws it. Simple values come first, so that shrinking goes towards a quiet life.
 
-use crate::alert::{Kind, Rule, Settings, Severity};
+use crate::alert::{AlertSettings, Kind, Rule, Severity};
 use crate::model::{Collector, FailureKind};
 use proptest::prelude::*;
 
@@ -175,12 +175,12 @@ pub fn history() -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec(op(), 1..60)
 }
 
-pub fn settings() -> impl Strategy<Value = Settings> {
-    (1u32..=3, 1u32..=3, any::<[bool; 5]>()).prop_map(|(confirm, recover, on)| {
-        let mut settings = Settings::defaults();
+pub fn settings() -> impl Strategy<Value = AlertSettings> {
+    (1u32..=3, 1u32..=3, any::<[bool; 6]>()).prop_map(|(confirm, recover, on)| {
+        let mut settings = AlertSettings::defaults();
         settings.confirm_polls = confirm;
         settings.recover_polls = recover;
-        let [except, off, extra, severity, to] = on;
+        let [except, off, extra, severity, to, escalate] = on;
         if except {
             let rule = Rule { except: vec![format!("vm-{EXCLUDED_VM}")], ..Rule::default() };
             settings.rules.insert(Kind::VmError, rule);
@@ -199,6 +199,10 @@ pub fn settings() -> impl Strategy<Value = Settings> {
         if to {
             let rule = Rule { to: vec!["web".into(), "ops".into()], ..Rule::default() };
             settings.rules.insert(Kind::SiteError, rule);
+        }
+        if escalate {
+            settings.escalate_after = std::time::Duration::from_secs(3 * 3600);
+            settings.escalate_to = vec!["boss".into()];
         }
         settings
     })

@@ -1,24 +1,26 @@
 //! A small world to drive the engine with: one account, a clock, and everything it told.
 #![allow(dead_code, clippy::unwrap_used)] // each test file uses its part
 
+pub mod postbox;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration as Span;
 
 use crate::alert::engine::Outcome;
-use crate::alert::{Engine, Event, Incident, Input, Key, Kind, Notice, Settings, Unsent, Watcher};
+use crate::alert::{AlertSettings, Engine, Incident, Input, Key, Kind, Notice, Remembered, Watcher};
 use crate::model::*;
 use chrono::{DateTime, Duration, Utc};
 
 pub struct World {
     pub book: KnownAccount,
     pub engine: Engine,
-    pub settings: Settings,
+    pub settings: AlertSettings,
     pub now: DateTime<Utc>,
     /// Every notice, in order.
     pub told: Vec<Notice>,
-    pub unsent: Unsent,
-    pub withdrawn: Vec<String>,
+    /// Every incident as the store would have it.
+    pub stored: BTreeMap<Key, Incident>,
     name: AccountName,
 }
 
@@ -32,7 +34,7 @@ pub fn money(text: &str) -> Money {
 
 impl World {
     /// A world that knows nothing yet.
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: AlertSettings) -> Self {
         let name: AccountName = "main".parse().unwrap();
         let collectors =
             [Collector::Vms, Collector::Containers, Collector::Sites, Collector::ExpectedBalance].into();
@@ -44,26 +46,26 @@ impl World {
             vm_memory_unit_bytes: None,
             collectors,
             stale_after: BTreeMap::new(),
+            guide: Default::default(),
         };
-        let engine = Engine::new(watchers(&name, &settings), Vec::new(), false, None, start());
+        let engine = Engine::new(watchers(&name, &settings), Remembered::default(), false, None, start());
         Self {
             book: KnownAccount::new(Arc::new(profile)),
             engine,
             settings,
             now: start(),
             told: Vec::new(),
-            unsent: Unsent::new(),
-            withdrawn: Vec::new(),
+            stored: BTreeMap::new(),
             name,
         }
     }
 
     /// A world past its first start, healthy, with nothing told.
     pub fn healthy() -> Self {
-        Self::healthy_with(Settings::defaults())
+        Self::healthy_with(AlertSettings::defaults())
     }
 
-    pub fn healthy_with(settings: Settings) -> Self {
+    pub fn healthy_with(settings: AlertSettings) -> Self {
         let mut world = Self::new(settings);
         world.vms(&[(1, "active"), (2, "active")]);
         world.containers(&[(10, "ENABLED"), (11, "ENABLED")]);
@@ -81,7 +83,8 @@ impl World {
     }
 
     pub fn incident(&self, kind: Kind, resource: &str) -> &Incident {
-        &self.engine.incidents()[&self.key(kind, resource)]
+        let key = self.key(kind, resource);
+        self.engine.incidents().get(&key).unwrap_or_else(|| &self.stored[&key])
     }
 
     pub fn vms(&mut self, rows: &[(u64, &str)]) {
@@ -94,8 +97,12 @@ impl World {
     }
 
     pub fn containers(&mut self, rows: &[(u64, &str)]) {
+        self.containers_read(rows, true);
+    }
+
+    pub fn containers_read(&mut self, rows: &[(u64, &str)], complete: bool) {
         let rows = rows.iter().map(|&(id, state)| container(id, state)).collect();
-        self.read(Collector::Containers, Read::Containers(Rows { rows, complete: true }), true);
+        self.read(Collector::Containers, Read::Containers(Rows { rows, complete }), true);
     }
 
     pub fn sites(&mut self, home: u64, rows: &[(u64, &str)]) {
@@ -113,7 +120,7 @@ impl World {
     }
 
     pub fn fail(&mut self, collector: Collector, kind: FailureKind) {
-        self.end(collector, Some(Failure { kind, message: "it did not work".into() }));
+        self.end(collector, Some(Failure::new(kind, "it did not work")));
     }
 
     pub fn end(&mut self, collector: Collector, failure: Option<Failure>) {
@@ -148,13 +155,10 @@ impl World {
 
     /// The daemon stops and starts again after `down`, with what the store would hold.
     pub fn restart(&mut self, down: Duration) {
-        let incidents = self.engine.incidents().values().cloned();
-        // What is not in the store's form is lost.
-        let kept: Vec<Incident> = incidents
-            .map(|one| serde_json::from_str(&serde_json::to_string(&one).unwrap()).unwrap())
-            .collect();
+        self.stored.extend(self.engine.incidents().clone());
         let until = self.now;
         self.later(down);
+        let kept = as_read_back(self.stored.values(), self.now);
         self.engine = Engine::new(watchers(&self.name, &self.settings), kept, true, Some(until), self.now);
         let profile = self.book.state().profile.clone();
         self.book = KnownAccount::new(profile);
@@ -177,16 +181,16 @@ impl World {
         events
     }
 
-    /// Treats the last notice as not yet sent.
-    pub fn last_is_unsent(&mut self) -> String {
-        let notice = self.told.last().unwrap();
+    /// The last notice became a mail that opens its threads.
+    pub fn last_opens_threads(&mut self) {
         let id = format!("mail-{}", self.told.len());
-        let told: Vec<(Key, Event)> =
-            notice.items.iter().map(|item| (item.key.clone(), item.event.clone())).collect();
-        let threads = told.iter().map(|(key, _)| (key.clone(), "ops".to_owned(), id.clone())).collect();
-        self.unsent.insert(id.clone(), told);
+        let threads = postbox::threads(&(id, self.told.last().unwrap().clone()));
         self.engine.commit(Outcome::default(), threads);
-        id
+    }
+
+    /// None of their mails arrived, and somebody can be reached.
+    pub fn not_delivered(&mut self, keys: Vec<Key>) {
+        self.step(&Input::NotDelivered(keys));
     }
 
     fn read(&mut self, collector: Collector, read: Read, ended: bool) {
@@ -206,17 +210,19 @@ impl World {
 
     fn step(&mut self, input: &Input) {
         let snapshot = Snapshot { accounts: [(self.name.clone(), self.book.publish())].into() };
-        let outcome = self.engine.step(input, &snapshot, &self.unsent, self.now);
-        for id in &outcome.withdraw {
-            self.unsent.remove(id);
-            self.withdrawn.push(id.clone());
-        }
+        let outcome = self.engine.step(input, &snapshot, self.now);
         self.told.extend(outcome.notices.iter().cloned());
+        self.stored.extend(outcome.incidents.iter().map(|one| (one.key.clone(), one.clone())));
         self.engine.commit(outcome, Vec::new());
     }
 }
 
-fn watchers(name: &AccountName, settings: &Settings) -> BTreeMap<AccountName, Watcher> {
+/// What a start makes of these; what is not in the store's form is lost.
+pub fn as_read_back<'a>(stored: impl Iterator<Item = &'a Incident>, now: DateTime<Utc>) -> Remembered {
+    Remembered::of(stored.map(|one| serde_json::from_str(&serde_json::to_string(one).unwrap())), now).unwrap()
+}
+
+fn watchers(name: &AccountName, settings: &AlertSettings) -> BTreeMap<AccountName, Watcher> {
     [(name.clone(), Watcher { settings: settings.clone(), to: vec!["ops".into()] })].into()
 }
 
@@ -256,6 +262,7 @@ pub fn site(id: u64, home: u64, state: &str) -> Site {
         state: state.into(),
         container: home.into(),
         name: Some(format!("site-{id}").into()),
+        main_alias: None,
         engine: None,
         engine_version: None,
         workers: None,

@@ -30,26 +30,29 @@ pub fn item(kind: Kind, resource: impl std::fmt::Display, subject: &str, event: 
     Item {
         key: Key::new(&account, kind, resource.to_string().as_str()),
         episode: 1,
+        arming: 0,
         event,
         severity: kind.default_severity(),
         subject: subject.to_owned(),
         problem: kind.problem().to_owned(),
         detail: "its state is error".to_owned(),
-        reason: Reason::Text("seen 2 of 2 times".to_owned()),
+        reason: Reason::Text("confirmed by 2 polls".to_owned()),
         since: now() - Duration::minutes(2),
         at: now(),
         unwatched: None,
         threads: BTreeMap::new(),
         ladder: None,
+        calendar: None,
         ended: None,
-        overlay: None,
+        covers: Vec::new(),
+        muted: None,
     }
 }
 
 /// The disconnect of `main`, with the words that the engine uses.
 pub fn disconnect(event: Event, severity: Severity, ladder: Option<Ladder>) -> Item {
     let mut item = item(Kind::Disconnect, "account", "Account main", event);
-    item.problem = "will be disconnected for non-payment".to_owned();
+    item.problem = "will be cut off for non-payment".to_owned();
     item.severity = severity;
     item.ladder = ladder;
     item

@@ -3,14 +3,15 @@
 
 use std::path::Path;
 
-use crate::config::keys::{KEYS, Key, Type};
-use crate::config::{self, Environment, Errors, Settings};
+use crate::config::keys::{KEYS, Key, ValueType};
+use crate::config::{self, Environment, Settings};
+use crate::config_error::ConfigErrors;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 /// Reads a file and an environment. What is said of them has to be lines fit for a log.
-pub fn read(file: &[u8], env: &[(String, String)]) -> Result<Settings, Errors> {
+pub fn read(file: &[u8], env: &[(String, String)]) -> Result<Settings, ConfigErrors> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("hostwatch.toml");
     std::fs::write(&path, file).unwrap();
@@ -84,6 +85,7 @@ fn place(key: &Key) -> (String, String) {
     let path = key
         .path
         .replace("<name>", "main")
+        .replace("<webhook>", "team")
         .replace("<kind>", "vm_error")
         .replace("<family>", "hosting_vms")
         .replace("<code>", "1");
@@ -92,12 +94,16 @@ fn place(key: &Key) -> (String, String) {
 }
 
 /// A value that its type takes.
-fn value(kind: Type) -> &'static str {
+fn value(kind: ValueType) -> &'static str {
     match kind {
-        Type::Text | Type::Secret | Type::File => "\"SECRET-value\"",
-        Type::Url | Type::Cron | Type::Duration | Type::Switch | Type::Count | Type::Texts | Type::Counts => {
-            kind.example()
-        }
+        ValueType::Text | ValueType::Secret | ValueType::File => "\"SECRET-value\"",
+        ValueType::Url
+        | ValueType::Cron
+        | ValueType::Duration
+        | ValueType::Switch
+        | ValueType::Count
+        | ValueType::Texts
+        | ValueType::Counts => kind.words().1,
     }
 }
 
@@ -152,7 +158,7 @@ fn piece() -> impl Strategy<Value = String> {
         format!("\n[{table}]\n{name} = {value}\n")
     };
     prop_oneof![
-        2 => keys().prop_map(move |key| line(key, key.kind.example())),
+        2 => keys().prop_map(move |key| line(key, key.kind.words().1)),
         3 => (keys(), select(ODD)).prop_map(move |(key, value)| line(key, value)),
         1 => select(tables).prop_map(|text| format!("\n{text}\n")),
         1 => "(?s).{0,20}",

@@ -123,6 +123,7 @@ impl Sent for Container {
 impl Sent for Site {
     const OPTIONAL: &'static [Optional<Self>] = &[
         ("name", "site.name", Due::Text, |row| row.name = None),
+        ("main_alias", "site.main_alias", Due::Text, |row| row.main_alias = None),
         ("engine", "site.engine", Due::Text, |row| row.engine = None),
         ("engine_version", "site.engine_version", Due::Text, |row| row.engine_version = None),
         ("num_workers", "site.num_workers", Due::Count, |row| row.workers = None),
@@ -139,7 +140,7 @@ impl Sent for Site {
         json!({
             "id": self.id, "name": self.name, "state": self.state, "created": at(self.created),
             "updated": at(self.updated), "force_https": self.force_https, "certificate_id": self.certificate_id,
-            "engine": self.engine, "engine_version": self.engine_version, "num_workers": self.workers,
+            "main_alias": self.main_alias, "engine": self.engine, "engine_version": self.engine_version, "num_workers": self.workers,
         })
     }
     fn unknown(&self) -> Option<&'static str> {

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::alert::{Event, Form, Ladder, Severity};
-use crate::chart::Chart;
-use crate::metrics::{Encoder, Settings};
+use crate::http::svg;
+use crate::metrics::{Encoder, MetricsSettings};
 use crate::model::changes::changes;
 use crate::model::forecast;
 use crate::model::time::parse_moment;
@@ -21,6 +21,7 @@ use crate::provider::bench::{Account, Paged, whole_report};
 use crate::provider::cron::Schedule;
 use crate::terminal::forecast::AccountForecast;
 use crate::terminal::{Forecasts, Status, Style, harmless_json};
+use crate::view::chart::Chart;
 use chrono_tz::Tz;
 use fastrand::Rng;
 
@@ -186,7 +187,7 @@ fn api(bytes: &[u8]) {
     if !is_something {
         return;
     }
-    let mut encoder = Encoder::new(Settings::default());
+    let mut encoder = Encoder::new(MetricsSettings::default());
     encoder.refresh(book.state(), &Collector::ALL, read_at());
     let page: Vec<u8> = encoder.page().identity("").flatten().collect();
     exposition::read(std::str::from_utf8(&page).unwrap(), Format::Text).unwrap();
@@ -203,14 +204,13 @@ fn billing(report: &Report, book: &KnownAccount) {
     let _ = (
         forecast::order_costs(report, read_at()),
         forecast::cost_per_day(report, read_at()),
-        forecast::edd_disagreement(report),
+        forecast::date_by_charges(report),
     );
     let _ = changes(&account::report("250", "10"), report, read_at());
     let cut_off = forecast::disconnect(report).at();
     let profile = Arc::clone(&book.state().profile);
-    let zone = profile.zone();
-    let chart = Chart { report, from: read_at(), today: read_at(), disconnect: cut_off, lead_days: 3, zone };
-    let svg = chart.svg().unwrap_or_default();
+    let chart = Chart::new(report, read_at(), cut_off, 3, profile.zone());
+    let svg = chart.map(|chart| svg(&chart, "R<B", read_at())).unwrap_or_default();
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
     let forecast = AccountForecast::new(&profile, Ok(Arc::new(report.clone())), 14, read_at());
     let text = Forecasts::new(vec![forecast], read_at()).text(Style { width: 80, colour: false });

@@ -80,9 +80,10 @@ pub fn text() -> impl Strategy<Value = Box<str>> {
 
 /// A state that the interface knows, or one of its own that a state could be called.
 pub fn state(known: Vec<String>) -> impl Strategy<Value = String> {
-    let odd = name().prop_filter_map("a state is short and not blank", |text| {
+    // A number is a code, which "00" would share with "0".
+    let odd = name().prop_filter_map("a state is short, not blank and no number", |text| {
         let cut: String = text.chars().take(30).collect();
-        (!cut.trim().is_empty()).then_some(cut)
+        (!cut.trim().is_empty() && cut.trim().parse::<i64>().is_err()).then_some(cut)
     });
     prop_oneof![4 => select(known), 1 => "[A-Za-z_]{1,20}", 1 => odd]
 }
@@ -182,13 +183,15 @@ prop_compose! {
 prop_compose! {
     /// A site of this container.
     pub fn site(container: u64)(
-        id in id(), state in site_state(), texts in [option::of(text()), option::of(text()), option::of(text())],
+        id in id(), state in site_state(),
+        texts in [option::of(text()), option::of(text()), option::of(text()), option::of(text())],
         workers in option::of(number()), force_https in option::of(any::<bool>()), certificate_id in option::of(id()),
         created in option::of(moment()), updated in option::of(moment()),
     ) -> Site {
-        let [name, engine, engine_version] = texts;
+        let [name, alias, engine, engine_version] = texts;
+        let main_alias = alias.filter(|alias| name.as_ref() != Some(alias));
         let (id, container) = (SiteId::new(id), ContainerId::new(container));
-        Site { id, state, container, name, engine, engine_version, workers, force_https, certificate_id, created, updated }
+        Site { id, state, container, name, main_alias, engine, engine_version, workers, force_https, certificate_id, created, updated }
     }
 }
 

@@ -34,12 +34,12 @@ pub const MARKUP: Allowed = Allowed {
         ("h2", &["style"]),
         ("table", &["role", "class", "cellpadding", "cellspacing", "style"]),
         ("tr", &["class"]),
-        ("td", &["class", "style", "colspan"]),
+        ("td", &["class", "style", "colspan", "rowspan"]),
         ("th", &["class", "scope"]),
         ("ul", &["style"]),
         ("li", &[]),
         ("span", &["class", "style"]),
-        ("img", &["src", "alt", "width", "style"]),
+        ("img", &["src", "alt", "width", "height", "style"]),
     ],
     value: |_, attribute, value| match attribute {
         "src" => value.starts_with("cid:chart."),
@@ -101,7 +101,7 @@ fn items(names: &[String], event: &Event) -> Vec<Item> {
         item.problem.clone_from(name);
         item.detail.clone_from(name);
         item.reason = Reason::Text(name.clone());
-        item.overlay = (index == 1).then(|| name.clone());
+        item.muted = (index == 1).then(|| name.clone());
         item
     };
     names.iter().enumerate().map(item).collect()

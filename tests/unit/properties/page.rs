@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::time::Duration;
 
-use crate::metrics::{Encoder, Own, Selection, Settings, StateSeries};
+use crate::metrics::{Encoder, MetricsSettings, Own, Selection, StateSeries};
 use crate::model::forecast::{self, Disconnect};
 use crate::model::*;
 use chrono::{DateTime, Utc};
@@ -55,8 +55,8 @@ fn profile() -> impl Strategy<Value = Profile> {
     )
 }
 
-fn settings() -> impl Strategy<Value = Settings> {
-    (any::<bool>(), prop_oneof![3 => Just(0), 1 => 20..200_u64]).prop_map(|(all, cap)| Settings {
+fn settings() -> impl Strategy<Value = MetricsSettings> {
+    (any::<bool>(), prop_oneof![3 => Just(0), 1 => 20..200_u64]).prop_map(|(all, cap)| MetricsSettings {
         state_series: if all { StateSeries::All } else { StateSeries::Current },
         max_series_per_collector: cap,
         selection: Selection::default(),
@@ -158,6 +158,7 @@ impl Want<'_> {
             &[("currency", profile.currency.clone()), ("time_zone", zone.to_owned())],
             1,
         );
+        self.put("hosting_billing_lead_days", &[], u64::from(profile.lead_days));
         self.vms();
         self.containers();
         self.sites();
@@ -418,7 +419,7 @@ proptest! {
         by_part.refresh(book.state(), &Collector::ALL, now);
         prop_assert!(!by_part.refresh(book.state(), &Collector::ALL, now), "nothing was read, and the page changed");
         // Everything anew.
-        at_once.configure(Settings { max_series_per_collector: 1 << 40, ..settings.clone() });
+        at_once.configure(MetricsSettings { max_series_per_collector: 1 << 40, ..settings.clone() });
         at_once.configure(settings.clone());
         at_once.refresh(book.state(), &Collector::ALL, now);
         let page = inflated(&by_part.page(), b"");
@@ -455,7 +456,7 @@ proptest! {
     fn accounts_share_a_page_and_nothing_else(one in vec(step(), 0..5), other in vec(step(), 0..5)) {
         let now = given::now();
         let mut books = [account::book(account::profile("main")), account::book(account::profile("other"))];
-        let mut encoder = Encoder::new(Settings::default());
+        let mut encoder = Encoder::new(MetricsSettings::default());
         for (book, steps) in books.iter_mut().zip([one, other]) {
             for (_, _, read) in steps {
                 book.apply(read, now);
@@ -464,7 +465,7 @@ proptest! {
         }
         exposition::read(&inflated(&encoder.page(), b""), Format::Text).map_err(TestCaseError::fail)?;
         encoder.remove(&"other".parse().unwrap());
-        let mut alone = Encoder::new(Settings::default());
+        let mut alone = Encoder::new(MetricsSettings::default());
         alone.refresh(books[0].state(), &Collector::ALL, now);
         prop_assert_eq!(inflated(&encoder.page(), b""), inflated(&alone.page(), b""));
     }
@@ -476,7 +477,7 @@ fn states_that_look_the_same_are_counted_together() {
     let mut book = account::full("main");
     let vms = vec![account::vm(1, "odd\0", "a"), account::vm(2, "odd\u{fffd}", "b")];
     book.apply(Read::Vms(account::all(vms)), account::read_at());
-    let mut encoder = Encoder::new(Settings::default());
+    let mut encoder = Encoder::new(MetricsSettings::default());
     encoder.refresh(book.state(), &Collector::ALL, account::read_at());
     let page = exposition::read(&inflated(&encoder.page(), b""), Format::Text).unwrap();
     let labels = [("account", "main"), ("state", "odd\u{fffd}")]

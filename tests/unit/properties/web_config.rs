@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
+use crate::config_error::ConfigErrors;
 use crate::http::WebConfig;
-use crate::http::web_config::Problems;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -15,14 +15,15 @@ use crate::unit::properties::given;
 pub const HASH: &str = "$2y$10$mDwo.lAisC94iLAyP81MCesa29IzH37oigHC/42V2pdJlUprsJPze";
 
 /// Reads these bytes as a file. What is said of them has to be fit for a log.
-pub fn read(bytes: &[u8]) -> Result<WebConfig, Problems> {
+pub fn read(bytes: &[u8]) -> Result<WebConfig, ConfigErrors> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("web.yml");
     std::fs::write(&path, bytes).unwrap();
     let read = WebConfig::read(&path);
     if let Err(problems) = &read {
         let text = problems.to_string();
-        assert!(!text.chars().any(char::is_control), "{text:?} is more than a line");
+        let lines = |one: &str| !one.chars().any(char::is_control);
+        assert!(text.lines().all(lines) && text.lines().count() == problems.0.len(), "{text:?}");
         assert!(
             !problems.0.is_empty() && problems.0.iter().all(|problem| Path::new(&problem.source) == path)
         );

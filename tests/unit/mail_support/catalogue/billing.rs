@@ -47,7 +47,7 @@ pub fn all() -> Vec<Entry> {
         (4, "2026-03-05T11:00:00", "35.50", Severity::Critical),
         (1, "2026-03-02T11:00:00", "5.50", Severity::Critical),
     ] {
-        let reason = format!("the {rung}-day rung is crossed");
+        let reason = format!("less than {rung} days left");
         let book = left(balance, Edd::At(t(edd)));
         put(
             &format!("rung_{rung}"),
@@ -56,12 +56,12 @@ pub fn all() -> Vec<Entry> {
     }
 
     let computed = Ladder { computed: true, ..ladder("2026-03-04T11:00:00") };
-    let jumped = "the date moved 9 days nearer and crossed the 3-day rung";
+    let jumped = "cut-off is 9 days earlier than before, now less than 3 days away";
     put("rung_3", write(reasoned(Event::Rung(3), Severity::Critical, computed, jumped), &running_dry()));
 
     // A Wednesday; three days before it is a Sunday.
     let weekend = ladder("2026-03-11T11:00:00");
-    let crossed = "the 14-day rung is crossed";
+    let crossed = "less than 14 days left";
     put(
         "pay_by_a_weekend",
         write(reasoned(Event::Rung(14), Severity::Warning, weekend, crossed), &left("95.50", Edd::Null)),
@@ -79,14 +79,29 @@ pub fn all() -> Vec<Entry> {
     let mut book = running_dry();
     book.apply(Read::ExpectedBalance(report("225.50", "10.00")), read_at());
     let extended = Event::Extended("2026-03-24".parse().unwrap());
-    let moved = "the date moved back to 2026-03-24";
-    put(
-        "extended",
-        write(reasoned(extended, Severity::Warning, ladder("2026-03-24T11:00:00"), moved), &book),
-    );
+    let moved = "cut-off postponed to Tue 24 Mar";
+    let later = Ladder { told_before: Some(t("2026-03-04T11:00:00")), ..ladder("2026-03-24T11:00:00") };
+    put("extended", write(reasoned(extended, Severity::Warning, later, moved), &book));
+
+    let mut book = running_dry();
+    book.apply(Read::ExpectedBalance(report("225.50", "10.00")), read_at());
+    let paid = Ladder { told_before: Some(t("2026-03-04T11:00:00")), ..ladder("2026-03-24T11:00:00") };
+    let event = Event::Paid("2026-03-24".parse().unwrap());
+    let arrived = "a payment arrived, cut-off now Tue 24 Mar";
+    put("paid", write(reasoned(event, Severity::Warning, paid, arrived), &book));
+    let spent = Ladder { used_up: true, ..ladder("2026-03-10T11:00:00") };
+    let spent = reasoned(Event::BalanceUsedUp, Severity::Critical, spent, "the balance is used up");
+    put("balance_used_up", write(spent, &left("-5.00", Edd::At(t("2026-03-10T11:00:00")))));
+    let deleted_at = Some(t("2026-03-04T11:00:00"));
+    let off = Ladder { deleted_at, ..ladder("2026-02-25T11:00:00") };
+    let book = left("-5.00", Edd::At(t("2026-02-25T11:00:00")));
+    let again = Event::Overdue("2026-03-01".parse().unwrap());
+    put("overdue_again", write(reasoned(again, Severity::Critical, off.clone(), "still overdue"), &book));
+    let near = "the data are deleted in 3 days";
+    put("deletion", write(reasoned(Event::Deletion(3), Severity::Critical, off, near), &book));
 
     let mut resolved = disconnect(Event::Resolved, Severity::Critical, None);
-    resolved.reason = Cause::SeenRight.into();
+    resolved.reason = Cause::NoDisconnect.into();
     resolved.since = now() - Duration::days(3);
     put("resolved", write(resolved, &full("main")));
 
@@ -103,18 +118,14 @@ pub fn all() -> Vec<Entry> {
     let here = LivesOn { account: "main".parse().unwrap(), vm: "web-1".into() };
     let (from, snapshot) = (from(), snapshot([&left("5.50", Edd::At(t("2026-03-02T11:00:00")))]));
     let context = Context { lives_on: Some(here), ..context(&from, &snapshot) };
-    let last = reasoned(
-        Event::Rung(1),
-        Severity::Critical,
-        ladder("2026-03-02T11:00:00"),
-        "the 1-day rung is crossed",
-    );
+    let last =
+        reasoned(Event::Rung(1), Severity::Critical, ladder("2026-03-02T11:00:00"), "less than 1 day left");
     put("last_mail", render(&notice(Form::Disconnect, vec![last]), &context).unwrap());
     all
 }
 
 fn crossed_3() -> &'static str {
-    "the 3-day rung is crossed"
+    "less than 3 days left"
 }
 
 fn book_without_report() -> KnownAccount {

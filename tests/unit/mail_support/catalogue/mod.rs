@@ -1,5 +1,5 @@
 //! Every sort of mail once, as the program writes it: what the golden files hold, the screenshots show and
-//! docs/alerts.md quotes.
+//! docs/mails.md quotes.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 pub mod billing;

@@ -126,7 +126,7 @@ fn digests() -> Vec<Entry> {
     gone_dark.since = now() - Duration::days(4);
     let broken = of_the_week(Kind::VmError, 17, "VM web-1");
     let quiet = Item {
-        overlay: Some("acknowledged".into()),
+        muted: Some("acknowledged".into()),
         since: now() - Duration::days(3),
         ..of_the_week(Kind::SiteError, 105, "Site site105.example.com")
     };

@@ -1,6 +1,6 @@
 //! Mails about resources, collectors and orders.
 
-use crate::alert::{Cause, Event, Form, Item, Kind, Reason};
+use crate::alert::{Cause, Event, Form, Item, Kind, Reason, Severity};
 use crate::model::*;
 use chrono::Duration;
 
@@ -11,7 +11,10 @@ use crate::unit::mail_support::*;
 pub fn all() -> Vec<Entry> {
     let mut all = Vec::new();
     for (kind, resource, subject, bad, good) in KINDS {
-        let opened = Item { detail: bad.into(), ..item(kind, resource, subject, Event::Opened) };
+        let mut opened = Item { detail: bad.into(), ..item(kind, resource, subject, Event::Opened) };
+        if kind == Kind::BalanceDrop {
+            opened.problem = "dropped 900 RUB more than expected".to_owned();
+        }
         all.push((format!("{kind}_opened"), mail(&notice(Form::Opened, vec![opened]), &seen(kind))));
         if kind == Kind::BalanceDrop {
             // Told once; it does not stay open.
@@ -48,6 +51,16 @@ pub fn all() -> Vec<Entry> {
     missed.unwatched = Some((now() - Duration::hours(9), now() - Duration::minutes(1)));
     put("unwatched", Form::Opened, vec![missed]);
 
+    let mut covering = item(Kind::Disconnect, "account", "Account main", Event::Covered(1));
+    covering.severity = Severity::Critical;
+    covering.problem = "overdue".into();
+    covering.covers = ["VM web-1 blocked", "Container shop disabled"].map(str::to_owned).into();
+    put("covered", Form::Covered, vec![covering]);
+    let mut retired = web_1(Event::Unwatched);
+    retired.since = now() - Duration::hours(5);
+    retired.reason = Cause::RuleOff.into();
+    put("no_longer_watched", Form::Unwatched, vec![retired]);
+
     all.push(four_at_once());
     all.push(two_accounts());
     all.extend(names());
@@ -59,18 +72,12 @@ const KINDS: [(Kind, &str, &str, &str, &str); 15] = [
     (
         Kind::BillingReport,
         "account",
-        "Expected-balance report",
+        "Balance report",
         "the report carries an error: balance calculation failed",
         "answers again",
     ),
     (Kind::OrderSuspended, "71", "Order shop", "its state is SUSPENDED", "its state is ORDERED"),
-    (
-        Kind::BalanceDrop,
-        "account",
-        "Balance of account main",
-        "4100.50 RUB where the last report foresaw 5000.50 RUB",
-        "",
-    ),
+    (Kind::BalanceDrop, "account", "Balance", "forecast 5000.50 RUB, actual 4100.50 RUB", ""),
     (Kind::VmError, "17", "VM web-1", "its state is error", "its state is now active"),
     (Kind::VmBlocked, "17", "VM web-1", "its state is blocked", "its state is now active"),
     (Kind::VmStopped, "17", "VM web-1", "its state is stopped", "its state is now active"),
@@ -95,21 +102,21 @@ const KINDS: [(Kind, &str, &str, &str, &str); 15] = [
     (
         Kind::UnknownState,
         "container:7",
-        "Container state 7",
-        "nothing can be said of resources in this state; name it in container_states",
+        "Unknown container state \"7\"",
+        "cannot tell whether resources in this state are OK; name it in container_states",
         "no longer seen",
     ),
     (
         Kind::CollectorFailing,
         "sites",
-        "Polling of sites",
+        "Cannot read sites",
         "GET /hosting/1/virtualhosts: no answer within 30 s",
         "answers again",
     ),
     (
         Kind::CredentialsRejected,
         "billing",
-        "Credentials for billing",
+        "Credentials of the billing endpoints",
         "GET /billing/expected-balance: 401 Unauthorized",
         "answers again",
     ),
@@ -147,7 +154,7 @@ fn all_of<T>(rows: Vec<T>) -> Rows<T> {
 }
 
 fn over(item: Item, detail: &str) -> Item {
-    let (detail, reason) = (detail.to_owned(), Cause::SeenRight.into());
+    let (detail, reason) = (detail.to_owned(), Cause::OkInARow { polls: 2.into() }.into());
     Item { detail, reason, since: now() - Duration::minutes(50), ..item }
 }
 
@@ -157,7 +164,7 @@ fn four_at_once() -> Entry {
     let mut stuck = item(Kind::VmStuck, 18, "VM web-2", Event::Opened);
     stuck.detail = "its state is building".into();
     stuck.since = now() - Duration::hours(3);
-    let mut failing = item(Kind::CollectorFailing, "sites", "Polling of sites", Event::Opened);
+    let mut failing = item(Kind::CollectorFailing, "sites", "Cannot read sites", Event::Opened);
     failing.detail = "GET /hosting/1/virtualhosts: no answer within 30 s".into();
     let mut book = full("main");
     let site = Site { state: SiteState::StoppedByQuota, ..site(104, 31, "Active") };
@@ -206,7 +213,9 @@ fn names() -> Vec<Entry> {
     one.reason = Reason::Text(NASTY.into());
     let mut book = named(NASTY);
     let site = Site { name: Some(NASTY.into()), ..site(104, 31, NASTY) };
-    book.apply(Read::Sites(ContainerId::new(31), all_of(vec![site])), read_at());
+    for _ in 0..2 {
+        book.apply(Read::Sites(ContainerId::new(31), all_of(vec![site.clone()])), read_at());
+    }
     let disabled = item(Kind::ContainerDisabled, 31, &format!("Container {NASTY}"), Event::Opened);
     let notice = notice(Form::Opened, vec![one, disabled]);
     entries.push(("names_that_attack".to_owned(), mail(&notice, &snapshot([&book]))));

@@ -1,0 +1,81 @@
+//! What follows from an incident after the mail about it: told in one more mail, at most one an hour. Pure.
+
+use std::collections::BTreeMap;
+
+use chrono::Duration;
+
+use super::decide::StepDraft;
+use super::incident::{Incident, Phase};
+use super::key::Key;
+use super::kind::{Event, Kind};
+use super::reason::Cause;
+use crate::model::AccountState;
+
+/// What follows from one cause seldom shows all at once.
+const GATHER: Duration = Duration::minutes(2);
+const AT_MOST_EVERY: Duration = Duration::hours(1);
+/// The kinds that have causes which others see.
+const KINDS: [Kind; 6] = [
+    Kind::VmBlocked,
+    Kind::VmStopped,
+    Kind::ContainerDisabled,
+    Kind::SiteBlocked,
+    Kind::SiteError,
+    Kind::SiteStuck,
+];
+
+impl StepDraft<'_> {
+    /// Tells what went wrong since the last mail of the incident that covers it.
+    pub(super) fn follow_up(&mut self, state: &AccountState) {
+        if !self.started {
+            return;
+        }
+        for (cause, new) in self.uncovered(state) {
+            let Some(cause) = self.get(&cause).cloned() else { continue };
+            let gathered = new.iter().any(|one| self.now - one.last_change >= GATHER);
+            let allowed = cause.covered_at.is_none_or(|last| self.now - last >= AT_MOST_EVERY);
+            if gathered && allowed && self.silenced(&cause).is_none() {
+                let covers = new.iter().map(Incident::words).collect();
+                self.tell_covered(cause, covers, new.len());
+            }
+        }
+    }
+
+    /// By cause, what is wrong and in no mail of it.
+    fn uncovered(&self, state: &AccountState) -> BTreeMap<Key, Vec<Incident>> {
+        let mut by_cause: BTreeMap<Key, Vec<Incident>> = BTreeMap::new();
+        for incident in KINDS.iter().flat_map(|&kind| self.of_kind(state, kind)) {
+            let Some(cause) = incident.folded_into.as_ref().and_then(|cause| self.get(cause)) else {
+                continue;
+            };
+            let told_at = cause.last_mailed.max(cause.covered_at);
+            let is_new = told_at.is_some_and(|told| incident.last_change > told);
+            let goes_on = incident.phase == Phase::Firing && cause.phase.is_open();
+            if is_new
+                && goes_on
+                && !lists(&cause.key, &incident.key, state)
+                && incident.is_listed(state)
+                && self.silenced(incident).is_none()
+            {
+                by_cause.entry(cause.key.clone()).or_default().push(incident.clone());
+            }
+        }
+        by_cause
+    }
+
+    fn tell_covered(&mut self, mut cause: Incident, covers: Vec<String>, count: usize) {
+        cause.covered += 1;
+        cause.covered_at = Some(self.now);
+        let event = Event::Covered(cause.covered);
+        self.tell_beside(cause, Cause::CoversMore { count }, event, covers);
+    }
+}
+
+/// The mail about a container has all its sites in it.
+fn lists(cause: &Key, other: &Key, state: &AccountState) -> bool {
+    let site = other.id().and_then(|id| state.site(id.into()));
+    let in_it = site.is_some_and(|site| cause.id() == Some(site.container.get()));
+    cause.kind == Kind::ContainerDisabled
+        && other.kind.seen_by() == Some(crate::model::Collector::Sites)
+        && in_it
+}

@@ -1,0 +1,190 @@
+//! What is mailed next about an incident, if nothing changes meanwhile: for people who ask. Decides nothing; the rules
+//! are those by which it is decided. Pure.
+
+use chrono::{DateTime, Duration, Utc};
+use chrono_tz::Tz;
+
+use super::incident::{Incident, Phase};
+use super::key::Key;
+use super::kind::Kind;
+use super::ladder::Ladder;
+use super::overdue::{Plan, days};
+use super::settings::{AlertSettings, Watcher};
+use super::silence::Muted;
+
+/// After these the digest speaks of it.
+pub(super) const REMINDERS: u32 = 3;
+
+/// See the module.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Next {
+    /// The configuration does not have its account.
+    AccountGone,
+    /// Its rule is switched off.
+    RuleOff,
+    /// Nobody is named who is mailed.
+    Nobody,
+    /// Nothing looks at it any more.
+    Unwatched,
+    /// It is over.
+    Over,
+    /// It has to be seen so often in a row first.
+    Confirmation(u32),
+    /// That incident's mails speak of it.
+    Covered(Key),
+    Silenced(DateTime<Utc>),
+    Acknowledged,
+    Reminder(DateTime<Utc>),
+    /// The step so many days before the cut-off.
+    Rung(u32, DateTime<Utc>),
+    /// The account is still cut off, or its data are about to be deleted.
+    Overdue(DateTime<Utc>),
+    /// Nothing is known to be due.
+    End,
+}
+
+impl Next {
+    /// What follows for an incident of these settings.
+    pub(crate) fn of(
+        incident: &Incident,
+        watcher: Option<&Watcher>,
+        muted: &Muted,
+        zone: Tz,
+        now: DateTime<Utc>,
+    ) -> Self {
+        let kind = incident.key.kind;
+        if let Some(out) = Self::of_kind(kind, watcher) {
+            return out;
+        }
+        let settings = watcher.map(|watcher| &watcher.settings);
+        let acknowledged = muted.is_acknowledged(incident, now);
+        match incident.phase {
+            Phase::Resolved => return Self::Over,
+            Phase::Unwatched => return Self::Unwatched,
+            Phase::Pending => return Self::Confirmation(settings.map_or(1, AlertSettings::to_confirm)),
+            Phase::Watching | Phase::Firing | Phase::Recovering => {}
+        }
+        if let Some(cause) = &incident.folded_into {
+            return Self::Covered(cause.clone());
+        }
+        if let Some(silence) = muted.silence(incident, now) {
+            return Self::Silenced(silence.until);
+        }
+        if let (Some(ladder), Some(settings)) = (&incident.ladder, settings) {
+            return of_ladder(ladder, settings, zone, acknowledged, now).unwrap_or(Self::End);
+        }
+        if acknowledged {
+            return Self::Acknowledged;
+        }
+        let reminder = settings.and_then(|settings| reminder_at(incident, settings));
+        reminder.map_or(Self::End, |at| Self::Reminder(at.max(now)))
+    }
+
+    /// What the configuration says of a kind, whatever happens.
+    pub(crate) fn of_kind(kind: Kind, watcher: Option<&Watcher>) -> Option<Self> {
+        match watcher {
+            None => Some(Self::AccountGone),
+            Some(watcher) if !watcher.settings.enabled(kind) => Some(Self::RuleOff),
+            Some(watcher) if watcher.recipients(kind).is_empty() => Some(Self::Nobody),
+            Some(_) => None,
+        }
+    }
+}
+
+fn of_ladder(
+    ladder: &Ladder,
+    settings: &AlertSettings,
+    zone: Tz,
+    acknowledged: bool,
+    now: DateTime<Utc>,
+) -> Option<Next> {
+    if let Some(overdue) = ladder.overdue.as_ref().filter(|_| ladder.is_overdue(now)) {
+        let plan = Plan { deletion_days: settings.deletion_days, zone, acknowledged };
+        let cut_off = ladder.edd.filter(|_| !ladder.gone);
+        return overdue.next_due(cut_off, plan, now).map(Next::Overdue);
+    }
+    let edd = ladder.edd?;
+    let steps = settings.disconnect_days.iter().copied().chain([0]).map(|rung| (rung, edd - days(rung)));
+    steps.filter(|(_, at)| *at > now).min_by_key(|(_, at)| *at).map(|(rung, at)| Next::Rung(rung, at))
+}
+
+/// When an open incident is reminded of, unless somebody decided otherwise meanwhile.
+pub(super) fn reminder_at(incident: &Incident, settings: &AlertSettings) -> Option<DateTime<Utc>> {
+    let every = Duration::from_std(*settings.remind_every.get(&incident.severity)?).ok()?;
+    // That a VM is stopped is told once: it may well be meant to be.
+    let reminds = !matches!(incident.key.kind, Kind::Disconnect | Kind::VmStopped)
+        && incident.phase == Phase::Firing
+        && !incident.pre_existing
+        && incident.folded_into.is_none()
+        && !incident.told_unwatched
+        && incident.reminders < REMINDERS;
+    incident.last_mailed.filter(|_| reminds)?.checked_add_signed(every)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::alert::{Ack, Severity, Silence};
+
+    fn now() -> DateTime<Utc> {
+        DateTime::from_timestamp(1_800_000_000, 0).unwrap()
+    }
+
+    fn open(kind: Kind) -> Incident {
+        let mut incident =
+            Incident::new(Key::new(&"main".parse().unwrap(), kind, 7), Severity::Critical, now());
+        incident.phase = Phase::Firing;
+        incident.last_mailed = Some(now() - Duration::hours(3));
+        incident
+    }
+
+    fn watcher() -> Watcher {
+        Watcher { settings: AlertSettings::defaults(), to: vec!["ops@example.com".to_owned()] }
+    }
+
+    fn next(change: impl Fn(&mut Incident, &mut Watcher, &mut Muted)) -> Next {
+        let (mut incident, mut watcher, mut muted) = (open(Kind::VmError), watcher(), Muted::default());
+        change(&mut incident, &mut watcher, &mut muted);
+        Next::of(&incident, Some(&watcher), &muted, Tz::UTC, now())
+    }
+
+    #[test]
+    fn what_follows_is_what_the_rules_say() {
+        let at = now() + Duration::hours(21);
+        assert_eq!(next(|_, _, _| ()), Next::Reminder(at));
+        assert_eq!(next(|incident, _, _| incident.reminders = REMINDERS), Next::End);
+        assert_eq!(next(|incident, _, _| incident.pre_existing = true), Next::End);
+        assert_eq!(next(|incident, _, _| incident.phase = Phase::Pending), Next::Confirmation(1));
+        assert_eq!(next(|incident, _, _| incident.phase = Phase::Resolved), Next::Over);
+        assert_eq!(next(|_, watcher, _| watcher.to.clear()), Next::Nobody);
+        let cause = open(Kind::ContainerDisabled).key;
+        assert_eq!(
+            next(|incident, _, _| incident.folded_into = Some(cause.clone())),
+            Next::Covered(cause.clone())
+        );
+        let ack = |incident: &mut Incident, _: &mut Watcher, muted: &mut Muted| {
+            muted.acks.insert(incident.key.clone(), Ack { episode: 0, at: now(), comment: String::new() });
+        };
+        assert_eq!(next(ack), Next::Acknowledged);
+        let silence = |_: &mut Incident, _: &mut Watcher, muted: &mut Muted| {
+            let (pattern, comment) = ("main/*".to_owned(), String::new());
+            muted.silences.push(Silence { id: 1, pattern, at: now(), until: at, comment });
+        };
+        assert_eq!(next(silence), Next::Silenced(at));
+        assert_eq!(Next::of_kind(Kind::ResourceGone, Some(&watcher())), Some(Next::RuleOff));
+        assert_eq!(Next::of_kind(Kind::VmError, None), Some(Next::AccountGone));
+    }
+
+    #[test]
+    fn of_a_cut_off_the_next_step_is_named() {
+        let mut incident = open(Kind::Disconnect);
+        let of =
+            |incident: &Incident| Next::of(incident, Some(&watcher()), &Muted::default(), Tz::UTC, now());
+        let edd = now() + Duration::hours(5 * 24);
+        incident.ladder = Some(Ladder { edd: Some(edd), rung: Some(7), ..Ladder::default() });
+        assert_eq!(of(&incident), Next::Rung(4, edd - Duration::days(4)));
+        let edd = now() + Duration::hours(5);
+        incident.ladder = Some(Ladder { edd: Some(edd), rung: Some(1), ..Ladder::default() });
+        assert_eq!(of(&incident), Next::Rung(0, edd));
+    }
+}

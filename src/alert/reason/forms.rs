@@ -1,0 +1,57 @@
+//! How the values of a reason read. Stored as the bare value.
+
+use std::fmt;
+
+use chrono::NaiveDate;
+use serde::{Deserialize, Serialize};
+
+/// A value that is stored as it is and has words of its own.
+macro_rules! form {
+    ($(#[$doc:meta])* $name:ident($value:ty), $self:ident, $f:ident => $write:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub(crate) struct $name(pub(crate) $value);
+
+        impl From<$value> for $name {
+            fn from(value: $value) -> Self {
+                Self(value)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&$self, $f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                $write
+            }
+        }
+    };
+}
+
+form! {
+    /// `1 day`, `3 days`.
+    Days(i64), self, f => match self.0 {
+        1 => f.write_str("1 day"),
+        days => write!(f, "{days} days"),
+    }
+}
+
+form! {
+    /// `Tue 24 Mar`.
+    Day(NaiveDate), self, f => self.0.format("%a %-d %b").fmt(f)
+}
+
+form! {
+    /// `23 min`.
+    Minutes(u64), self, f => match self.0 {
+        0 => f.write_str("less than a minute"),
+        minutes => write!(f, "{minutes} min"),
+    }
+}
+
+form! {
+    /// `this poll`, `2 polls in a row`.
+    InARow(u32), self, f => match self.0 {
+        0 | 1 => f.write_str("this poll"),
+        polls => write!(f, "{polls} polls in a row"),
+    }
+}

@@ -1,0 +1,55 @@
+//! A container all of whose sites the service stopped: one incident of that container. Pure.
+
+use std::time::Duration;
+
+use super::{Finding, Judge, Verdict, clean};
+use crate::alert::incident::Phase;
+use crate::alert::key::{Key, Sort};
+use crate::alert::kind::Kind;
+use crate::model::{ContainerId, ContainerState, Seen, Site, SiteState};
+
+/// What holds a container's incident open where its sites show that it is off, and not its own state.
+pub(crate) const SITES_STOPPED: &str = "StoppedByService";
+
+impl Judge<'_> {
+    /// Begins when every site is stopped, ends when none is.
+    pub(super) fn stopped_sites(&self, container: ContainerId, seen: &Seen) -> Option<Finding> {
+        let row = self.state.containers.get(container)?;
+        let listing = self.state.sites.get(&container).filter(|listing| listing.complete)?;
+        if is_disabled(&row.state) {
+            // Its own listing says so.
+            return None;
+        }
+        let key = Key::new(&self.state.profile.name, Kind::ContainerDisabled, container.get());
+        let known = self.open.get(&key);
+        let known = known.filter(|known| known.phase.is_open() || known.phase == Phase::Pending);
+        let held = known.filter(|known| known.held == SITES_STOPPED);
+        let is_stopped =
+            |site: &&Site| site.state == SiteState::StoppedByService && seen.shown.has(site.id.get());
+        let (stopped, sites) = (listing.rows.iter().filter(is_stopped).count(), listing.rows.len());
+        let all = stopped > 0 && stopped == sites;
+        let name = row.name.as_deref().map_or_else(|| container.to_string(), str::to_owned);
+        let (verdict, detail) = match held {
+            Some(held) if stopped == 0 || (!all && !held.phase.is_open()) => {
+                (Verdict::Good, "its sites are no longer stopped by the service".to_owned())
+            }
+            None if !all || known.is_some() || !self.wants_container(&name) => return None,
+            Some(_) | None => {
+                let bad = Verdict::Bad { hold: Duration::ZERO, held: SITES_STOPPED.to_owned() };
+                (bad, format!("{stopped} of its {sites} sites are {SITES_STOPPED}"))
+            }
+        };
+        let subject = format!("{} {}", Sort::Container.noun(), clean(&name, 60));
+        Some(Finding { key, verdict, subject, detail })
+    }
+
+    fn wants_container(&self, name: &str) -> bool {
+        let kind = Kind::ContainerDisabled;
+        self.settings.enabled(kind) && self.settings.covers(kind, name)
+    }
+}
+
+fn is_disabled(state: &ContainerState) -> bool {
+    use ContainerState as S;
+    matches!(state, S::DisabledByService | S::DisabledByAdmin | S::DisabledByQuota)
+}

@@ -1,0 +1,166 @@
+//! Whether an incident is still watched, by the configuration and by what its names say there; and what becomes of one
+//! that is not. Pure.
+
+use std::collections::BTreeSet;
+
+use super::decide::StepDraft;
+use super::incident::{COMES_BACK_WITHIN, Incident, Phase};
+use super::key::{Key, Sort, Target};
+use super::kind::{Event, Kind};
+use super::reason::Cause;
+use super::settings::{AlertSettings, Watcher};
+use crate::model::{AccountState, Collector, ContainerState};
+
+/// Why nothing looks at an incident any more; `None` while something does.
+pub(super) fn why_not(
+    incident: &Incident,
+    watcher: Option<&Watcher>,
+    state: Option<&AccountState>,
+) -> Option<Cause> {
+    let Some(watcher) = watcher else { return Some(Cause::AccountGone) };
+    let state = state?;
+    let (key, settings) = (&incident.key, &watcher.settings);
+    if !is_read(key, &state.profile.collectors) {
+        Some(Cause::CollectorOff)
+    } else if !settings.enabled(key.kind) {
+        Some(Cause::RuleOff)
+    } else if named(incident, state).is_some_and(|name| !settings.covers(key.kind, &name)) {
+        Some(Cause::LeftOut)
+    } else if lost_its_name(incident, state, settings) {
+        Some(Cause::CodeUnnamed)
+    } else {
+        None
+    }
+}
+
+/// Is the collector on that sees it?
+fn is_read(key: &Key, on: &BTreeSet<Collector>) -> bool {
+    match (key.kind, &key.resource) {
+        (Kind::CollectorFailing, Target::Collector(collector)) => on.contains(collector),
+        (Kind::CredentialsRejected, Target::Group(group)) => on.iter().any(|one| one.group() == *group),
+        (Kind::UnknownState | Kind::ResourceGone, Target::Of(sort, _)) => on.contains(&sort.seen_by()),
+        (Kind::BillingReport, _) => on.contains(&Collector::ExpectedBalance),
+        (kind, _) => kind.seen_by().is_none_or(|collector| on.contains(&collector)),
+    }
+}
+
+/// The name that `only` and `except` speak of.
+fn named(incident: &Incident, state: &AccountState) -> Option<String> {
+    let (kind, id) = (incident.key.kind, incident.key.id()?);
+    let listed = match kind.sort() {
+        Some(Sort::Vm) => state.vms.get(id.into()).and_then(|vm| vm.name.as_deref()),
+        Some(Sort::Container) => state.containers.get(id.into()).and_then(|one| one.name.as_deref()),
+        Some(Sort::Site) => state.site(id.into()).and_then(|site| site.name.as_deref()),
+        None if kind == Kind::OrderSuspended => None,
+        None => return None,
+    };
+    Some(listed.unwrap_or(incident.name()).to_owned())
+}
+
+/// A container's state was known by the name of its number, which the configuration has no more.
+fn lost_its_name(incident: &Incident, state: &AccountState, settings: &AlertSettings) -> bool {
+    let Some(id) = incident.key.id().filter(|_| incident.key.kind == Kind::ContainerDisabled) else {
+        return false;
+    };
+    let unnamed = state.containers.get(id.into()).is_some_and(|container| !container.state.is_known());
+    let was_named = ContainerState::KNOWN.iter().any(|known| known.as_str() == incident.held);
+    unnamed && was_named && !settings.container_states.contains(&incident.held)
+}
+
+impl Incident {
+    /// Is what it is about among what is known? After a start a listing that is short may leave it out.
+    pub(super) fn is_listed(&self, state: &AccountState) -> bool {
+        let sight = self.key.kind.seen_by().zip(self.key.id());
+        sight.is_none_or(|(collector, id)| state.lists(collector, id))
+    }
+}
+
+impl StepDraft<'_> {
+    /// Ends what nothing looks at any more. Who was told of it is told of that, and never that it is over.
+    pub(super) fn retire(&mut self, key: &Key, why: Cause) {
+        let Some(mut before) = self.get(key).cloned() else { return };
+        let shown = before.phase.is_open() || before.flapping;
+        let told = shown && before.announced && before.folded_into.is_none() && !before.told_unwatched;
+        before.told_unwatched |= told;
+        let mut ended = before.clone();
+        ended.enter(Phase::Unwatched, self.now);
+        ended.flapping = false;
+        ended.folded_into = None;
+        ended.ladder = None;
+        if why.may_come_back() {
+            ended.before_unwatched = Some((self.now, Box::new(before.clone())));
+        }
+        if told {
+            // As it stood: a mail about money says whether it was overdue.
+            self.tell_as(&before, ended, why, Event::Unwatched);
+        } else {
+            self.note(ended, why);
+        }
+    }
+
+    /// Of what is watched again: within a day it goes on, later it begins anew. Who was told that nothing looks at it is
+    /// told how it is once it was looked at.
+    pub(super) fn resume(&mut self, key: &Key) {
+        let Some(mut incident) = self.get(key).cloned() else { return };
+        let Some((since, before)) = incident.before_unwatched.take() else { return };
+        if self.now - since > COMES_BACK_WITHIN {
+            self.put(incident);
+            return;
+        }
+        let mut before = *before;
+        before.calendar = incident.calendar;
+        if before.told_unwatched {
+            before.arming += 1;
+            if let Some(ladder) = &mut before.ladder {
+                ladder.untell();
+            }
+        }
+        self.put(before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+
+    use super::*;
+    use crate::alert::Severity;
+    use crate::model::Group;
+
+    #[test]
+    fn an_incident_is_read_by_the_collector_that_sees_its_kind() {
+        let account = "main".parse().unwrap();
+        let key = |kind, resource: Target| Key::new(&account, kind, resource);
+        let table = [
+            (key(Kind::VmError, 7.into()), vec![Collector::Vms]),
+            (key(Kind::SiteBlocked, 7.into()), vec![Collector::Sites]),
+            (key(Kind::ContainerDisabled, 7.into()), vec![Collector::Containers]),
+            (key(Kind::OrderSuspended, 7.into()), vec![Collector::ExpectedBalance]),
+            (key(Kind::Disconnect, Target::Account), vec![Collector::ExpectedBalance]),
+            (key(Kind::BillingReport, Target::Account), vec![Collector::ExpectedBalance]),
+            (key(Kind::CollectorFailing, Collector::Ips.into()), vec![Collector::Ips]),
+            (key(Kind::UnknownState, Target::of(Sort::Vm, "odd")), vec![Collector::Vms]),
+            (key(Kind::ResourceGone, Target::of(Sort::Site, "7")), vec![Collector::Sites]),
+            (
+                key(Kind::CredentialsRejected, Group::Vm.into()),
+                vec![Collector::Vms, Collector::Ips, Collector::SshKeys],
+            ),
+        ];
+        for (key, by) in table {
+            for collector in Collector::ALL {
+                assert_eq!(
+                    is_read(&key, &[collector].into()),
+                    by.contains(&collector),
+                    "{key} {collector:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn an_account_that_is_not_there_watches_nothing() {
+        let key = Key::account_wide(&"main".parse().unwrap(), Kind::Disconnect);
+        let incident = Incident::new(key, Severity::Warning, DateTime::UNIX_EPOCH);
+        assert_eq!(why_not(&incident, None, None), Some(Cause::AccountGone));
+    }
+}

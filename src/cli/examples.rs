@@ -1,0 +1,47 @@
+//! What the help of a command ends with: how it is used. Every line is tried by a test.
+
+pub(super) const STATUS: &str = "Examples:
+  hostwatch status
+  hostwatch status --url http://127.0.0.1:10245
+  hostwatch status --json";
+
+pub(super) const FORECAST: &str = "Examples:
+  hostwatch forecast
+  hostwatch forecast main
+  hostwatch forecast --json";
+
+pub(super) const HEALTHCHECK: &str = "Examples:
+  hostwatch healthcheck
+  hostwatch healthcheck --config.file=/etc/hostwatch/hostwatch.toml";
+
+pub(super) const POLL: &str = "Examples:
+  hostwatch poll
+  hostwatch poll main
+  hostwatch poll main --json";
+
+pub(super) const INCIDENTS: &str = "Examples:
+  hostwatch incidents
+  hostwatch incidents --json";
+
+pub(super) const WHY: &str = "Examples:
+  hostwatch why main/vm_error/4711
+  hostwatch why web-1
+  hostwatch why main/disconnect/account --json";
+
+pub(super) const ACK: &str = "Examples:
+  hostwatch ack main/vm_error/4711 --comment \"Ann, ticket 88\"
+  hostwatch ack web-1
+  hostwatch ack web-1 --remove";
+
+pub(super) const SILENCE: &str = "Examples:
+  hostwatch silence 'main/vm_error/*' --for 2h --comment \"new kernel\"
+  hostwatch silence web-1 --for 30m
+  hostwatch silence 'main/disconnect/*' --for 1d
+  hostwatch silence --list
+  hostwatch silence --remove 3";
+
+pub(super) const OUTBOX: &str = "Examples:
+  hostwatch outbox
+  hostwatch outbox list --json
+  hostwatch outbox retry all
+  hostwatch outbox drop 12";

@@ -1,0 +1,297 @@
+//! Which of three clocks is right: the wall clock, which people and programs set; the steady one, which only runs; and
+//! the provider's, as its answers are dated. Pure: what they show is an argument.
+//!
+//! A date decides where it differs from the wall clock by more than an hour. One that falls behind the steady clock is
+//! no clock but a stored or frozen answer; one that has jumped, in either direction, is believed once it has run on
+//! for a while.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+/// Clocks that are this far apart are said to differ.
+const DIFFER: TimeDelta = TimeDelta::minutes(5);
+/// From here on the provider's decides; a wall clock that moves by more than this at once was set.
+const DECIDES: TimeDelta = TimeDelta::hours(1);
+/// So long a wall clock that was set is not followed, unless the provider confirms it.
+const UNSURE: TimeDelta = TimeDelta::minutes(2);
+/// So long a date that has jumped has to run on.
+const PROVES_ITSELF: TimeDelta = TimeDelta::minutes(5);
+/// Answers are under way and stored for less than this.
+const UNSTEADY: TimeDelta = TimeDelta::minutes(2);
+
+/// What is known of the clocks.
+#[derive(Debug)]
+pub(super) struct Belief {
+    /// How far the wall clock is ahead of the steady one, as last believed.
+    wall_ahead: TimeDelta,
+    /// What is added to the wall clock.
+    correction: TimeDelta,
+    /// When, by the steady clock, the wall clock was found to have been set.
+    set_at: Option<TimeDelta>,
+    hosts: BTreeMap<String, Host>,
+    /// The daemon has lived through this moment.
+    lived_until: Option<DateTime<Utc>>,
+}
+
+/// The dates of one host.
+#[derive(Debug, Default)]
+struct Host {
+    /// How far they were ahead of the steady clock, at most.
+    ahead: Option<TimeDelta>,
+    /// A date that has jumped: since when, by the steady clock, and how far ahead of it.
+    jumped: Option<(TimeDelta, TimeDelta)>,
+    /// How far the wall clock is ahead of it.
+    difference: Option<TimeDelta>,
+}
+
+impl Belief {
+    /// Nobody was heard yet.
+    pub(super) fn new(wall: DateTime<Utc>, steady: TimeDelta) -> Self {
+        Self {
+            wall_ahead: since_epoch(wall) - steady,
+            correction: TimeDelta::zero(),
+            set_at: None,
+            hosts: BTreeMap::new(),
+            lived_until: None,
+        }
+    }
+
+    /// No date from before this is believed at once.
+    pub(super) fn has_lived_until(&mut self, moment: DateTime<Utc>) {
+        self.lived_until = Some(moment);
+    }
+
+    /// The time. A wall clock that was set is followed once the provider confirms it, or after a while.
+    pub(super) fn now(&mut self, wall: DateTime<Utc>, steady: TimeDelta) -> DateTime<Utc> {
+        let wall_ahead = since_epoch(wall) - steady;
+        if (wall_ahead - self.wall_ahead).abs() <= DECIDES {
+            (self.wall_ahead, self.set_at) = (wall_ahead, None);
+        } else if steady - *self.set_at.get_or_insert(steady) >= UNSURE {
+            *self = Self { hosts: std::mem::take(&mut self.hosts), ..Self::new(wall, steady) };
+            self.forget_differences();
+        }
+        let now = self.wall_ahead + self.correction + steady;
+        DateTime::UNIX_EPOCH.checked_add_signed(now).unwrap_or(wall)
+    }
+
+    /// An answer of this host was dated so.
+    pub(super) fn heard(&mut self, host: &str, date: DateTime<Utc>, wall: DateTime<Utc>, steady: TimeDelta) {
+        let ours = self.now(wall, steady);
+        let agrees = [ours, wall].into_iter().any(|clock| (date - clock).abs() <= DIFFER);
+        let is_past = self.lived_until.is_some_and(|moment| date < moment - DECIDES);
+        let known = self.hosts.entry(host.to_owned()).or_default();
+        if !known.believes(since_epoch(date) - steady, agrees, is_past, steady) {
+            return;
+        }
+        let wall_ahead = since_epoch(wall) - steady;
+        if (wall_ahead - self.wall_ahead).abs() > DIFFER {
+            self.forget_differences();
+        }
+        (self.wall_ahead, self.set_at) = (wall_ahead, None);
+        if let Some(known) = self.hosts.get_mut(host) {
+            known.difference = Some(wall - date);
+        }
+        let difference = self.difference().unwrap_or_default();
+        self.correction = if difference.abs() > DECIDES { -difference } else { TimeDelta::zero() };
+    }
+
+    /// How far the wall clock is ahead of the provider's, where they differ: of several providers that which agrees
+    /// best counts.
+    fn difference(&self) -> Option<TimeDelta> {
+        let differences = self.hosts.values().filter_map(|host| host.difference);
+        differences.min_by_key(TimeDelta::abs).filter(|difference| difference.abs() > DIFFER)
+    }
+
+    /// The same in words; true where the provider's clock decides.
+    pub(super) fn difference_in_words(&self) -> Option<(String, bool)> {
+        let difference = self.difference()?;
+        let decides = !self.correction.is_zero();
+        let (by, side) =
+            (in_words(difference.abs()), if difference > TimeDelta::zero() { "ahead of" } else { "behind" });
+        let follows = if decides { "; the provider's is used" } else { "" };
+        Some((format!("This machine's clock is {by} {side} the provider's{follows}"), decides))
+    }
+
+    /// The provider was heard, or has been waited for, and the wall clock was not set since.
+    pub(super) fn is_sure(&self, steady: TimeDelta) -> bool {
+        let heard = self.hosts.values().any(|host| host.ahead.is_some());
+        self.set_at.is_none() && (heard || steady >= UNSURE)
+    }
+
+    fn forget_differences(&mut self) {
+        for host in self.hosts.values_mut() {
+            host.difference = None;
+        }
+    }
+}
+
+impl Host {
+    /// A date so far ahead of the steady clock: is it the time? `agrees` with a clock of ours, `is_past`: the daemon
+    /// has lived through it.
+    fn believes(&mut self, ahead: TimeDelta, agrees: bool, is_past: bool, steady: TimeDelta) -> bool {
+        let runs_on = match self.ahead {
+            Some(before) => (ahead - before).abs() <= DIFFER,
+            None => !is_past,
+        };
+        if runs_on || agrees {
+            self.ahead = self.ahead.max(Some(ahead));
+            self.jumped = None;
+            return true;
+        }
+        match self.jumped {
+            Some((since, before)) if (ahead - before).abs() <= UNSTEADY => {
+                let proved = steady - since >= PROVES_ITSELF;
+                if proved {
+                    (self.ahead, self.jumped) = (Some(ahead), None);
+                }
+                proved
+            }
+            _ => {
+                self.jumped = Some((steady, ahead));
+                false
+            }
+        }
+    }
+}
+
+fn since_epoch(moment: DateTime<Utc>) -> TimeDelta {
+    moment - DateTime::UNIX_EPOCH
+}
+
+fn in_words(span: TimeDelta) -> String {
+    let (days, hours, minutes) = (span.num_days(), span.num_hours() % 24, span.num_minutes() % 60);
+    match (days, hours) {
+        (0, 0) => format!("{minutes} min"),
+        (0, _) => format!("{hours} h {minutes} min"),
+        _ => format!("{days} d {hours} h"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(minutes: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(1_800_000_000, 0).unwrap() + TimeDelta::minutes(minutes)
+    }
+
+    const DAY: i64 = 24 * 60;
+
+    /// All in minutes: by how much the wall clock is set by then, how long the steady one has run, and the date heard,
+    /// where one is; and what time it is then.
+    type Step = (i64, i64, Option<i64>, i64);
+
+    fn lives(name: &str, steps: &[Step]) -> Belief {
+        let mut belief = Belief::new(at(steps[0].0), TimeDelta::zero());
+        for &(set, steady, date, want) in steps {
+            let (wall, ran) = (at(set + steady), TimeDelta::minutes(steady));
+            if let Some(date) = date {
+                belief.heard("a.example", at(date), wall, ran);
+            }
+            assert_eq!(belief.now(wall, ran), at(want), "{name}, after {steady} min");
+        }
+        belief
+    }
+
+    #[test]
+    fn the_right_clock_is_found() {
+        let table: &[(&str, &[Step])] = &[
+            ("nobody is heard", &[(0, 0, None, 0), (0, 9, None, 9)]),
+            ("they agree", &[(0, 0, Some(1), 0), (0, 10, Some(10), 10)]),
+            ("less than an hour apart", &[(50, 0, Some(0), 50)]),
+            ("wrong from the start", &[(10 * DAY, 0, Some(0), 0), (10 * DAY, 60, Some(60), 60)]),
+            ("behind from the start", &[(-10 * DAY, 0, Some(0), 0)]),
+            (
+                "set ahead: held until heard",
+                &[(0, 0, Some(0), 0), (DAY, 1, None, 1), (DAY, 1, Some(1), 1), (DAY, 9, None, 9)],
+            ),
+            (
+                "set ahead, nobody heard",
+                &[(0, 0, None, 0), (DAY, 1, None, 1), (DAY, 2, None, 2), (DAY, 3, None, DAY + 3)],
+            ),
+            (
+                "set, and put right",
+                &[(0, 0, Some(0), 0), (DAY, 1, Some(1), 1), (0, 2, None, 2), (0, 3, Some(3), 3)],
+            ),
+            (
+                "slept: the steady clock stood",
+                &[(0, 0, Some(0), 0), (DAY, 1, None, 1), (DAY, 1, Some(DAY + 1), DAY + 1)],
+            ),
+            (
+                "the date stands still",
+                &[
+                    (0, 0, Some(0), 0),
+                    (0, 4 * DAY, Some(0), 4 * DAY),
+                    (0, 4 * DAY + 4, Some(0), 4 * DAY + 4),
+                    (0, 4 * DAY + 9, Some(0), 4 * DAY + 9),
+                ],
+            ),
+            ("one date of 2100", &[(0, 0, Some(0), 0), (0, 1, Some(70 * 365 * DAY), 1), (0, 2, Some(2), 2)]),
+            (
+                "a date that jumped and runs on",
+                &[
+                    (0, 0, Some(0), 0),
+                    (0, 1, Some(DAY + 1), 1),
+                    (0, 4, Some(DAY + 4), 4),
+                    (0, 6, Some(DAY + 6), DAY + 6),
+                ],
+            ),
+        ];
+        for (name, steps) in table {
+            lives(name, steps);
+        }
+    }
+
+    #[test]
+    fn a_date_that_was_lived_through_is_not_believed() {
+        for (lived_until, want) in [(30, -DAY), (DAY, 0)] {
+            let mut belief = Belief::new(at(0), TimeDelta::zero());
+            belief.has_lived_until(at(lived_until - DAY));
+            belief.heard("a.example", at(-DAY), at(0), TimeDelta::zero());
+            assert_eq!(belief.now(at(0), TimeDelta::zero()), at(want), "{lived_until}");
+        }
+    }
+
+    #[test]
+    fn of_several_providers_one_that_agrees_is_enough() {
+        let mut belief = Belief::new(at(0), TimeDelta::zero());
+        belief.heard("a.example", at(-DAY), at(0), TimeDelta::zero());
+        assert_eq!(belief.now(at(0), TimeDelta::zero()), at(-DAY));
+        belief.heard("b.example", at(0), at(0), TimeDelta::zero());
+        assert_eq!(belief.now(at(0), TimeDelta::zero()), at(0));
+        assert_eq!(belief.difference_in_words(), None);
+    }
+
+    #[test]
+    fn a_difference_is_said() {
+        let table = [
+            (4, None),
+            (20, Some(("This machine's clock is 20 min ahead of the provider's", false))),
+            (
+                -95,
+                Some((
+                    "This machine's clock is 1 h 35 min behind the provider's; the provider's is used",
+                    true,
+                )),
+            ),
+            (
+                10 * DAY,
+                Some((
+                    "This machine's clock is 10 d 0 h ahead of the provider's; the provider's is used",
+                    true,
+                )),
+            ),
+        ];
+        for (set, want) in table {
+            let mut belief = Belief::new(at(set), TimeDelta::zero());
+            assert!(!belief.is_sure(TimeDelta::zero()) && belief.is_sure(UNSURE));
+            belief.heard("a.example", at(0), at(set), TimeDelta::zero());
+            assert!(belief.is_sure(TimeDelta::zero()));
+            let words = belief.difference_in_words();
+            assert_eq!(words.as_ref().map(|(words, decides)| (words.as_str(), *decides)), want);
+            belief.now(at(set + 2 * DAY), TimeDelta::zero());
+            assert!(!belief.is_sure(UNSURE), "it was set since");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Commands about what the store holds: `incidents`, `why`, `outbox`, `ack`, `silence`. The running daemon answers; where
+//! none runs, the store itself.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use serde::Serialize;
+
+use super::ask::AskError;
+use super::beside::Beside;
+use super::output::print;
+use super::screen;
+use crate::cli::{Ack, Listing, MailId, Outbox, OutboxAction, Silence, Why};
+use crate::clock;
+use crate::config;
+use crate::daemon::control::{Answer, Request, Watching, answer_from};
+use crate::terminal::{Style, harmless_json};
+
+pub(super) async fn incidents(list: &Listing) -> Result<()> {
+    show(list, Request::Incidents).await
+}
+
+pub(super) async fn why(why: &Why) -> Result<()> {
+    show(&why.list, Request::Why { what: why.key.clone() }).await
+}
+
+pub(super) async fn ack(ack: &Ack) -> Result<()> {
+    let what = ack.key.clone();
+    let request = match ack.remove {
+        true => Request::TakeBackAck { what },
+        false => Request::Ack { what, comment: ack.comment.clone() },
+    };
+    done(&ack.config.file, request).await
+}
+
+pub(super) async fn silence(silence: &Silence) -> Result<()> {
+    if let Some(id) = silence.remove {
+        return done(&silence.list_as.config.file, Request::EndSilence { id }).await;
+    }
+    let (Some(pattern), Some(duration)) = (&silence.pattern, &silence.duration) else {
+        return show(&silence.list_as, Request::Silences).await;
+    };
+    let duration = config::duration(duration).map_err(|error| anyhow!("--for: {error}"))?;
+    let (pattern, comment) = (pattern.clone(), silence.comment.clone());
+    let request = Request::Silence { pattern, seconds: duration.as_secs(), comment };
+    done(&silence.list_as.config.file, request).await
+}
+
+pub(super) async fn outbox(outbox: &Outbox) -> Result<()> {
+    let file = &outbox.list.config.file;
+    match &outbox.action {
+        None | Some(OutboxAction::List) => show(&outbox.list, Request::Outbox).await,
+        Some(OutboxAction::Retry { mails }) => done(file, Request::Retry { mails: numbers(mails) }).await,
+        Some(OutboxAction::Drop { mails }) => done(file, Request::Drop { mails: numbers(mails) }).await,
+    }
+}
+
+/// `None` for all.
+fn numbers(mails: &[MailId]) -> Option<Vec<i64>> {
+    let number = |mail: &MailId| match mail {
+        MailId::One(id) => Some(*id),
+        MailId::All => None,
+    };
+    mails.iter().map(number).collect()
+}
+
+async fn done(file: &Path, request: Request) -> Result<()> {
+    let Answer::Done(said) = answer(file, request).await? else {
+        bail!("the daemon answered something else; is it of another version?");
+    };
+    print(&format!("{said}\n"))
+}
+
+async fn show(list: &Listing, request: Request) -> Result<()> {
+    let style = screen::style(list.screen);
+    let text = match answer(&list.config.file, request).await? {
+        Answer::Incidents(all) => laid_out(list, style, &all, |all, style| all.text(style))?,
+        Answer::Outbox(all) => laid_out(list, style, &all, |all, style| all.text(style))?,
+        Answer::Silences(all) => laid_out(list, style, &all, |all, style| all.text(style))?,
+        Answer::Why(why) => laid_out(list, style, &why, |why, style| why.text(style))?,
+        Answer::Health(_) | Answer::Polled(_) | Answer::Done(_) => {
+            bail!("the daemon answered something else; is it of another version?")
+        }
+    };
+    print(&text)
+}
+
+/// As JSON where that is asked for.
+pub(super) fn laid_out<T: Serialize>(
+    list: &Listing,
+    style: Style,
+    value: &T,
+    text: impl Fn(&T, Style) -> String,
+) -> Result<String> {
+    if !list.json {
+        return Ok(text(value, style));
+    }
+    let json = serde_json::to_string_pretty(value).context("writing it as JSON")?;
+    Ok(format!("{}\n", harmless_json(&json)))
+}
+
+/// The daemon's, else the store's.
+async fn answer(file: &Path, request: Request) -> Result<Answer> {
+    let beside = Beside::of(file);
+    let unanswered = match beside.ask(&request).await {
+        Ok(answered) => return answered.map_err(anyhow::Error::msg),
+        Err(error) => error,
+    };
+    let from_store = || {
+        let (mut store, settings) = beside.store()?;
+        let answered = answer_from(&mut store, &Watching::of(settings), request, clock::now());
+        answered.map_err(anyhow::Error::msg)
+    };
+    from_store().map_err(|error| {
+        let forbidden = matches!(unanswered, AskError::Forbidden { .. });
+        if forbidden { anyhow!("{unanswered}; and the store: {error:#}") } else { error }
+    })
+}

@@ -1,0 +1,98 @@
+//! What commands ask a running daemon, and what it answers: JSON both ways, for this release and its neighbours. What
+//! a daemon does not know it refuses, and the command goes to the store.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::view::PolledRecords;
+use crate::view::records::{IncidentRecords, OutboxRecords, SilenceRecords};
+use crate::view::why::WhyRecord;
+
+/// For so long a poll that was asked for is waited for.
+pub(super) const POLL_AT_MOST: Duration = Duration::from_secs(60);
+
+/// Something that a command wants to know, or wants done.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Request {
+    /// Do its loops run?
+    Health,
+    /// Polls an account now, or all.
+    Poll {
+        account: Option<String>,
+    },
+    Incidents,
+    Outbox,
+    Silences,
+    /// `what`: a key, or the name or number of one thing.
+    Why {
+        what: String,
+    },
+    Ack {
+        what: String,
+        comment: String,
+    },
+    TakeBackAck {
+        what: String,
+    },
+    Silence {
+        pattern: String,
+        seconds: u64,
+        comment: String,
+    },
+    EndSilence {
+        id: i64,
+    },
+    /// `None`: all of them.
+    Retry {
+        mails: Option<Vec<i64>>,
+    },
+    Drop {
+        mails: Option<Vec<i64>>,
+    },
+}
+
+impl Request {
+    /// How long a command waits for the answer.
+    pub(crate) fn patience(&self) -> Duration {
+        match self {
+            Self::Health => Duration::from_secs(5),
+            Self::Poll { .. } => POLL_AT_MOST + Duration::from_secs(10),
+            Self::Incidents
+            | Self::Outbox
+            | Self::Silences
+            | Self::Why { .. }
+            | Self::Ack { .. }
+            | Self::TakeBackAck { .. }
+            | Self::Silence { .. }
+            | Self::EndSilence { .. }
+            | Self::Retry { .. }
+            | Self::Drop { .. } => Duration::from_secs(20),
+        }
+    }
+}
+
+/// What it gets.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Answer {
+    Health(Health),
+    Polled(Box<PolledRecords>),
+    Incidents(IncidentRecords),
+    Outbox(OutboxRecords),
+    Silences(SilenceRecords),
+    Why(Box<WhyRecord>),
+    /// It was done: a sentence, and lines below it.
+    Done(String),
+}
+
+/// How the daemon itself is.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Health {
+    pub started_at: DateTime<Utc>,
+    pub now: DateTime<Utc>,
+    /// Loops that have not run for too long.
+    pub stuck: Vec<String>,
+}

@@ -1,0 +1,211 @@
+//! What rests on the store alone: lists, reasons, and what people decide. The daemon answers so, and a command where no
+//! daemon runs.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chrono::{DateTime, Duration, Utc};
+
+use super::protocol::{Answer, Request};
+use crate::alert::{AlertSettings, Incident, Key, Kind, Target, Watcher};
+use crate::config::Settings;
+use crate::daemon::pipeline::Accounts;
+use crate::model::{AccountName, Profile};
+use crate::store::{Envelope, Store, StoreError, Which};
+use crate::view::records::{IncidentRecords, MailRecord, OutboxRecords, SilenceRecords, Zones};
+use crate::view::why::{DecisionRecord, Facts, WhyRecord};
+use crate::view::{decided, lookup};
+
+/// Mails that are listed.
+const MOST_MAILS: u32 = 200;
+/// Reasons of one incident.
+const MOST_REASONS: u32 = 50;
+
+/// What a configuration says of the accounts, as far as answers rest on it.
+#[derive(Debug)]
+pub(crate) struct Watching {
+    pub(crate) watchers: BTreeMap<AccountName, Watcher>,
+    pub(crate) profiles: BTreeMap<AccountName, Arc<Profile>>,
+}
+
+impl Watching {
+    pub(crate) fn of(settings: &Settings) -> Self {
+        let profiles = settings.accounts.iter().map(|one| (one.name().clone(), Arc::clone(&one.profile)));
+        Self { watchers: Accounts::of(settings).watchers, profiles: profiles.collect() }
+    }
+
+    pub(super) fn zones(&self) -> Zones {
+        self.profiles.iter().map(|(name, profile)| (name.clone(), profile.zone())).collect()
+    }
+}
+
+/// The answer; `Err` says why not, in words for people.
+pub(crate) fn answer(
+    store: &mut Store,
+    watching: &Watching,
+    request: Request,
+    now: DateTime<Utc>,
+) -> Result<Answer, String> {
+    let desk = Desk { store, watching, now };
+    match request {
+        Request::Health | Request::Poll { .. } => Err("that takes a running daemon".to_owned()),
+        Request::Incidents => desk.incidents(),
+        Request::Outbox => desk.outbox(),
+        Request::Silences => desk.silences().map(Answer::Silences),
+        Request::Why { what } => desk.why(&what),
+        Request::Ack { what, comment } => desk.acknowledge(&what, &comment),
+        Request::TakeBackAck { what } => desk.take_back_ack(&what),
+        Request::Silence { pattern, seconds, comment } => desk.silence(&pattern, seconds, &comment),
+        Request::EndSilence { id } => desk.end_silence(id),
+        Request::Retry { mails } => desk.each(mails, Store::retry, decided::tried_again),
+        Request::Drop { mails } => desk.each(mails, Store::drop_mails, decided::dropped),
+    }
+}
+
+/// The store, the configuration, the time.
+struct Desk<'a> {
+    store: &'a mut Store,
+    watching: &'a Watching,
+    now: DateTime<Utc>,
+}
+
+type Answered<T = Answer> = Result<T, String>;
+
+#[allow(clippy::needless_pass_by_value)] // as map_err gives it
+fn failed(error: StoreError) -> String {
+    error.to_string()
+}
+
+impl Desk<'_> {
+    fn incidents(&self) -> Answered {
+        let (known, muted) = (self.known()?, self.store.silences(self.now).map_err(failed)?);
+        Ok(Answer::Incidents(IncidentRecords::of(&known, &muted, self.watching.zones(), self.now)))
+    }
+
+    fn known(&self) -> Answered<Vec<Incident>> {
+        self.store.incidents().map_err(failed)
+    }
+
+    fn outbox(&self) -> Answered {
+        let mails = self.store.envelopes(MOST_MAILS).map_err(failed)?;
+        let mails = mails.into_iter().filter_map(record).collect();
+        let zones = self.watching.zones();
+        Ok(Answer::Outbox(OutboxRecords { generated_at: self.now, time_zones: zones, mails }))
+    }
+
+    fn silences(&self) -> Answered<SilenceRecords> {
+        let silences = self.store.silences(self.now).map_err(failed)?.silences;
+        Ok(SilenceRecords::of(&silences, &self.known()?, &self.watching.zones(), self.now))
+    }
+
+    fn why(&self, what: &str) -> Answered {
+        let known = self.known()?;
+        let (key, incident) = match lookup::find(&known, what) {
+            Ok(incident) => (incident.key.clone(), Some(incident)),
+            // Of what was never wrong, the configuration may say why.
+            Err(unknown) => (self.silent_key(what).ok_or(unknown)?, None),
+        };
+        let decisions = self.store.decisions(&key.to_string(), MOST_REASONS).map_err(failed)?;
+        let decisions = decisions.into_iter();
+        let decisions = decisions.map(|one| DecisionRecord { at: one.at, reason: one.reason.to_string() });
+        let episode = incident.map_or(0, |incident| incident.episode);
+        let mails = self.store.mails_about(&key.to_string(), episode).map_err(failed)?;
+        let muted = self.store.silences(self.now).map_err(failed)?;
+        let facts = Facts {
+            key: &key,
+            incident,
+            decisions: decisions.collect(),
+            mails: mails.into_iter().filter_map(record).collect(),
+            muted: &muted,
+            watcher: self.watching.watchers.get(&key.account),
+            zone: self.watching.zones().of(&key.account),
+            now: self.now,
+        };
+        Ok(Answer::Why(Box::new(WhyRecord::of(facts))))
+    }
+
+    /// A key of an account that is watched and of a kind that is off, or that is about the account itself.
+    fn silent_key(&self, what: &str) -> Option<Key> {
+        let key: Key = what.parse().ok()?;
+        let settings: &AlertSettings = &self.watching.watchers.get(&key.account)?.settings;
+        let account_wide = matches!(key.kind, Kind::Disconnect | Kind::BillingReport | Kind::BalanceDrop);
+        let of_account = account_wide && key.resource == Target::Account;
+        (of_account || !settings.enabled(key.kind)).then_some(key)
+    }
+
+    fn acknowledge(self, what: &str, comment: &str) -> Answered {
+        let known = self.known()?;
+        let incident = lookup::find(&known, what)?;
+        if !incident.phase.is_open() {
+            return Err(decided::not_open(&incident.key));
+        }
+        self.store.acknowledge(&incident.key, incident.episode, comment, self.now).map_err(failed)?;
+        Ok(Answer::Done(decided::acknowledged(&incident.key)))
+    }
+
+    fn take_back_ack(self, what: &str) -> Answered {
+        let known = self.known()?;
+        let key = &lookup::find(&known, what)?.key;
+        match self.store.take_back_ack(key).map_err(failed)? {
+            true => Ok(Answer::Done(decided::no_longer_acknowledged(key))),
+            false => Err(format!("{key} was not acknowledged")),
+        }
+    }
+
+    fn silence(self, pattern: &str, seconds: u64, comment: &str) -> Answered {
+        let span = i64::try_from(seconds).ok().and_then(Duration::try_seconds);
+        let until = span.and_then(|span| self.now.checked_add_signed(span));
+        let until = until.ok_or_else(|| "--for: that is too long".to_owned())?;
+        let id = self.store.silence(pattern, until, comment, self.now).map_err(failed)?;
+        let all = self.silences()?;
+        let one = all.silences.iter().find(|one| one.id == id);
+        one.map(|one| Answer::Done(decided::silenced(one, self.now)))
+            .ok_or_else(|| format!("silence {id} is not there any more"))
+    }
+
+    fn end_silence(self, id: i64) -> Answered {
+        match self.store.end_silence(id, self.now).map_err(failed)? {
+            true => Ok(Answer::Done(decided::silence_ended(id))),
+            false => {
+                Err(format!("there is no silence {id}; `hostwatch silence --list` shows those that are on"))
+            }
+        }
+    }
+
+    /// Does something to these mails, or to all; `None` for all.
+    fn each(
+        self,
+        mails: Option<Vec<i64>>,
+        act: fn(&mut Store, Which, DateTime<Utc>) -> Result<usize, StoreError>,
+        words: fn(usize) -> String,
+    ) -> Answered {
+        let Some(ids) = mails else {
+            return act(self.store, Which::All, self.now)
+                .map(|count| Answer::Done(words(count)))
+                .map_err(failed);
+        };
+        for &id in &ids {
+            if act(self.store, Which::One(id), self.now).map_err(failed)? == 0 {
+                return Err(format!(
+                    "mail {id} neither waits nor was given up; `hostwatch outbox list` shows the mails"
+                ));
+            }
+        }
+        Ok(Answer::Done(words(ids.len())))
+    }
+}
+
+/// `None` of a state that only a newer release knows.
+fn record(envelope: Envelope) -> Option<MailRecord> {
+    Some(MailRecord {
+        id: envelope.id,
+        state: envelope.state.parse().ok()?,
+        recipient: envelope.recipient,
+        subject: envelope.subject,
+        account: envelope.about.and_then(|key| key.split('/').next()?.parse().ok()),
+        created_at: envelope.created_at,
+        ended_at: envelope.ended_at,
+        attempts: envelope.attempts,
+        error: envelope.error,
+    })
+}

@@ -1,0 +1,186 @@
+//! The control socket: in the runtime directory that systemd made, else beside the store, or where that would be. It
+//! serves what the web side serves, without TLS and passwords, and answers commands: the daemon's own user, its group and
+//! root can open it.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use socket2::{Domain, SockAddr, Type};
+use tokio::net::UnixListener;
+
+use crate::http::Listener;
+
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 16;
+
+/// The socket's file; removed when this is dropped, unless another has taken its place.
+pub(crate) struct ControlSocket {
+    path: PathBuf,
+    /// Device and inode.
+    place: (u64, u64),
+}
+
+/// Where systemd makes the runtime directory, and the state directory of the same name.
+const RUNTIME: &str = "/run";
+const STATE: &str = "/var/lib";
+/// What both are called in the unit.
+const DIRECTORY: &str = "hostwatch";
+const IN_RUNTIME: &str = "control.sock";
+/// Its owner and the group.
+const MODE: u32 = 0o660;
+
+/// Where a daemon with this store, and perhaps a runtime directory of its own, has its socket.
+pub(crate) fn path(store: &Path, runtime: Option<&str>) -> PathBuf {
+    // systemd lists several directories with colons; the first is ours.
+    match runtime.and_then(|list| list.split(':').next()).filter(|first| !first.is_empty()) {
+        Some(directory) => Path::new(directory).join(IN_RUNTIME),
+        None => beside(store),
+    }
+}
+
+/// `hostwatch.db.sock` beside `hostwatch.db`.
+fn beside(store: &Path) -> PathBuf {
+    let mut path = store.as_os_str().to_owned();
+    path.push(".sock");
+    path.into()
+}
+
+/// Where the daemon of a store may have its socket, for whoever has nothing of the daemon's environment. Without a store,
+/// where the packaged one has.
+pub(crate) fn places(store: Option<&Path>) -> Vec<PathBuf> {
+    let Some(store) = store else { return vec![Path::new(RUNTIME).join(DIRECTORY).join(IN_RUNTIME)] };
+    // /var/lib/hostwatch/hostwatch.db is of the daemon with /run/hostwatch.
+    let of_service = store.strip_prefix(STATE).ok().and_then(|path| path.components().next());
+    let runtime = of_service.map(|name| Path::new(RUNTIME).join(name).join(IN_RUNTIME));
+    [beside(store)].into_iter().chain(runtime).collect()
+}
+
+/// Opens the socket. The daemon does its work without, so a failure is only logged.
+pub(crate) fn open(path: &Path) -> Option<(ControlSocket, Listener)> {
+    let opened = bind(path);
+    opened.map_err(|error| tracing::warn!("no control socket: {}: {error:#}", path.display())).ok()
+}
+
+fn bind(path: &Path) -> Result<(ControlSocket, Listener)> {
+    let address = SockAddr::unix(path).context("the path is too long for a socket; shorten store.path")?;
+    remove_stale(path)?;
+    let socket = socket2::Socket::new(Domain::UNIX, Type::STREAM, None).context("making it")?;
+    // The mode before the name: at no moment can others open it.
+    let socket = File::from(OwnedFd::from(socket));
+    socket.set_permissions(Permissions::from_mode(MODE)).context("setting its mode")?;
+    let socket = socket2::Socket::from(OwnedFd::from(socket));
+    socket.bind(&address).context("binding it")?;
+    let file = fs::symlink_metadata(path).context("looking at it")?;
+    let control = ControlSocket { path: path.to_owned(), place: (file.dev(), file.ino()) };
+    // Not every system takes the mode from the socket.
+    fs::set_permissions(path, Permissions::from_mode(MODE)).context("setting its mode")?;
+    socket.listen(BACKLOG).context("listening on it")?;
+    socket.set_nonblocking(true).context("listening on it")?;
+    let listener = UnixListener::from_std(socket.into()).context("listening on it")?;
+    Ok((control, listener.into()))
+}
+
+/// Removes a socket that nobody answers on: its daemon was killed.
+fn remove_stale(path: &Path) -> Result<()> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error).context("looking for an old one"),
+        Ok(file) if !file.file_type().is_socket() => bail!("something else has that name; move it away"),
+        Ok(_) => {}
+    }
+    match UnixStream::connect(path) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            fs::remove_file(path).context("removing an old one")
+        }
+        Err(error) => Err(error).context("trying whether another daemon answers there"),
+        Ok(_) => bail!("another daemon answers there"),
+    }
+}
+
+impl Drop for ControlSocket {
+    fn drop(&mut self) {
+        let same = fs::symlink_metadata(&self.path).is_ok_and(|file| (file.dev(), file.ino()) == self.place);
+        if same {
+            // It is stale from now on anyway: the next daemon clears it away.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn commands_look_where_the_daemon_may_be() {
+        let packaged = Path::new("/var/lib/hostwatch/hostwatch.db");
+        let at = |store, runtime| path(store, runtime).display().to_string();
+        assert_eq!(at(packaged, Some("/run/hostwatch:/run/x")), "/run/hostwatch/control.sock");
+        assert_eq!(at(packaged, Some("")), "/var/lib/hostwatch/hostwatch.db.sock");
+        let listed =
+            |store| -> Vec<String> { places(store).iter().map(|path| path.display().to_string()).collect() };
+        let both = ["/var/lib/hostwatch/hostwatch.db.sock", "/run/hostwatch/control.sock"];
+        assert_eq!(listed(Some(packaged)), both);
+        assert_eq!(listed(Some(Path::new("/srv/x.db"))), ["/srv/x.db.sock"]);
+        assert_eq!(listed(None), ["/run/hostwatch/control.sock"]);
+    }
+
+    #[tokio::test]
+    async fn it_is_open_to_owner_and_group_and_goes_with_the_daemon() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = path(&directory.path().join("hostwatch.db"), None);
+        let (control, listener) = open(&path).unwrap();
+        assert_eq!(path, directory.path().join("hostwatch.db.sock"));
+        assert_eq!(mode(&path), 0o660);
+        assert!(bind(&path).err().unwrap().to_string().contains("another daemon answers"));
+        assert!(path.exists(), "it was not touched");
+        drop((control, listener));
+        assert!(!path.exists());
+    }
+
+    #[tokio::test]
+    async fn a_stale_one_is_replaced_and_another_file_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.sock");
+        let (control, listener) = bind(&path).unwrap();
+        // As a daemon that was killed leaves it.
+        std::mem::forget(control);
+        drop(listener);
+        let (control, _listener) = bind(&path).unwrap();
+        drop(control);
+
+        fs::write(&path, "precious").unwrap();
+        assert!(bind(&path).err().unwrap().to_string().contains("something else has that name"));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
+    }
+
+    #[tokio::test]
+    async fn one_that_another_daemon_made_meanwhile_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.sock");
+        let (control, _listener) = bind(&path).unwrap();
+        // RateLimited, so that its inode is not given out again.
+        fs::rename(&path, directory.path().join("old")).unwrap();
+        let (_other, _other_listener) = bind(&path).unwrap();
+        drop(control);
+        assert!(path.exists());
+    }
+
+    #[tokio::test]
+    async fn a_path_that_is_too_long_says_so() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x".repeat(120));
+        let error = format!("{:#}", bind(&path).err().unwrap());
+        assert!(error.contains("too long for a socket; shorten store.path"), "{error}");
+        assert!(open(&path).is_none());
+    }
+}

@@ -1,0 +1,54 @@
+//! What reading a web configuration finds wrong, and which files were read to find out.
+
+use std::path::{Path, PathBuf};
+
+use crate::config_error::{ConfigErrors, ConfigProblem, one_line};
+use crate::file_stamp::FileStamp;
+
+/// Problems and notes found so far, and the files read.
+pub(super) struct Findings {
+    main: PathBuf,
+    problems: Vec<ConfigProblem>,
+    notes: Vec<String>,
+    files: Vec<FileStamp>,
+}
+
+impl Findings {
+    pub(super) fn new(main: &Path) -> Self {
+        Self { main: main.to_owned(), problems: Vec::new(), notes: Vec::new(), files: Vec::new() }
+    }
+
+    pub(super) fn error(&mut self, key: &str, message: impl Into<String>) {
+        let source = self.main.display().to_string();
+        self.problems.push(ConfigProblem { source, key: key.to_owned(), message: message.into() });
+    }
+
+    pub(super) fn note(&mut self, note: impl AsRef<str>) {
+        self.notes.push(one_line(note.as_ref()));
+    }
+
+    /// A path as the file means it: relative to the file's directory.
+    pub(super) fn beside(&self, path: &str) -> PathBuf {
+        self.main.parent().unwrap_or(Path::new("")).join(path)
+    }
+
+    /// The bytes of a file that `key` names; `None` and a problem where it cannot be read.
+    pub(super) fn bytes(&mut self, path: &Path, key: &str) -> Option<Vec<u8>> {
+        self.files.push(FileStamp::now(path));
+        let bytes = std::fs::read(path);
+        let named = if key.is_empty() { String::new() } else { format!("{} ", path.display()) };
+        bytes.map_err(|error| self.error(key, format!("{named}cannot be read: {error}"))).ok()
+    }
+
+    /// The same for text.
+    pub(super) fn text(&mut self, path: &Path, key: &str) -> Option<String> {
+        let bytes = self.bytes(path, key)?;
+        let text = String::from_utf8(bytes);
+        text.map_err(|_| self.error(key, "is not UTF-8; save it as that")).ok()
+    }
+
+    /// Notes and files, where nothing is wrong.
+    pub(super) fn finish(self) -> Result<(Vec<String>, Vec<FileStamp>), ConfigErrors> {
+        if self.problems.is_empty() { Ok((self.notes, self.files)) } else { Err(ConfigErrors(self.problems)) }
+    }
+}

@@ -1,0 +1,107 @@
+//! The sentence of a mail about a cut-off, its subject and its first line: a rung, a payment, a used-up balance, that
+//! the account is still off, that its data are about to be deleted. Pure.
+
+use chrono::NaiveDate;
+
+use super::DisconnectMail;
+use super::pay::ByCharges;
+use crate::alert::{Event, Item};
+use crate::mail::context::Context;
+use crate::mail::subject;
+use crate::model::forecast;
+use crate::view::{CutOff, words};
+
+/// The subject: what, when, how much, by which day.
+pub(in crate::mail) fn subject(item: &Item, context: &Context<'_>) -> String {
+    let mail = DisconnectMail::of(item, context);
+    let words = if item.event.is_end() { mail.no_cut_off() } else { mail.news(&mail.cut_off()) };
+    subject::line(subject::bracket(item), &words, std::slice::from_ref(&item.key.account))
+}
+
+impl<'a> DisconnectMail<'a> {
+    fn cut_off(&self) -> CutOff<'a> {
+        CutOff::of(self.ladder.disconnect(), self.payer, self.now)
+    }
+
+    /// What is new of a cut-off that is ahead, or has come.
+    fn news(&self, cut_off: &CutOff<'_>) -> String {
+        let ahead = self.ladder.edd.filter(|&edd| !self.ladder.gone && edd > self.now);
+        match (&self.item.event, ahead) {
+            (Event::Paid(_), Some(at)) => {
+                let same = || cut_off.with_amount(&format!("Paid, cut-off still {}", cut_off.day(at)));
+                cut_off.moved(self.ladder.told_before).unwrap_or_else(same)
+            }
+            (Event::Extended(_), Some(_)) => {
+                cut_off.moved(self.ladder.told_before).unwrap_or_else(|| cut_off.sentence())
+            }
+            (Event::BalanceUsedUp, Some(at)) => {
+                cut_off.with_amount(&format!("Balance used up, cut-off {}", cut_off.day(at)))
+            }
+            (Event::Deletion(days), _) => match (days, self.ladder.deleted_at) {
+                (0, _) => cut_off.with_amount("Data deleted today"),
+                (days, Some(at)) => {
+                    let days = words::count(*days as usize, "day", "days");
+                    cut_off.with_amount(&format!("Data deleted {}, in {days}", cut_off.day(at)))
+                }
+                (_, None) => cut_off.sentence(),
+            },
+            _ => cut_off.sentence(),
+        }
+    }
+
+    /// `No cut-off before 21 Feb 2027`: as far as the report reaches.
+    fn no_cut_off(&self) -> String {
+        let until = self.report.and_then(|(report, _)| report.date);
+        until.map_or_else(
+            || "No cut-off expected".to_owned(),
+            |end| format!("No cut-off before {}", words::short_day(self.day(end), self.zone, self.now)),
+        )
+    }
+
+    /// The first line: the subject's sentence with what there was no room for.
+    pub(super) fn lead(&self) -> String {
+        let account = &self.item.key.account;
+        if self.item.event.is_end() {
+            let balance = self.report.and_then(|(report, _)| forecast::balance_now(report));
+            let balance =
+                balance.map_or_else(String::new, |money| format!("balance {}, ", self.money(money)));
+            return format!(
+                "{}: {balance}{} (account {account}).",
+                self.no_cut_off(),
+                self.moment(self.item.at)
+            );
+        }
+        let aside = format!("{}{}", self.deletion(), self.doubts());
+        format!("{} (account {account}).", self.news(&self.cut_off().in_full(aside)))
+    }
+
+    /// ` (computed; as of Sun 1 Mar 12:00 MSK)`: what is doubtful about the date.
+    fn doubts(&self) -> String {
+        let mut doubts = Vec::new();
+        if self.ladder.used_up && !self.is_overdue() && self.item.event != Event::BalanceUsedUp {
+            doubts.push("the balance is used up".to_owned());
+        }
+        if self.ladder.computed && self.ladder.edd.is_some() {
+            doubts.push("computed".to_owned());
+        }
+        if let Some(ByCharges::UsedUp(at)) = self.by_the_charges() {
+            doubts.push(format!("by its charges {}", self.moment(at)));
+        }
+        doubts.extend(self.as_of().map(|at| format!("as of {}", self.moment(at))));
+        if doubts.is_empty() { String::new() } else { format!(" ({})", doubts.join("; ")) }
+    }
+
+    /// `, data deleted Tue 1 Dec`: nothing where that is not known or the news itself.
+    fn deletion(&self) -> String {
+        let known = self.ladder.deleted_at.filter(|_| !matches!(self.item.event, Event::Deletion(_)));
+        known.filter(|_| self.is_overdue()).map_or_else(String::new, |at| {
+            let day = words::subject_day(self.day(at), self.zone, self.now);
+            let verb = if at < self.now { "were to be deleted" } else { "are deleted" };
+            format!(", data {verb} {day}")
+        })
+    }
+
+    fn day(&self, at: chrono::DateTime<chrono::Utc>) -> NaiveDate {
+        at.with_timezone(&self.zone).date_naive()
+    }
+}

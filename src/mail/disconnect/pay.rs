@@ -1,0 +1,153 @@
+//! What to pay for how long, what costs most, what will be offline: the parts of the mail that somebody acts on. Pure.
+
+use chrono::{DateTime, Utc};
+
+use super::{DisconnectMail, is_beyond};
+use crate::mail::body::{Figure, Section, Table};
+use crate::mail::chart;
+use crate::mail::parts::{self, MOST_NAMES};
+use crate::model::forecast;
+use crate::model::{Collector, Edd, PayBy};
+use crate::view::billing::{Due, Orders};
+use crate::view::chart::Chart;
+use crate::view::words;
+
+const MOST_ORDERS: usize = 5;
+
+/// What the charges of a report say of the date that it names.
+#[derive(Clone, Copy)]
+pub(super) enum ByCharges {
+    /// The balance is used up then.
+    UsedUp(DateTime<Utc>),
+    /// It lasts to the report's end at least.
+    LastUntil(DateTime<Utc>),
+}
+
+impl DisconnectMail<'_> {
+    /// How much for how long.
+    pub(super) fn to_pay(&self) -> Option<Section> {
+        let (report, _) = self.report?;
+        let by = self.pay_by().map_or_else(|| "not known".to_owned(), |by| by.in_table(self.zone, self.now));
+        let spans = Due::of(report, self.now);
+        let ends_before = spans.iter().find(|due| due.amount.is_none()).map(|due| due.days);
+        let rows = spans.map(|due| {
+            let (amount, by) = match due.amount {
+                Some(amount) if amount.is_positive() => {
+                    (words::spaced_to_pay(amount, self.currency), by.clone())
+                }
+                Some(_) => ("nothing".to_owned(), "–".to_owned()),
+                None => ("not known".to_owned(), "–".to_owned()),
+            };
+            let then = due.balance.map_or_else(|| "not known".to_owned(), |money| self.money(money));
+            vec![format!("{} days", due.days), amount, by, then]
+        });
+        let mut section = Section::new("To stay online");
+        let head = ["For", "Pay", "By", "Balance then if you do not pay"].map(str::to_owned);
+        section.table = Some(Table { head: head.into(), rows: rows.into() });
+        section.below.extend(self.pay_by().and_then(|by| by.in_full(self.lead_days, self.now, self.zone)));
+        section.below.extend(self.by_the_charges().map(|charges| self.charges_words(charges)));
+        section.below.extend(ends_before.map(|days| format!("The report ends before {days} days are over.")));
+        section.figure = self.figure();
+        Some(section)
+    }
+
+    fn figure(&self) -> Option<Figure> {
+        let (report, from) = self.report?;
+        let drawn = Chart::new(report, from, self.ladder.edd, self.lead_days, self.zone)?;
+        Some(chart::figure(&drawn.zoomed(self.now), self.currency, self.now))
+    }
+
+    /// Where the report's own date is ahead and its charges differ from it by more than a day: what the charges say.
+    pub(super) fn by_the_charges(&self) -> Option<ByCharges> {
+        let (report, _) = self.report.filter(|_| !self.is_overdue())?;
+        let Edd::At(edd) = report.edd else { return None };
+        if forecast::first_unpaid(report).is_some() {
+            return forecast::date_by_charges(report).map(ByCharges::UsedUp);
+        }
+        report.date.filter(|&end| !report.moments.is_empty() && is_beyond(end, edd)).map(ByCharges::LastUntil)
+    }
+
+    fn charges_words(&self, charges: ByCharges) -> String {
+        match charges {
+            ByCharges::LastUntil(end) => {
+                let end = words::subject_day(end.with_timezone(&self.zone).date_naive(), self.zone, self.now);
+                format!("But by the charges in the report the balance lasts beyond its end, {end}.")
+            }
+            ByCharges::UsedUp(at) => {
+                let sooner = self.ladder.edd.is_none_or(|edd| at < edd);
+                let by = PayBy::before(at, self.lead_days, self.zone, self.now).filter(|_| sooner);
+                let advice =
+                    by.map(|by| format!("; to be safe, pay {}", by.in_sentence(self.zone, self.now)));
+                let (when, advice) = (self.moment(at), advice.unwrap_or_default());
+                format!("But by the charges in the report the balance is used up {when}{advice}.")
+            }
+        }
+    }
+
+    /// What costs most.
+    pub(super) fn orders(&self) -> Option<Section> {
+        let (report, read_at) = self.report?;
+        let orders = Orders::of(report, read_at);
+        let named = &orders.dearest[..orders.dearest.len().min(MOST_ORDERS)];
+        if named.is_empty() {
+            return None;
+        }
+        let rows = named.iter().map(|order| {
+            let without = match (order.buys_days, self.ladder.edd) {
+                (Some(0), _) => "< 1 more day".to_owned(),
+                (Some(days), _) => words::count(days as usize, "more day", "more days"),
+                (None, Some(_)) => "no cut-off in this report".to_owned(),
+                (None, None) => "–".to_owned(),
+            };
+            vec![
+                order.words(),
+                self.money(order.per_day),
+                format!("{} %", order.share_percent.round()),
+                without,
+            ]
+        });
+        let mut section = Section::new("What costs most");
+        let head = ["Order", "A day", "Share", "Without it"].map(str::to_owned);
+        section.table = Some(Table { head: head.into(), rows: rows.collect() });
+        let others = orders.orders_with_charges - named.len();
+        if others > 0 {
+            let rest = orders.per_day - named.iter().map(|order| order.per_day).sum();
+            let count = words::count(others, "other order", "other orders");
+            section.below.push(format!("{count}: {} a day together.", self.money(rest)));
+        }
+        Some(section)
+    }
+
+    /// What goes offline with the account.
+    pub(super) fn offline(&self) -> Section {
+        let title = if self.is_overdue() { "Offline, or about to be" } else { "What will go offline" };
+        let mut section = Section::new(title);
+        let Some(state) = self.state else {
+            section.lines.push("Not known: nothing of this account was read yet.".to_owned());
+            return section;
+        };
+        let vms = state
+            .vms
+            .rows
+            .iter()
+            .map(|vm| parts::named(vm.name.as_deref(), vm.id.get(), vm.state.as_str(), "active"));
+        let sites = state
+            .all_sites()
+            .map(|site| parts::named(site.name.as_deref(), site.id.get(), site.state.as_str(), "Active"));
+        for (one, many, names, collector, read) in [
+            ("VM", "VMs", vms.collect::<Vec<_>>(), Collector::Vms, state.vms.read_at.is_some()),
+            ("site", "sites", sites.collect(), Collector::Sites, state.containers.read_at.is_some()),
+        ] {
+            if names.is_empty() && !read {
+                if state.profile.collectors.contains(&collector) {
+                    section.row(&words::capital(many), "Not known: not read yet");
+                }
+                continue;
+            }
+            let count = words::count(names.len(), one, many);
+            let listed = parts::few(&names, MOST_NAMES);
+            section.row(&count, if listed.is_empty() { "none".to_owned() } else { listed });
+        }
+        section
+    }
+}

@@ -1,0 +1,318 @@
+//! A notice as JSON in Alertmanager's webhook format, version 4: one alert an incident, with the words of its mail; what is
+//! about everything is one alert. Pure: the same notice and context give the same bytes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::Serialize;
+use url::Url;
+
+use super::body::Body;
+use super::context::{Context, RenderError};
+use super::message::{self, MailIdentity, Rendered};
+use super::recipient::Recipient;
+use super::render::{content, events, test_content, test_incident};
+use super::subject;
+use crate::alert::{Event, Form, Item, Notice, Severity, Sort};
+use crate::model::AccountName;
+
+/// Where it goes, and what it links to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WebhookTarget<'a> {
+    pub name: &'a str,
+    /// Of the page.
+    pub external_url: Option<&'a str>,
+}
+
+/// More than these, and the first alert speaks of all.
+const MOST_ALERTS: usize = 50;
+/// A longer key, or one of several events, is told by its hash.
+const LONGEST_KEY: usize = 200;
+/// What is no incident: digest, test, first start, overflow.
+const NOTICE: &str = "HostwatchNotice";
+/// As Alertmanager has it of what is not over.
+const NO_END: &str = "0001-01-01T00:00:00Z";
+
+/// The whole body.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Payload {
+    version: &'static str,
+    group_key: String,
+    truncated_alerts: usize,
+    status: Status,
+    receiver: String,
+    group_labels: BTreeMap<String, String>,
+    common_labels: BTreeMap<String, String>,
+    common_annotations: BTreeMap<String, String>,
+    #[serde(rename = "externalURL")]
+    external_url: String,
+    alerts: Vec<WebhookAlert>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Status {
+    Firing,
+    Resolved,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WebhookAlert {
+    status: Status,
+    labels: BTreeMap<String, String>,
+    annotations: BTreeMap<String, String>,
+    starts_at: String,
+    ends_at: String,
+    #[serde(rename = "generatorURL")]
+    generator_url: String,
+    fingerprint: String,
+}
+
+/// What an alert is made of.
+struct Said<'a> {
+    /// `[CRITICAL] VM web-1 in error (main)`.
+    subject: &'a str,
+    body: &'a Body,
+    event: String,
+}
+
+/// Writes a notice for one webhook.
+pub(crate) fn render_webhook(
+    notice: &Notice,
+    target: WebhookTarget<'_>,
+    context: &Context<'_>,
+) -> Result<Rendered, RenderError> {
+    let (subject, body) = content(notice, context);
+    let alerts = match notice.form {
+        Form::Started(_) | Form::Overflow(_) | Form::Digest(_) => {
+            vec![of_notice(notice, &subject, &body, target, context)]
+        }
+        Form::Opened | Form::Closed | Form::Disconnect | Form::Reminder | Form::Covered | Form::Unwatched => {
+            of_incidents(notice, &subject, &body, target, context)
+        }
+    };
+    let left_out = if notice.items.len() > MOST_ALERTS { notice.items.len() + 1 - alerts.len() } else { 0 };
+    let events = events(notice);
+    let key = idempotency_key(&events);
+    let id = MailIdentity::new(context.from, &notice.to, context.now, events.iter().map(String::as_str));
+    rendered(target, (id, key), subject, &payload(target, alerts, left_out))
+}
+
+/// Writes what `hostwatch test-email` posts.
+pub(crate) fn render_webhook_test(
+    target: WebhookTarget<'_>,
+    context: &Context<'_>,
+) -> Result<Rendered, RenderError> {
+    let (subject, body) = test_content(context);
+    let incident = test_incident(context);
+    let to = [Recipient::Webhook(target.name.to_owned()).to_string()];
+    let said = Said { subject: &subject, body: &body, event: Event::Test.to_string() };
+    let alert = notice_alert(&said, Severity::Info, &[], target, context);
+    let id = MailIdentity::new(context.from, &to, context.now, [incident.as_str(), "test"].into_iter());
+    // Each test is one of its own.
+    let key = format!("test-{}", context.now.timestamp_micros());
+    rendered(target, (id, key), subject, &payload(target, vec![alert], 0))
+}
+
+/// What the outbox keeps: in place of the sender the Idempotency-Key.
+fn rendered(
+    target: WebhookTarget<'_>,
+    (id, key): (MailIdentity, String),
+    subject: String,
+    payload: &Payload,
+) -> Result<Rendered, RenderError> {
+    let raw = serde_json::to_vec(payload).map_err(RenderError::Json)?;
+    let recipients = vec![Recipient::Webhook(target.name.to_owned()).to_string()];
+    Ok(Rendered { message_id: id.message_id(), subject, sender: key, recipients, raw })
+}
+
+fn of_incidents(
+    notice: &Notice,
+    subject: &str,
+    body: &Body,
+    target: WebhookTarget<'_>,
+    context: &Context<'_>,
+) -> Vec<WebhookAlert> {
+    let mut alerts = Vec::new();
+    let mut room = MOST_ALERTS;
+    if notice.items.len() > MOST_ALERTS {
+        alerts.push(of_notice(notice, subject, body, target, context));
+        room -= 1;
+    }
+    if let [item] = notice.items.as_slice() {
+        let said = Said { subject, body, event: item.event.to_string() };
+        alerts.push(incident_alert(item, &said, target));
+        return alerts;
+    }
+    // The lines about mails are for all of them: the first has them.
+    let without = Context { notes: &[], ..context.clone() };
+    for (index, item) in notice.items.iter().take(room).enumerate() {
+        let alone =
+            Notice { items: vec![item.clone()], accounts: vec![item.key.account.clone()], ..notice.clone() };
+        let context = if index == 0 && alerts.is_empty() { context } else { &without };
+        let (subject, body) = content(&alone, context);
+        let said = Said { subject: &subject, body: &body, event: item.event.to_string() };
+        alerts.push(incident_alert(item, &said, target));
+    }
+    alerts
+}
+
+fn incident_alert(item: &Item, said: &Said<'_>, target: WebhookTarget<'_>) -> WebhookAlert {
+    let is_over = item.event.is_end() && item.event != Event::Unwatched;
+    let severity = if item.event == Event::Unwatched { Severity::Info } else { item.severity };
+    let key = item.key.to_string();
+    let labels = [
+        ("alertname", alert_name(item.key.kind.as_str())),
+        ("severity", severity.as_str().to_owned()),
+        ("account", item.key.account.to_string()),
+        ("kind", item.key.kind.as_str().to_owned()),
+        ("resource", item.key.resource.to_string()),
+        ("name", item.name().to_owned()),
+        ("incident", key.clone()),
+    ];
+    WebhookAlert {
+        status: if is_over { Status::Resolved } else { Status::Firing },
+        labels: labels.map(|(name, value)| (name.to_owned(), value)).into(),
+        annotations: annotations(said),
+        starts_at: moment(item.since),
+        ends_at: if is_over { moment(item.at) } else { NO_END.to_owned() },
+        generator_url: link(item, target),
+        fingerprint: message::hash_of([key.as_str()])[..16].to_owned(),
+    }
+}
+
+/// What is about everything, as one alert.
+fn of_notice(
+    notice: &Notice,
+    subject: &str,
+    body: &Body,
+    target: WebhookTarget<'_>,
+    context: &Context<'_>,
+) -> WebhookAlert {
+    let (event, severity) = match &notice.form {
+        Form::Started(facts) => (Event::Started.to_string(), subject::started_severity(facts, &notice.items)),
+        Form::Digest(facts) => (Event::Digest(facts.date).to_string(), Severity::Info),
+        Form::Overflow(_) => (Event::Overflow.to_string(), worst(&notice.items)),
+        Form::Opened | Form::Closed | Form::Disconnect | Form::Reminder | Form::Covered | Form::Unwatched => {
+            let events: BTreeSet<String> = notice.items.iter().map(|item| item.event.to_string()).collect();
+            (events.into_iter().collect::<Vec<_>>().join(" "), worst(&notice.items))
+        }
+    };
+    notice_alert(&Said { subject, body, event }, severity, &notice.accounts, target, context)
+}
+
+fn notice_alert(
+    said: &Said<'_>,
+    severity: Severity,
+    accounts: &[AccountName],
+    target: WebhookTarget<'_>,
+    context: &Context<'_>,
+) -> WebhookAlert {
+    let accounts: Vec<&str> = accounts.iter().map(AccountName::as_str).collect();
+    let mut labels = BTreeMap::from([
+        ("alertname".to_owned(), NOTICE.to_owned()),
+        ("severity".to_owned(), severity.as_str().to_owned()),
+        ("event".to_owned(), said.event.clone()),
+    ]);
+    if let [account] = accounts.as_slice() {
+        labels.insert("account".to_owned(), (*account).to_owned());
+    }
+    WebhookAlert {
+        status: Status::Firing,
+        fingerprint: message::hash_of([NOTICE, said.event.as_str()].into_iter().chain(accounts))[..16]
+            .to_owned(),
+        labels,
+        annotations: annotations(said),
+        starts_at: moment(context.now),
+        ends_at: NO_END.to_owned(),
+        generator_url: target.external_url.map_or_else(String::new, ToString::to_string),
+    }
+}
+
+fn annotations(said: &Said<'_>) -> BTreeMap<String, String> {
+    // Severity and outcome stand in fields of their own.
+    let summary = said.subject.split_once("] ").map_or(said.subject, |(_, sentence)| sentence);
+    let all = [
+        ("summary", summary.to_owned()),
+        ("description", said.body.content()),
+        ("event", said.event.clone()),
+    ];
+    all.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+fn payload(target: WebhookTarget<'_>, alerts: Vec<WebhookAlert>, truncated_alerts: usize) -> Payload {
+    let common_labels = common(alerts.iter().map(|alert| &alert.labels));
+    let grouped_by = |name: &&String| matches!(name.as_str(), "alertname" | "account");
+    let group_labels: BTreeMap<String, String> = common_labels
+        .iter()
+        .filter(|(name, _)| grouped_by(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let pairs: Vec<String> = group_labels.iter().map(|(name, value)| format!("{name}={value:?}")).collect();
+    let is_over = alerts.iter().all(|alert| alert.status == Status::Resolved);
+    Payload {
+        version: "4",
+        group_key: format!("{{}}:{{{}}}", pairs.join(", ")),
+        truncated_alerts,
+        status: if is_over { Status::Resolved } else { Status::Firing },
+        receiver: target.name.to_owned(),
+        common_annotations: common(alerts.iter().map(|alert| &alert.annotations)),
+        group_labels,
+        common_labels,
+        external_url: target.external_url.map_or_else(String::new, ToString::to_string),
+        alerts,
+    }
+}
+
+/// What all of them have.
+fn common<'a>(mut all: impl Iterator<Item = &'a BTreeMap<String, String>>) -> BTreeMap<String, String> {
+    let mut common = all.next().cloned().unwrap_or_default();
+    for other in all {
+        common.retain(|name, value| other.get(name) == Some(value));
+    }
+    common
+}
+
+/// From incident, episode and event, so that what arrives twice is known to be one.
+fn idempotency_key(events: &[String]) -> String {
+    match events {
+        [one] if one.len() <= LONGEST_KEY && one.bytes().all(|byte| byte.is_ascii_graphic()) => one.clone(),
+        several => message::hash_of(several.iter().map(String::as_str)),
+    }
+}
+
+/// The page of the resource.
+fn link(item: &Item, target: WebhookTarget<'_>) -> String {
+    let Some(text) = target.external_url else { return String::new() };
+    let kind = item.key.kind.sort().map(|sort| match sort {
+        Sort::Vm => "vm",
+        Sort::Container => "container",
+        Sort::Site => "site",
+    });
+    let (Some(kind), Some(id)) = (kind, item.key.id()) else { return text.to_owned() };
+    let Ok(mut page) = Url::parse(text).and_then(|url| url.join("resource")) else { return text.to_owned() };
+    page.query_pairs_mut()
+        .append_pair("account", item.key.account.as_str())
+        .append_pair("kind", kind)
+        .append_pair("id", &id.to_string());
+    page.to_string()
+}
+
+/// `HostwatchVmError`.
+fn alert_name(kind: &str) -> String {
+    let capital = |word: &str| -> String {
+        let mut chars = word.chars();
+        chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect()
+    };
+    format!("Hostwatch{}", kind.split('_').map(capital).collect::<String>())
+}
+
+fn worst(items: &[Item]) -> Severity {
+    items.iter().map(|item| item.severity).max().unwrap_or(Severity::Info)
+}
+
+fn moment(at: DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Secs, true)
+}

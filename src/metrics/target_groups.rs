@@ -1,0 +1,149 @@
+//! One site or VM as a target group of Prometheus's HTTP service discovery: where it is to be probed, and what it is.
+//! The names of the labels are what docs/discovery.md promises.
+
+// Addresses as values; the part of the standard library that opens sockets is not for this layer.
+use core::net::IpAddr;
+
+use serde::Serialize;
+use url::Url;
+
+use crate::model::{AccountName, Site, Vm};
+
+/// A site by its URL.
+#[derive(Serialize)]
+pub(super) struct SiteGroup<'a> {
+    targets: Vec<String>,
+    labels: SiteLabels<'a>,
+}
+
+#[derive(Serialize)]
+struct SiteLabels<'a> {
+    __meta_hosting_account: &'a AccountName,
+    __meta_hosting_site: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    __meta_hosting_site_name: Option<&'a str>,
+    __meta_hosting_container: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    __meta_hosting_engine: Option<&'a str>,
+    __meta_hosting_state: &'a str,
+}
+
+/// A VM by its addresses.
+#[derive(Serialize)]
+pub(super) struct VmGroup<'a> {
+    targets: Vec<String>,
+    labels: VmLabels<'a>,
+}
+
+#[derive(Serialize)]
+struct VmLabels<'a> {
+    __meta_hosting_account: &'a AccountName,
+    __meta_hosting_vm: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    __meta_hosting_vm_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    __meta_hosting_tariff: Option<&'a str>,
+    __meta_hosting_state: &'a str,
+}
+
+impl<'a> SiteGroup<'a> {
+    pub(super) fn of(account: &'a AccountName, site: &'a Site) -> Self {
+        Self {
+            targets: url_of(site).into_iter().collect(),
+            labels: SiteLabels {
+                __meta_hosting_account: account,
+                __meta_hosting_site: site.id.to_string(),
+                __meta_hosting_site_name: site.name.as_deref(),
+                __meta_hosting_container: site.container.to_string(),
+                __meta_hosting_engine: site.engine.as_deref(),
+                __meta_hosting_state: site.state.as_str(),
+            },
+        }
+    }
+}
+
+impl<'a> VmGroup<'a> {
+    pub(super) fn of(account: &'a AccountName, vm: &'a Vm) -> Self {
+        let addresses = vm.ips.iter().flatten().filter_map(|ip| ip.address.as_deref());
+        Self {
+            targets: addresses.filter_map(host_of).collect(),
+            labels: VmLabels {
+                __meta_hosting_account: account,
+                __meta_hosting_vm: vm.id.to_string(),
+                __meta_hosting_vm_name: vm.name.as_deref(),
+                __meta_hosting_tariff: vm.tariff.as_deref(),
+                __meta_hosting_state: vm.state.as_str(),
+            },
+        }
+    }
+}
+
+/// Where people open the site; requests to its other names are redirected there. `None` where no name of it is a
+/// host's.
+fn url_of(site: &Site) -> Option<String> {
+    let scheme = if site.certificate_id.is_some_and(|id| id != 0) { "https" } else { "http" };
+    let names = [site.main_alias.as_deref(), site.name.as_deref()];
+    names.into_iter().flatten().find_map(|host| url(scheme, host.trim()))
+}
+
+/// The URL of this host, maybe with a port. A name that would lead anywhere else has none.
+fn url(scheme: &str, host: &str) -> Option<String> {
+    let odd = |c: char| c.is_control() || c.is_whitespace() || "/\\@?#%*".contains(c);
+    if host.is_empty() || host.contains(odd) {
+        return None;
+    }
+    // Also what the name is on the wire, where it is not in ASCII.
+    let url = Url::parse(&format!("{scheme}://{host}")).ok()?;
+    Some(url.as_str().trim_end_matches('/').to_owned())
+}
+
+/// The address as the host of a target, to which a port can be added.
+fn host_of(address: &str) -> Option<String> {
+    Some(match address.trim().parse::<IpAddr>().ok()? {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => format!("[{address}]"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_of_sites() {
+        let table = [
+            ("shop.example.com", Some("https://shop.example.com")),
+            ("Shop.Example.COM", Some("https://shop.example.com")),
+            ("127.0.0.1:8443", Some("https://127.0.0.1:8443")),
+            ("пример.рф", Some("https://xn--e1afmkfd.xn--p1ai")),
+            ("", None),
+            ("*.example.com", None),
+            ("a b", None),
+            ("a\nb.example.com", None),
+            ("a.example.com/admin?x#y", None),
+            ("user:secret@a.example.com", None),
+            ("a\\b", None),
+            ("%61.example.com", None),
+            ("a.example.com:99999", None),
+            ("<script>", None),
+        ];
+        for (host, want) in table {
+            assert_eq!(url("https", host).as_deref(), want, "{host:?}");
+        }
+    }
+
+    #[test]
+    fn addresses_of_vms() {
+        let table = [
+            ("192.0.2.7", Some("192.0.2.7")),
+            ("2001:DB8::7", Some("[2001:db8::7]")),
+            (" 192.0.2.7 ", Some("192.0.2.7")),
+            ("192.0.2.0/24", None),
+            ("fe80::1%eth0", None),
+            ("vm.example.com", None),
+        ];
+        for (address, want) in table {
+            assert_eq!(host_of(address).as_deref(), want, "{address:?}");
+        }
+    }
+}

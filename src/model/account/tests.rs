@@ -1,0 +1,249 @@
+//! What listings, one after the other, make of an account.
+
+use std::time::Duration;
+
+use super::*;
+use crate::model::ids::VmId;
+use crate::model::resources::Vm;
+use crate::model::snapshot::{Failure, FailureKind};
+use crate::model::states::{ContainerState, SiteState, VmState};
+
+fn known() -> KnownAccount {
+    KnownAccount::new(Arc::new(Profile {
+        name: "main".parse().unwrap(),
+        currency: String::new(),
+        time_zone: None,
+        lead_days: 3,
+        vm_memory_unit_bytes: None,
+        collectors: Collector::ALL.into(),
+        stale_after: BTreeMap::new(),
+        guide: Default::default(),
+    }))
+}
+
+fn vm(id: u64, state: &str) -> Vm {
+    Vm {
+        id: VmId::new(id),
+        state: VmState::from(state),
+        vm_id: None,
+        name: None,
+        tariff: None,
+        ncpu: None,
+        memsize: None,
+        monitoring_enabled: None,
+        ips: None,
+        disks: None,
+    }
+}
+
+fn site(id: u64, container: u64) -> Site {
+    Site {
+        id: SiteId::new(id),
+        state: SiteState::Active,
+        container: ContainerId::new(container),
+        name: None,
+        main_alias: None,
+        engine: None,
+        engine_version: None,
+        workers: None,
+        force_https: None,
+        certificate_id: None,
+        created: None,
+        updated: None,
+    }
+}
+
+fn home(id: u64) -> Container {
+    Container {
+        id: ContainerId::new(id),
+        state: ContainerState::Enabled,
+        login: None,
+        name: None,
+        server: None,
+        memory_limit_mb: None,
+        disk_quota_mb: None,
+        created: None,
+        updated: None,
+        in_transfer: None,
+    }
+}
+
+fn ids(listing: &Listing<Vm>) -> Vec<u64> {
+    listing.rows.iter().map(|vm| vm.id.get()).collect()
+}
+
+fn at() -> DateTime<Utc> {
+    DateTime::from_timestamp(1_700_000_000, 0).unwrap()
+}
+
+#[test]
+fn a_complete_listing_replaces_and_an_incomplete_one_merges() {
+    let mut known = known();
+    known.apply(Read::Vms(Rows { rows: vec![vm(3, "active"), vm(1, "active")], complete: true }), at());
+    assert_eq!(ids(&known.state().vms), [1, 3]);
+    let seen =
+        known.apply(Read::Vms(Rows { rows: vec![vm(2, "active"), vm(3, "error")], complete: false }), at());
+    assert_eq!(ids(&known.state().vms), [1, 2, 3], "nothing is removed by what was not shown");
+    assert_eq!(known.state().vms.get(VmId::new(3)).unwrap().state, VmState::Error);
+    let Observed::Vms(seen) = &seen[0] else { panic!("{seen:?}") };
+    assert!(!seen.shown.has(1) && seen.shown.has(2) && seen.removed.is_empty());
+    let seen = known.apply(Read::Vms(Rows { rows: vec![vm(2, "active")], complete: true }), at());
+    let Observed::Vms(seen) = &seen[0] else { panic!("{seen:?}") };
+    assert!(seen.removed.is_empty() && !seen.shown.has(3), "it may have slipped from one page to another");
+    let seen = known.apply(Read::Vms(Rows { rows: vec![vm(2, "active")], complete: true }), at());
+    let Observed::Vms(seen) = &seen[0] else { panic!("{seen:?}") };
+    assert_eq!(seen.removed, [1, 3]);
+    assert_eq!(ids(&known.state().vms), [2]);
+}
+
+/// Which rows are there after these listings, and whether each was whole.
+#[test]
+fn gone_is_what_two_whole_listings_in_a_row_do_not_show() {
+    /// Listings, whole or not, and who is there after them.
+    type Case<'a> = (&'a [(&'a [u64], bool)], &'a [u64]);
+    let table: [Case<'_>; 6] = [
+        (&[(&[1, 2], true), (&[1], true)], &[1, 2]),
+        (&[(&[1, 2], true), (&[1], true), (&[1], true)], &[1]),
+        (&[(&[1, 2], true), (&[1], true), (&[1, 2], true), (&[1], true)], &[1, 2]),
+        (&[(&[1, 2], true), (&[1], true), (&[1], false), (&[1], true)], &[1]),
+        (&[(&[1, 2], true), (&[1], true), (&[2], false), (&[1], true)], &[1, 2]),
+        (&[(&[1, 2], true), (&[1], false), (&[1], false), (&[1], true)], &[1, 2]),
+    ];
+    for (listings, want) in table {
+        let mut known = known();
+        for &(shown, complete) in listings {
+            let rows = shown.iter().map(|&id| vm(id, "active")).collect();
+            known.apply(Read::Vms(Rows { rows, complete }), at());
+        }
+        assert_eq!(ids(&known.state().vms), want, "{listings:?}");
+    }
+}
+
+#[test]
+fn newly_stopped_is_what_was_active_a_short_while_ago() {
+    let table = [
+        ("active", "stopped", 1, true),
+        ("active", "stopped", 16, false),
+        ("stopped", "stopped", 1, false),
+        ("error", "stopped", 1, false),
+        ("active", "active", 1, false),
+    ];
+    for (before, now, minutes, want) in table {
+        let mut profile = (*known().state().profile).clone();
+        profile.stale_after.insert(Collector::Vms, Duration::from_secs(900));
+        let mut known = KnownAccount::new(Arc::new(profile));
+        let read = |state| Read::Vms(Rows { rows: vec![vm(1, state)], complete: true });
+        known.apply(read(before), at());
+        let seen = known.apply(read(now), at() + chrono::Duration::minutes(minutes));
+        let Observed::Vms(seen) = &seen[0] else { panic!("{seen:?}") };
+        assert_eq!(seen.stopped.contains(&1), want, "{before}, {minutes} min later {now}");
+    }
+}
+
+#[test]
+fn rows_stay_the_same_object_where_nothing_changed() {
+    let mut known = known();
+    let read = || Read::Vms(Rows { rows: vec![vm(1, "active")], complete: true });
+    known.apply(read(), at());
+    let before = Arc::clone(&known.state().vms.rows);
+    known.apply(read(), at());
+    assert!(Arc::ptr_eq(&before, &known.state().vms.rows));
+}
+
+#[test]
+fn a_site_lives_in_one_container_only_and_goes_with_it() {
+    let mut known = known();
+    let sites = |container, ids: &[u64]| {
+        let rows = ids.iter().map(|&id| site(id, container)).collect();
+        Read::Sites(ContainerId::new(container), Rows { rows, complete: true })
+    };
+    known.apply(sites(1, &[10, 11]), at());
+    known.apply(sites(2, &[20, 11]), at());
+    assert_eq!(known.state().all_sites().map(|site| site.id.get()).collect::<Vec<_>>(), [10, 11, 20]);
+    assert_eq!(known.state().site(SiteId::new(11)).unwrap().container, ContainerId::new(2));
+    // A later listing of the old home without it does not remove it from the new one.
+    let seen = known.apply(sites(1, &[10]), at());
+    let Observed::Sites(_, seen) = &seen[0] else { panic!("{seen:?}") };
+    assert!(seen.removed.is_empty());
+    assert!(known.state().site(SiteId::new(11)).is_some());
+}
+
+proptest::proptest! {
+    /// Whatever is read in whatever order, a site is found exactly where a listing shows it, and once.
+    #[test]
+    fn a_site_is_found_where_it_is_listed(
+        reads in proptest::collection::vec((0..4_u64, proptest::collection::vec(0..8_u64, 0..5), proptest::bool::ANY), 1..20)
+    ) {
+        let mut known = known();
+        for (container, ids, complete) in reads {
+            if container == 0 {
+                // The containers of the account are now those with these ids.
+                let rows = ids.into_iter().filter(|id| (1..4).contains(id)).map(home).collect();
+                known.apply(Read::Containers(Rows { rows, complete }), at());
+            } else {
+                let rows = ids.into_iter().map(|id| site(id, container)).collect();
+                known.apply(Read::Sites(ContainerId::new(container), Rows { rows, complete }), at());
+            }
+            let listed: Vec<_> = known.state().all_sites().map(|site| (site.id, site.container)).collect();
+            for id in (0..8).map(SiteId::new) {
+                let homes: Vec<_> = listed.iter().filter(|(site, _)| *site == id).map(|&(_, home)| home).collect();
+                proptest::prop_assert!(homes.len() <= 1, "{id} is in {homes:?}");
+                proptest::prop_assert_eq!(known.state().has_site(id), !homes.is_empty());
+                proptest::prop_assert_eq!(known.state().site(id).map(|site| site.container), homes.first().copied());
+            }
+        }
+    }
+}
+
+#[test]
+fn orders_that_stay_the_same_are_kept_once() {
+    use crate::model::forecast::tests::report;
+    use crate::model::{Edd, OrderState};
+    let mut known = known();
+    known.apply(Read::ExpectedBalance(report("100", "10", 5, Edd::Null)), at());
+    let mut next = report("90", "10", 5, Edd::Null);
+    Arc::make_mut(&mut next.orders[1]).state = OrderState::Suspended;
+    known.apply(Read::ExpectedBalance(next.clone()), at());
+    let billing = &known.state().billing;
+    let (old, new) = (billing.previous.as_ref().unwrap(), billing.report.as_ref().unwrap());
+    assert_eq!(**new, next);
+    assert!(Arc::ptr_eq(&old.orders[0], &new.orders[0]) && !Arc::ptr_eq(&old.orders[1], &new.orders[1]));
+}
+
+#[test]
+fn failures_are_counted_from_the_first_and_forgotten_at_success() {
+    let mut known = known();
+    let end = |failed: bool| PollEnd {
+        duration: Duration::from_secs(1),
+        failure: failed.then(|| Failure::new(FailureKind::Other, "down")),
+        complete: true,
+    };
+    known.end(Collector::Vms, end(true), at());
+    known.end(Collector::Vms, end(true), at() + chrono::Duration::seconds(60));
+    let status = &known.state().collectors[&Collector::Vms];
+    assert_eq!((status.failing_since, status.failures_in_a_row), (Some(at()), 2));
+    assert!(!status.success && !status.complete && status.last_success.is_none());
+    known.end(Collector::Vms, end(false), at());
+    let status = &known.state().collectors[&Collector::Vms];
+    assert_eq!((status.failing_since, status.failures_in_a_row, status.success), (None, 0, true));
+}
+
+#[test]
+fn a_provider_that_is_left_alone_said_nothing_new() {
+    let mut known = known();
+    let end = |asked: bool, message: &str| PollEnd {
+        duration: Duration::from_secs(1),
+        failure: Some(Failure { asked, ..Failure::new(FailureKind::Credentials, message) }),
+        complete: true,
+    };
+    let table = [
+        (false, "not asked", "not asked"),
+        (true, "answered 401", "answered 401"),
+        (false, "not asked", "answered 401"),
+    ];
+    for (asked, message, want) in table {
+        known.end(Collector::Vms, end(asked, message), at());
+        let failure = known.state().collectors[&Collector::Vms].failure.as_ref().unwrap();
+        assert_eq!(failure.message, want);
+    }
+}

@@ -1,0 +1,182 @@
+//! The last good report as it outlives the daemon, and as it is handed to commands: what tells the balance to come and
+//! the cut-off, without the orders. Pure.
+
+use chrono::{DateTime, Duration, DurationRound as _, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::billing::{Edd, Report};
+use super::charge_moment::ChargeMoment;
+use super::money::Money;
+
+/// A report with more charges keeps them by the hour: one of 10,000 orders has a million of them.
+const MOST_CHARGES: usize = 5000;
+
+/// A report and when it was read.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct LastReport {
+    pub read_at: DateTime<Utc>,
+    /// Charges of one hour are one, at the first of them: what is due is never less than it was.
+    pub by_the_hour: bool,
+    date: Option<DateTime<Utc>>,
+    edd: Edd,
+    expected_balance: Option<Money>,
+    moments_rejected: u64,
+    charges: Vec<ChargesTogether>,
+}
+
+/// Charges that follow one another: when the first is due, what they cost, what they leave, whether that is above 0.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+struct ChargesTogether(DateTime<Utc>, Money, Money, bool);
+
+impl LastReport {
+    /// Of a report that was read then.
+    pub(crate) fn of(report: &Report, read_at: DateTime<Utc>) -> Self {
+        let same_moment = together(report, |one, other| one == other);
+        let by_the_hour = same_moment.len() > MOST_CHARGES;
+        let hour = |at: DateTime<Utc>| at.duration_trunc(Duration::hours(1)).ok();
+        let charges = match by_the_hour {
+            true => together(report, |one, other| hour(one) == hour(other)),
+            false => same_moment,
+        };
+        Self {
+            read_at,
+            by_the_hour,
+            date: report.date,
+            edd: report.edd,
+            expected_balance: report.expected_balance,
+            moments_rejected: report.moments_rejected,
+            charges,
+        }
+    }
+
+    /// As a report without orders.
+    pub(crate) fn report(&self) -> Report {
+        let moment = |&ChargesTogether(at, amount, balance, positive): &ChargesTogether| ChargeMoment {
+            at,
+            amount,
+            balance,
+            positive: Some(positive),
+            order: None,
+        };
+        Report {
+            date: self.date,
+            edd: self.edd,
+            error: None,
+            expected_balance: self.expected_balance,
+            moments: self.charges.iter().map(moment).collect(),
+            orders: Vec::new(),
+            moments_rejected: self.moments_rejected,
+        }
+    }
+}
+
+/// Charges that are `near` each other as one, where they add up, none of them is a refund that hides a lower balance, and
+/// the balance does not run out among them.
+fn together(report: &Report, near: impl Fn(DateTime<Utc>, DateTime<Utc>) -> bool) -> Vec<ChargesTogether> {
+    let mut charges: Vec<ChargesTogether> = Vec::new();
+    for moment in report.moments.iter() {
+        let positive = moment.is_positive();
+        if let Some(last) = charges.last_mut()
+            && near(last.0, moment.at)
+            && last.2 - moment.amount == moment.balance
+            && moment.amount >= Money::ZERO
+            && last.3 == positive
+        {
+            (last.1, last.2) = (last.1 + moment.amount, moment.balance);
+        } else {
+            charges.push(ChargesTogether(moment.at, moment.amount, moment.balance, positive));
+        }
+    }
+    charges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::forecast::tests::{money, report, t};
+    use crate::model::forecast::{self, SPANS_DAYS};
+
+    /// What mails and pages tell of a report.
+    fn told(report: &Report, now: DateTime<Utc>) -> impl PartialEq + std::fmt::Debug + use<> {
+        let spans = SPANS_DAYS.map(|days| {
+            (forecast::balance_in(report, now, days), forecast::top_up_required(report, now, days))
+        });
+        (
+            spans,
+            forecast::disconnect(report),
+            forecast::balance_now(report),
+            forecast::cost_per_day(report, now),
+            forecast::does_not_add_up(report),
+        )
+    }
+
+    fn kept(report: &Report) -> LastReport {
+        let json = serde_json::to_string(&LastReport::of(report, t("2026-03-01T12:00:00"))).unwrap();
+        serde_json::from_str(&json).unwrap()
+    }
+
+    /// A report of as many charges a day, one a minute.
+    fn busy(charges_a_day: i64, balance: &str) -> Report {
+        let mut report = report(balance, "0", 90, Edd::Null);
+        let mut left = money(balance);
+        let charges = (0..90 * charges_a_day).map(|index| {
+            left -= money("0.10");
+            let (day, minute) = (index / charges_a_day, index % charges_a_day);
+            let at = t("2026-03-01T12:00:00") + Duration::days(day) + Duration::minutes(minute);
+            ChargeMoment { at, amount: money("0.10"), balance: left, positive: None, order: Some(0) }
+        });
+        report.moments = charges.collect();
+        report.expected_balance = Some(left);
+        report
+    }
+
+    #[test]
+    fn it_tells_the_same() {
+        let table = [
+            report("225.50", "10.00", 90, Edd::Null),
+            report("225.50", "10.00", 90, Edd::At(t("2026-03-20T00:00:00"))),
+            report("5", "1", 0, Edd::Unknown),
+            busy(3, "20"),
+        ];
+        for report in table {
+            let kept = kept(&report);
+            assert!(!kept.by_the_hour);
+            for days in [0, 3, 40] {
+                let now = t("2026-03-01T12:00:00") + Duration::days(days);
+                assert_eq!(told(&kept.report(), now), told(&report, now), "{days} {report:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn charges_of_one_moment_are_kept_as_one_and_refunds_are_not_hidden() {
+        let mut falling = report("100", "10", 4, Edd::Null);
+        let at = t("2026-03-02T12:00:00");
+        let charge = |amount: &str, balance: &str| ChargeMoment {
+            at,
+            amount: money(amount),
+            balance: money(balance),
+            positive: None,
+            order: None,
+        };
+        falling.moments = [charge("10", "90"), charge("20", "70"), charge("-5", "75"), charge("5", "70")]
+            .into_iter()
+            .collect();
+        let kept = kept(&falling);
+        let amounts: Vec<String> = kept.charges.iter().map(|one| format!("{} {}", one.1, one.2)).collect();
+        assert_eq!(amounts, ["30 70", "0 70"]);
+    }
+
+    #[test]
+    fn many_charges_are_kept_by_the_hour() {
+        let report = busy(600, "3000");
+        let kept = kept(&report);
+        assert!(kept.by_the_hour && kept.charges.len() <= 90 * 11, "{}", kept.charges.len());
+        // Where no hour is cut in two it tells the same.
+        let now = t("2026-03-04T11:59:00");
+        assert_eq!(told(&kept.report(), now), told(&report, now));
+        let amid = t("2026-03-04T12:30:00");
+        let due = |report: &Report| forecast::top_up_required(report, amid, 7);
+        assert!(due(&kept.report()) >= due(&report), "never less than is due");
+    }
+}

@@ -1,0 +1,129 @@
+//! Mails that were given up, and who was told of it. A note counts once a mail that carries it arrived.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Transaction, params};
+
+use super::outbox::{Expired, FORGET_TOLD, stamp};
+use super::queues::Queue;
+use super::{Store, StoreError, json};
+use crate::alert::{Event, Key};
+use crate::model::AccountName;
+
+/// A mail to one recipient that was given up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GivenUp {
+    pub message_id: String,
+    pub recipient: String,
+    pub subject: String,
+    pub error: String,
+    /// Everybody whom the mail was for.
+    pub recipients: BTreeSet<String>,
+    /// Who was told of it, or will be by a mail that waits.
+    pub told: BTreeSet<String>,
+    /// The accounts of its incidents; none where it told of none.
+    pub accounts: BTreeSet<AccountName>,
+}
+
+impl Store {
+    /// Mails that were given up and of which somebody whom they were for was not told yet, oldest first.
+    pub(crate) fn given_up(&self) -> Result<Vec<GivenUp>, StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT e.message_id, e.recipient, m.subject, coalesce(e.error, ''), m.told,
+               (SELECT json_group_array(recipient) FROM envelopes o WHERE o.message_id = e.message_id),
+               (SELECT json_group_array(t.recipient) FROM named d JOIN envelopes t ON t.message_id = d.named_in
+                WHERE d.message_id = e.message_id AND d.recipient = e.recipient
+                  AND t.state IN ('queued', 'sending', 'sent'))
+             FROM envelopes e JOIN messages m USING (message_id)
+             WHERE e.state = 'dead' AND e.reported = 0 ORDER BY e.id",
+        )?;
+        let mut rows = statement.query([])?;
+        let mut given_up = Vec::new();
+        while let Some(row) = rows.next()? {
+            let told_of: Vec<(Key, Event)> = json(&row.get::<_, String>(4)?)?;
+            let one = GivenUp {
+                message_id: row.get(0)?,
+                recipient: row.get(1)?,
+                subject: row.get(2)?,
+                error: row.get(3)?,
+                recipients: json(&row.get::<_, String>(5)?)?,
+                told: json(&row.get::<_, String>(6)?)?,
+                accounts: told_of.into_iter().map(|(key, _)| key.account).collect(),
+            };
+            if !one.recipients.is_subset(&one.told) {
+                given_up.push(one);
+            }
+        }
+        Ok(given_up)
+    }
+
+    /// Gives up what waits for webhooks that are no longer in the configuration.
+    pub(crate) fn give_up_others(
+        &mut self,
+        served: &BTreeSet<Queue>,
+        now: DateTime<Utc>,
+    ) -> Result<Vec<Expired>, StoreError> {
+        let known: Vec<String> = served.iter().map(Queue::parameter).collect();
+        let known = serde_json::to_string(&known).map_err(|error| StoreError::Content(error.to_string()))?;
+        let mut statement = self.connection.prepare_cached(
+            "UPDATE envelopes SET state = 'dead', ended_at = ?1, error = ?2
+             WHERE state = 'queued' AND recipient LIKE 'webhook:%'
+               AND recipient NOT IN (SELECT value FROM json_each(?3))
+             RETURNING message_id, recipient, error,
+               (SELECT subject FROM messages m WHERE m.message_id = envelopes.message_id)",
+        )?;
+        let why = "no webhook of this name is in the configuration any more";
+        let rows = statement.query_map(params![stamp(now), why, known], Expired::read)?;
+        let given_up: Vec<Expired> = rows.collect::<rusqlite::Result<_>>()?;
+        for one in &given_up {
+            self.connection.execute(FORGET_TOLD, [&one.message_id, &one.recipient])?;
+        }
+        Ok(given_up)
+    }
+
+    /// Open incidents of which no mail arrived or can still arrive, with those who were to get one and of whom nothing
+    /// shows that they can be reached by now. Recipients are bare addresses.
+    pub(crate) fn unheard(&self) -> Result<Vec<(Key, BTreeSet<String>)>, StoreError> {
+        let any = "SELECT EXISTS (SELECT 1 FROM envelopes WHERE state = 'dead')";
+        if !self.connection.query_row(any, [], |row| row.get::<_, bool>(0))? {
+            return Ok(Vec::new());
+        }
+        let mut statement = self.connection.prepare_cached(
+            "SELECT n.incident, json_group_array(e.recipient) FILTER (WHERE NOT EXISTS (
+               SELECT 1 FROM envelopes s WHERE s.recipient = e.recipient AND s.state = 'sent'
+                 AND s.ended_at > e.ended_at))
+             FROM incidents i JOIN news n ON n.incident = i.key AND n.episode = json_extract(i.body, '$.episode')
+               JOIN envelopes e USING (message_id)
+             WHERE i.phase IN ('firing', 'recovering') AND e.state <> 'withdrawn'
+             GROUP BY n.incident HAVING min(e.state = 'dead') = 1",
+        )?;
+        let mut rows = statement.query([])?;
+        let mut unheard = Vec::new();
+        while let Some(row) = rows.next()? {
+            let key: String = row.get(0)?;
+            let key = key.parse().map_err(|error| StoreError::Content(format!("{error}")))?;
+            unheard.push((key, json(&row.get::<_, String>(1)?)?));
+        }
+        Ok(unheard)
+    }
+}
+
+/// Notes which mail names which others.
+pub(super) fn name(transaction: &Transaction<'_>, named: &[Named]) -> Result<(), StoreError> {
+    for Named { message_id, recipient, named_in } in named {
+        transaction.execute(
+            "INSERT OR IGNORE INTO named (message_id, recipient, named_in) VALUES (?1, ?2, ?3)",
+            params![message_id, recipient, named_in],
+        )?;
+    }
+    Ok(())
+}
+
+/// That a mail says of another that it was given up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub message_id: String,
+    pub recipient: String,
+    pub named_in: String,
+}

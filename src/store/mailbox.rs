@@ -1,0 +1,79 @@
+//! What the outbox knows that decisions rest on: which mails wait, how far each came, and who heard of what.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use rusqlite::{OptionalExtension, params};
+
+use super::{Store, StoreError, json, moment};
+use crate::alert::{Heard, Key, Notice, Stage, Waiting};
+
+/// What a mail was made of, and since when it waits.
+#[derive(Clone, Debug)]
+pub(crate) struct Made {
+    pub notice: Notice,
+    pub created_at: DateTime<Utc>,
+}
+
+impl Store {
+    /// Mails that wait, one a recipient, oldest first. Recipients are bare addresses.
+    pub(crate) fn waiting(&self) -> Result<Vec<Waiting>, StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT e.message_id, e.recipient, e.state, e.perhaps, m.notice IS NOT NULL,
+               json_type(m.notice, '$.form.Digest') IS NOT NULL,
+               (SELECT json_group_array(n.incident) FROM news n WHERE n.message_id = e.message_id)
+             FROM envelopes e JOIN messages m USING (message_id)
+             WHERE e.state IN ('queued', 'sending') ORDER BY e.id",
+        )?;
+        let mut rows = statement.query([])?;
+        let mut waiting = Vec::new();
+        while let Some(row) = rows.next()? {
+            let stage = match (row.get::<_, String>(2)?.as_str(), row.get(3)?) {
+                ("sending", _) => Stage::BeingSent,
+                (_, true) => Stage::PerhapsArrived,
+                (_, false) => Stage::NotArrived,
+            };
+            waiting.push(Waiting {
+                message_id: row.get(0)?,
+                to: row.get(1)?,
+                stage,
+                can_be_remade: row.get(4)?,
+                is_digest: row.get(5)?,
+                incidents: json(&row.get::<_, String>(6)?)?,
+            });
+        }
+        Ok(waiting)
+    }
+
+    /// Who was mailed about an episode of an incident, and whether any of it may have arrived. Recipients are bare
+    /// addresses.
+    pub(crate) fn heard(&self, incident: &Key, episode: u32) -> Result<BTreeMap<String, Heard>, StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT e.recipient, max(CASE WHEN e.state IN ('sent', 'sending') OR e.perhaps THEN 2
+                 WHEN e.state = 'queued' OR e.expired THEN 1 ELSE 0 END)
+             FROM news n JOIN envelopes e USING (message_id)
+             WHERE n.incident = ?1 AND n.episode = ?2 AND e.state <> 'withdrawn' GROUP BY e.recipient",
+        )?;
+        let rows = statement.query_map(params![incident.to_string(), episode], |row| {
+            let heard = match row.get(1)? {
+                2 => Heard::Reached,
+                1 => Heard::NotYet,
+                _ => Heard::Refused,
+            };
+            Ok((row.get(0)?, heard))
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// What a mail was made of; `None` for one of an older release.
+    pub(crate) fn made(&self, message_id: &str) -> Result<Option<Made>, StoreError> {
+        let found: Option<(Option<String>, String)> = self
+            .connection
+            .query_row("SELECT notice, created_at FROM messages WHERE message_id = ?1", [message_id], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .optional()?;
+        let Some((Some(notice), created_at)) = found else { return Ok(None) };
+        Ok(Some(Made { notice: json(&notice)?, created_at: moment(&created_at)? }))
+    }
+}

@@ -1,0 +1,240 @@
+//! Problems as cards: one for what has one cause, the worst first, money before all. What is covered by another stands
+//! in its card; what is alike stands in one. Pure.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+
+use super::advice;
+use super::cut_off::{CutOff, Payer};
+use super::headline::problem;
+use super::incidents::IncidentRow;
+use super::sentence::{Group, Problem};
+use super::words;
+use crate::alert::{Key, Kind, Phase, Severity};
+use crate::model::{AccountState, sanitize};
+
+/// The cards that are shown unless all are asked for.
+const FIRST: usize = 10;
+/// All of them: more nobody reads in a browser.
+const MOST: usize = 200;
+const LONGEST_CHAIN: usize = 8;
+/// The names on a card, and on one of all cards.
+const NAMES: usize = 3;
+const MOST_NAMES: usize = 100;
+
+/// The cards of one page.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cards {
+    pub shown: Vec<Card>,
+    /// Cards that are not shown.
+    pub more: usize,
+    /// Open incidents, on whatever card.
+    pub open: usize,
+}
+
+/// Incidents that one card speaks of.
+#[derive(Clone, Debug)]
+pub(crate) struct Card {
+    /// Of the worst of them.
+    pub key: Key,
+    /// `None` where nobody is needed.
+    pub urgency: Option<Severity>,
+    /// `26 sites in error in agency`.
+    pub title: String,
+    /// `Acknowledged Tue 24 Nov 07:15 MSK: Ann is on it`, `Not confirmed yet`.
+    pub stage: Option<String>,
+    /// `Since Tue 24 Nov 07:15 MSK (23 min)`.
+    pub since: String,
+    /// What helps to find it in the provider's panel.
+    pub place: Option<String>,
+    /// What was seen, where the title does not say it.
+    pub detail: Option<String>,
+    /// What to do.
+    pub advice: Cow<'static, str>,
+    /// Where the card is about several: their names.
+    pub alike: Names,
+    /// What it covers.
+    pub covers: Names,
+}
+
+/// Some names, and how many there are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    pub shown: Vec<Named>,
+    pub count: usize,
+}
+
+/// One incident by its name.
+#[derive(Clone, Debug)]
+pub(crate) struct Named {
+    pub key: Key,
+    pub name: String,
+}
+
+impl Names {
+    fn of(all: &[Named], most: usize) -> Self {
+        Self { shown: all.iter().take(most).cloned().collect(), count: all.len() }
+    }
+
+    pub(crate) fn more(&self) -> usize {
+        self.count - self.shown.len()
+    }
+}
+
+impl Cards {
+    /// Of accounts together; the first ten, unless `all` are asked for.
+    pub(crate) fn of(
+        accounts: &[&AccountState],
+        incidents: &[&IncidentRow],
+        all: bool,
+        now: DateTime<Utc>,
+    ) -> Self {
+        let drafts = Draft::of(accounts, incidents, now);
+        let most = if all { MOST } else { FIRST };
+        let names = if all { MOST_NAMES } else { NAMES };
+        Self {
+            shown: drafts.iter().take(most).map(|draft| draft.card(accounts, names, now)).collect(),
+            more: drafts.len().saturating_sub(most),
+            open: incidents.iter().filter(|row| row.is_open()).count(),
+        }
+    }
+
+    /// The card of one incident alone, whoever covers it.
+    pub(crate) fn one(row: &IncidentRow, accounts: &[&AccountState], now: DateTime<Utc>) -> Card {
+        Draft::new(row, accounts).card(accounts, MOST_NAMES, now)
+    }
+
+    /// Does a card of these stand for this incident?
+    pub(crate) fn show(&self, key: &Key) -> bool {
+        let names = |card: &Card, key: &Key| {
+            card.alike
+                .shown
+                .iter()
+                .chain(&card.covers.shown)
+                .any(|one| one.key == *key && one.key.kind.sort().is_some())
+        };
+        self.shown.iter().any(|card| card.key == *key || names(card, key))
+    }
+}
+
+/// A card before it is known whether it is shown.
+struct Draft<'a> {
+    worst: &'a IncidentRow,
+    problem: Problem<'a>,
+    alike: Vec<Named>,
+    covers: Vec<Named>,
+}
+
+impl<'a> Draft<'a> {
+    fn new(row: &'a IncidentRow, accounts: &[&AccountState]) -> Self {
+        let alike = vec![named(row, &row.resource_name)];
+        Self { worst: row, problem: problem(row, accounts), alike, covers: Vec::new() }
+    }
+
+    /// The worst first: cut-offs, what needs somebody, what somebody looks after, what is not confirmed yet.
+    fn of(accounts: &[&AccountState], incidents: &[&'a IncidentRow], now: DateTime<Utc>) -> Vec<Self> {
+        let open: BTreeMap<&Key, &IncidentRow> =
+            incidents.iter().filter(|row| row.is_open()).map(|row| (&row.key, *row)).collect();
+        let mut covered: BTreeMap<&Key, Vec<Named>> = BTreeMap::new();
+        let mut rows: Vec<&IncidentRow> = Vec::new();
+        for row in incidents.iter().copied().filter(|row| row.is_open() || row.phase == Phase::Pending) {
+            match cause(row, &open) {
+                Some(cause) => covered.entry(&cause.key).or_default().push(named(row, &row.title)),
+                None => rows.push(row),
+            }
+        }
+        rows.sort_by_key(|row| {
+            (rank(row, now), std::cmp::Reverse(row.severity), std::cmp::Reverse(row.since))
+        });
+        let mut drafts: Vec<Self> = Vec::new();
+        for row in rows {
+            let covers = covered.remove(&row.key).unwrap_or_default();
+            let next = Self::new(row, accounts);
+            let alike = |draft: &&mut Self| {
+                draft.covers.is_empty()
+                    && rank(draft.worst, now) == rank(row, now)
+                    && draft.worst.note == row.note
+                    && draft.problem.is_like(&next.problem)
+            };
+            match drafts.iter_mut().find(alike).filter(|_| covers.is_empty() && row.kind.sort().is_some()) {
+                Some(draft) => draft.alike.extend(next.alike),
+                None => drafts.push(Self { covers, ..next }),
+            }
+        }
+        drafts
+    }
+
+    fn card(&self, accounts: &[&AccountState], names: usize, now: DateTime<Utc>) -> Card {
+        let row = self.worst;
+        let state = accounts.iter().find(|state| state.profile.name == row.account).copied();
+        let zone = state.map_or(chrono_tz::Tz::UTC, |state| state.profile.zone());
+        let count = self.alike.len();
+        let since = words::sentence_moment(row.since, zone, now);
+        let lasted = words::lasted(now - row.since);
+        let place = state.and_then(|state| advice::which(&row.key, state));
+        let stages: Vec<String> =
+            row.looked_after_words(zone, now).into_iter().chain(stage(row).map(str::to_owned)).collect();
+        Card {
+            key: row.key.clone(),
+            urgency: row.needs_you(now).then_some(row.severity),
+            title: self.title(state, now),
+            stage: Some(words::capital(&stages.join(", "))).filter(|words| !words.is_empty()),
+            since: if count > 1 {
+                format!("The last since {since} ({lasted})")
+            } else {
+                format!("Since {since} ({lasted})")
+            },
+            place: place.filter(|_| count == 1).map(|which| which.beside_its_name()),
+            detail: says_more(row.kind).then(|| sanitize::one_line(&words::capital(&row.reason), 300)),
+            advice: advice::of(&row.key, state),
+            alike: if count > 1 { Names::of(&self.alike, names) } else { Names::default() },
+            covers: Names::of(&self.covers, names),
+        }
+    }
+
+    fn title(&self, state: Option<&AccountState>, now: DateTime<Utc>) -> String {
+        match (self.worst.cut_off, state) {
+            (Some(disconnect), Some(state)) if self.worst.kind == Kind::Disconnect => {
+                CutOff::of(disconnect, Payer::of(state), now).sentence()
+            }
+            _ if self.alike.len() == 1 => self.worst.title.clone(),
+            _ => Group { first: self.problem.clone(), count: self.alike.len() }.text(),
+        }
+    }
+}
+
+/// The open incident that explains it: of a chain of causes the first.
+fn cause<'a>(row: &'a IncidentRow, open: &BTreeMap<&Key, &'a IncidentRow>) -> Option<&'a IncidentRow> {
+    let next = |row: &'a IncidentRow| open.get(row.caused_by.as_ref()?).copied();
+    let first = std::iter::successors(next(row), |cause| next(cause)).take(LONGEST_CHAIN).last()?;
+    // Those that explain each other explain nothing: each has a card.
+    next(first).is_none().then_some(first)
+}
+
+fn named(row: &IncidentRow, name: &str) -> Named {
+    Named { key: row.key.clone(), name: sanitize::one_line(name, 80) }
+}
+
+/// What was seen is more than the title says.
+fn says_more(kind: Kind) -> bool {
+    kind.sort().is_none() && kind != Kind::Disconnect
+}
+
+fn rank(row: &IncidentRow, now: DateTime<Utc>) -> u8 {
+    match (row.kind, row.is_open()) {
+        (Kind::Disconnect, true) => 0,
+        (_, true) if row.needs_you(now) => 1,
+        (_, true) => 2,
+        (_, false) => 3,
+    }
+}
+
+fn stage(row: &IncidentRow) -> Option<&'static str> {
+    match row.phase {
+        Phase::Pending => Some("not confirmed yet"),
+        Phase::Recovering => Some("recovering"),
+        Phase::Watching | Phase::Firing | Phase::Resolved | Phase::Unwatched => None,
+    }
+}

@@ -1,0 +1,241 @@
+//! The balance to come as a line, made once: what is drawn of a report and where it stands. Page, mail and terminal
+//! only paint it. Pure.
+
+use chrono::{DateTime, Duration, Utc};
+use chrono_tz::Tz;
+
+use super::words;
+use crate::model::{Money, Report, forecast, pay_by};
+
+/// A chart of less time shows nothing.
+const LEAST_ZOOM: Duration = Duration::days(7);
+
+/// What is drawn. Widths are parts of the whole, 0 to 1.
+#[derive(Clone, Debug)]
+pub(crate) struct Chart {
+    /// The left end: when the report was read.
+    pub from: DateTime<Utc>,
+    /// The right end: how far the report reaches.
+    pub end: DateTime<Utc>,
+    /// From where on which balance; the first is the balance now.
+    pub steps: Vec<(f64, Money)>,
+    pub highest: Money,
+    pub lowest: Money,
+    /// `None` where no cut-off falls into the span.
+    pub marks: Option<Marks>,
+    pub zone: Tz,
+}
+
+/// The end of the account in a chart. One that is past stands at the left end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Marks {
+    /// From when on a payment comes too late; the cut-off itself where it takes no time.
+    pub late: DateTime<Utc>,
+    pub cut_off: DateTime<Utc>,
+}
+
+impl Chart {
+    /// `None` where the report has no balance or covers no time. `lead_days` is how long a payment takes to arrive.
+    pub(crate) fn new(
+        report: &Report,
+        from: DateTime<Utc>,
+        cut_off: Option<DateTime<Utc>>,
+        lead_days: u32,
+        zone: Tz,
+    ) -> Option<Self> {
+        let now = forecast::balance_now(report)?;
+        let end = forecast::end(report).filter(|&end| end > from)?;
+        let marks = cut_off.filter(|&at| at <= end).map(|cut_off| {
+            let late = pay_by::too_late_from(cut_off, lead_days, zone).unwrap_or(cut_off);
+            Marks { late, cut_off }
+        });
+        let mut chart = Self { from, end, steps: vec![(0.0, now)], highest: now, lowest: now, marks, zone };
+        for moment in report.moments.iter().filter(|moment| moment.at <= end) {
+            chart.steps.push((chart.x(moment.at), moment.balance));
+            chart.highest = chart.highest.max(moment.balance);
+            chart.lowest = chart.lowest.min(moment.balance);
+        }
+        Some(chart)
+    }
+
+    /// Where a moment stands; what is outside of the span, at its end.
+    pub(crate) fn x(&self, at: DateTime<Utc>) -> f64 {
+        let span = (self.end - self.from).num_seconds().max(1) as f64;
+        ((at - self.from).num_seconds() as f64 / span).clamp(0.0, 1.0)
+    }
+
+    /// The same up to twice the time that is left until the cut-off, but no less than a week: that is what a person
+    /// has to act in. Whole where no cut-off is ahead.
+    pub(crate) fn zoomed(&self, now: DateTime<Utc>) -> Self {
+        let mut zoomed = self.clone();
+        let Some(marks) = self.marks.filter(|marks| marks.cut_off > now) else { return zoomed };
+        let end = (now + (marks.cut_off - now) * 2).max(now + LEAST_ZOOM);
+        if end >= self.end {
+            return zoomed;
+        }
+        let part = self.x(end);
+        zoomed.end = end;
+        zoomed.steps.retain(|(x, _)| *x <= part);
+        for (x, _) in &mut zoomed.steps {
+            *x /= part;
+        }
+        let balances = || zoomed.steps.iter().map(|(_, balance)| *balance);
+        zoomed.highest = balances().max().unwrap_or(self.highest);
+        zoomed.lowest = balances().min().unwrap_or(self.lowest);
+        zoomed
+    }
+
+    /// The lowest and the highest that has to have room: zero is always seen.
+    pub(crate) fn range(&self) -> (f64, f64) {
+        (self.lowest.min(Money::ZERO).to_f64(), self.highest.max(Money::ZERO).to_f64())
+    }
+
+    /// The scale of the balance: round numbers, zero among them.
+    pub(crate) fn scale(&self) -> Scale {
+        let (low, high) = self.range();
+        let step = nice_step((high - low) / 4.0);
+        Scale { low: (low / step).floor() * step, high: ((high / step).ceil() * step).max(step), step }
+    }
+
+    /// What is drawn, in words.
+    pub(crate) fn summary(&self, currency: &str, now: DateTime<Utc>) -> String {
+        let (first, last) = self.ends();
+        let (first, last) = (words::spaced_amount(first, currency), words::spaced_amount(last, currency));
+        let mut text = format!("Balance: {first} now, {last} expected on {}", self.day(self.end, now));
+        if let Some(Marks { cut_off, .. }) = self.marks {
+            text.push_str(&format!("; cut-off {}", self.day(cut_off, now)));
+        }
+        text.push('.');
+        text
+    }
+
+    /// `26 Mar`, in the account's zone.
+    pub(crate) fn day(&self, at: DateTime<Utc>, now: DateTime<Utc>) -> String {
+        words::short_day(at.with_timezone(&self.zone).date_naive(), self.zone, now)
+    }
+
+    /// The balance now and at the end.
+    pub(crate) fn ends(&self) -> (Money, Money) {
+        let at = |step: Option<&(f64, Money)>| step.map_or(Money::ZERO, |step| step.1);
+        (at(self.steps.first()), at(self.steps.last()))
+    }
+}
+
+/// The axis of the balance, from a round number to a round number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scale {
+    pub low: f64,
+    pub high: f64,
+    step: f64,
+}
+
+impl Scale {
+    /// How far above the lower end a balance stands, 0 to 1.
+    pub(crate) fn part(&self, balance: f64) -> f64 {
+        ((balance - self.low) / (self.high - self.low)).clamp(0.0, 1.0)
+    }
+
+    /// Where lines are drawn, and what stands beside them; the lowest first.
+    pub(crate) fn ticks(&self) -> Vec<(f64, String)> {
+        let count = ((self.high - self.low) / self.step).round() as i32;
+        let values = (0..=count).map(|index| self.low + f64::from(index) * self.step);
+        values
+            .map(
+                |value| {
+                    if self.is_zero(value) { (0.0, "0".to_owned()) } else { (value, tick(value, self.step)) }
+                },
+            )
+            .collect()
+    }
+
+    fn is_zero(&self, value: f64) -> bool {
+        value.abs() < self.step / 2.0
+    }
+}
+
+/// The least of 1, 2, 5 times a power of ten that is no less.
+fn nice_step(least: f64) -> f64 {
+    if !(least.is_finite() && least > 0.0) {
+        return 1.0;
+    }
+    let power = 10_f64.powf(least.log10().floor());
+    let steps = [1.0, 2.0, 5.0].into_iter().map(|factor| factor * power);
+    steps.into_iter().find(|&step| step >= least).unwrap_or(10.0 * power)
+}
+
+fn tick(value: f64, step: f64) -> String {
+    let (size, unit) = match step {
+        step if step >= 1e9 => (1e9, "G"),
+        step if step >= 1e6 => (1e6, "M"),
+        step if step >= 10_000.0 => (1e3, "k"),
+        _ => (1.0, ""),
+    };
+    let digits = if step / size < 0.1 { 2 } else { usize::from(step / size < 1.0) };
+    format!("{:.digits$}{unit}", value / size)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::model::Edd;
+    use crate::model::forecast::tests::{money, report, t};
+
+    /// A chart from 1 March 2026 on, where payments take three days.
+    pub(crate) fn chart(report: &Report, cut_off: Option<DateTime<Utc>>) -> Option<Chart> {
+        Chart::new(report, t("2026-03-01T12:00:00"), cut_off, 3, Tz::UTC)
+    }
+
+    #[test]
+    fn what_is_drawn_lies_between_now_and_the_reports_end() {
+        let mut falling = report("250", "10", 90, Edd::Null);
+        let drawn = chart(&falling, Some(t("2026-03-26T11:00:00"))).unwrap();
+        assert_eq!((drawn.steps.len(), drawn.ends()), (91, (money("250"), money("-650"))));
+        assert_eq!(drawn.range(), (-650.0, 250.0));
+        assert_eq!(drawn.marks.map(|marks| marks.late), Some(t("2026-03-24T00:00:00")));
+        let past = chart(&falling, Some(t("2026-02-20T11:00:00"))).unwrap();
+        assert_eq!(past.marks.map(|marks| past.x(marks.cut_off)), Some(0.0));
+        assert!(chart(&falling, Some(t("2027-03-26T11:00:00"))).unwrap().marks.is_none());
+        falling.date = Some(t("2026-03-11T12:00:00"));
+        assert_eq!(chart(&falling, None).unwrap().ends().1, money("150"), "nothing beyond the end");
+    }
+
+    #[test]
+    fn twice_the_time_left_is_shown_and_no_less_than_a_week() {
+        let falling = report("250", "10", 90, Edd::Null);
+        let whole = |cut_off| chart(&falling, cut_off).unwrap();
+        let now = t("2026-03-01T12:00:00");
+        let zoomed = whole(Some(t("2026-03-21T12:00:00"))).zoomed(now);
+        assert_eq!((zoomed.end, zoomed.ends()), (t("2026-04-10T12:00:00"), (money("250"), money("-150"))));
+        assert_eq!((zoomed.lowest, zoomed.x(t("2026-03-21T12:00:00"))), (money("-150"), 0.5));
+        assert!((zoomed.steps[1].0 - zoomed.x(t("2026-03-02T11:00:00"))).abs() < 1e-6);
+        assert_eq!(whole(Some(t("2026-03-03T12:00:00"))).zoomed(now).end, t("2026-03-08T12:00:00"));
+        for unchanged in [None, Some(t("2026-05-20T12:00:00")), Some(t("2026-02-20T12:00:00"))] {
+            assert_eq!(whole(unchanged).zoomed(now).end, whole(unchanged).end, "{unchanged:?}");
+        }
+    }
+
+    #[test]
+    fn ticks_are_round() {
+        for (least, want) in
+            [(0.0, 1.0), (0.3, 0.5), (1.0, 1.0), (130.0, 200.0), (6.0, 10.0), (f64::NAN, 1.0)]
+        {
+            assert!((nice_step(least) - want).abs() < 1e-9, "{least}");
+        }
+        assert_eq!(tick(-250_000.0, 50_000.0), "-250k");
+        assert_eq!(tick(0.5, 0.5), "0.5");
+        let scale = chart(&report("250", "10", 90, Edd::Null), None).unwrap().scale();
+        let ticks: Vec<String> = scale.ticks().into_iter().map(|(_, text)| text).collect();
+        assert_eq!(ticks, ["-1000", "-500", "0", "500"]);
+        assert!((scale.part(250.0) - 1250.0 / 1500.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn without_a_balance_or_time_nothing_is_drawn() {
+        let mut none = report("5", "1", 0, Edd::Null);
+        assert!(chart(&none, None).is_none(), "no time is covered");
+        none.date = Some(t("2026-06-01"));
+        assert_eq!(chart(&none, None).unwrap().ends(), (money("5"), money("5")));
+        none.expected_balance = None;
+        assert!(chart(&none, None).is_none(), "no balance is known");
+    }
+}

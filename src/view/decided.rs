@@ -1,0 +1,52 @@
+//! What a command says that it did. Pure.
+
+use chrono::{DateTime, Utc};
+
+use super::records::SilenceRecord;
+use super::words::{count, sentence_moment};
+use crate::alert::{Key, Kind};
+use crate::model::sanitize::one_line;
+
+pub(crate) fn acknowledged(key: &Key) -> String {
+    let effect = if key.kind == Kind::Disconnect {
+        "you will still be mailed as the date comes nearer"
+    } else {
+        "no more reminders, a mail when it is over"
+    };
+    format!("{key}: acknowledged; {effect}")
+}
+
+pub(crate) fn no_longer_acknowledged(key: &Key) -> String {
+    format!("{key}: no longer acknowledged")
+}
+
+pub(crate) fn not_open(key: &Key) -> String {
+    format!("{key} is not open; there is nothing to acknowledge")
+}
+
+/// With what it covers, a line each.
+pub(crate) fn silenced(one: &SilenceRecord, now: DateTime<Utc>) -> String {
+    let until = sentence_moment(one.until, one.zone(), now);
+    let covers: Vec<String> = one
+        .covers
+        .iter()
+        .map(|covered| format!("\n  {}  {}", covered.key, one_line(&covered.title, 80)))
+        .collect();
+    let covers = if covers.is_empty() { "\n  nothing that is open now".to_owned() } else { covers.concat() };
+    format!(
+        "silence {}: no mail about '{}' until {until}; problems that begin meanwhile and persist are mailed then{covers}",
+        one.id, one.pattern
+    )
+}
+
+pub(crate) fn silence_ended(id: i64) -> String {
+    format!("silence {id} ended; what is still wrong is mailed now")
+}
+
+pub(crate) fn tried_again(mails: usize) -> String {
+    format!("{} will be tried again now", count(mails, "mail", "mails"))
+}
+
+pub(crate) fn dropped(mails: usize) -> String {
+    format!("{} dropped", count(mails, "mail", "mails"))
+}

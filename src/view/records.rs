@@ -1,0 +1,182 @@
+//! What commands list: incidents, mails, silences. Made from rows of the store; the same as JSON and on the terminal.
+//! Pure.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
+use serde::{Deserialize, Serialize};
+
+use super::incidents::IncidentList;
+use crate::alert::{Incident, Key, Muted, Silence};
+use crate::model::{AccountName, Collector};
+use crate::view::{IncidentRow, Status};
+
+/// The zones of accounts, by name.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Zones(BTreeMap<AccountName, String>);
+
+impl FromIterator<(AccountName, Tz)> for Zones {
+    fn from_iter<I: IntoIterator<Item = (AccountName, Tz)>>(zones: I) -> Self {
+        Self(zones.into_iter().map(|(account, zone)| (account, zone.name().to_owned())).collect())
+    }
+}
+
+impl Zones {
+    /// The zone of an account; the one that all share where it is not among them.
+    pub(crate) fn of(&self, account: &AccountName) -> Tz {
+        let known = self.0.get(account).and_then(|name| name.parse().ok());
+        known.unwrap_or_else(|| self.common())
+    }
+
+    /// The zone of what is about no account in particular: the one that all have, else UTC.
+    pub(crate) fn common(&self) -> Tz {
+        let mut names = self.0.values();
+        let first = names.next().filter(|first| names.all(|name| name == *first));
+        first.and_then(|name| name.parse().ok()).unwrap_or(Tz::UTC)
+    }
+
+    /// The zone of the account that a pattern of keys names.
+    fn of_pattern(&self, pattern: &str) -> Tz {
+        let account = pattern.split_once('/').and_then(|(account, _)| account.parse().ok());
+        account.map_or_else(|| self.common(), |account| self.of(&account))
+    }
+}
+
+/// `hostwatch incidents`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct IncidentRecords {
+    pub generated_at: DateTime<Utc>,
+    pub time_zones: Zones,
+    #[serde(flatten)]
+    pub incidents: IncidentList,
+}
+
+impl IncidentRecords {
+    /// The worst first.
+    pub(crate) fn of(known: &[Incident], muted: &Muted, zones: Zones, now: DateTime<Utc>) -> Self {
+        let rows: Vec<IncidentRow> =
+            known.iter().filter_map(|incident| IncidentRow::of(incident, muted, now)).collect();
+        Self::of_rows(&rows, zones, now)
+    }
+
+    pub(crate) fn of_rows(rows: &[IncidentRow], zones: Zones, now: DateTime<Utc>) -> Self {
+        Self { generated_at: now, time_zones: zones, incidents: IncidentList::of(rows.iter()) }
+    }
+}
+
+/// A mail to one recipient.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct MailRecord {
+    pub id: i64,
+    pub state: MailState,
+    pub recipient: String,
+    pub subject: String,
+    /// Whose it is; absent where it is about no account.
+    pub account: Option<AccountName>,
+    pub created_at: DateTime<Utc>,
+    /// When it was sent, given up or withdrawn.
+    pub ended_at: Option<DateTime<Utc>>,
+    pub attempts: u32,
+    /// What the mail server last said.
+    pub error: Option<String>,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, strum::EnumString)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub(crate) enum MailState {
+    Queued,
+    Sending,
+    Sent,
+    Dead,
+    Withdrawn,
+}
+
+impl MailState {
+    /// The word of mails and page.
+    pub(crate) const fn words(self) -> &'static str {
+        match self {
+            Self::Queued => "waiting",
+            Self::Sending => "sending",
+            Self::Sent => "sent",
+            Self::Dead => "given up",
+            Self::Withdrawn => "withdrawn",
+        }
+    }
+}
+
+/// `hostwatch outbox`: what was given up, what waits, then the latest.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct OutboxRecords {
+    pub generated_at: DateTime<Utc>,
+    pub time_zones: Zones,
+    pub mails: Vec<MailRecord>,
+}
+
+/// A silence that is on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SilenceRecord {
+    pub id: i64,
+    pub pattern: String,
+    pub since: DateTime<Utc>,
+    pub until: DateTime<Utc>,
+    pub time_zone: String,
+    pub note: String,
+    /// What is open and silenced by it.
+    pub covers: Vec<Covered>,
+}
+
+/// An open incident that a silence covers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Covered {
+    pub key: Key,
+    pub title: String,
+}
+
+impl SilenceRecord {
+    /// The zone of its dates.
+    pub(crate) fn zone(&self) -> Tz {
+        self.time_zone.parse().unwrap_or(Tz::UTC)
+    }
+}
+
+/// `hostwatch silence --list`: those that keep the most back first.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SilenceRecords {
+    pub generated_at: DateTime<Utc>,
+    pub silences: Vec<SilenceRecord>,
+}
+
+impl SilenceRecords {
+    pub(crate) fn of(silences: &[Silence], known: &[Incident], zones: &Zones, now: DateTime<Utc>) -> Self {
+        let open: Vec<&Incident> = known.iter().filter(|incident| incident.phase.is_open()).collect();
+        let record = |one: &Silence| {
+            let covered = open.iter().filter(|incident| one.covers(&incident.key, incident.name()));
+            SilenceRecord {
+                id: one.id,
+                pattern: one.pattern.clone(),
+                since: one.at,
+                until: one.until,
+                time_zone: zones.of_pattern(&one.pattern).name().to_owned(),
+                note: one.comment.clone(),
+                covers: covered
+                    .map(|incident| Covered { key: incident.key.clone(), title: incident.words() })
+                    .collect(),
+            }
+        };
+        let mut silences: Vec<SilenceRecord> = silences.iter().map(record).collect();
+        silences.sort_by_key(|one| (std::cmp::Reverse(one.covers.len()), one.until, one.id));
+        Self { generated_at: now, silences }
+    }
+}
+
+/// `hostwatch poll`: how things stand after it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct PolledRecords {
+    pub status: Status,
+    /// What was not read in time.
+    pub unfinished: Vec<(AccountName, Collector)>,
+}

@@ -1,0 +1,45 @@
+//! What is wrong with the daemon itself: mails that do not get out, a store that is not kept. Pure.
+
+use chrono::{DateTime, Duration, Utc};
+
+use super::incidents::{Alerting, Mails};
+use super::said::{Said, Topic};
+use super::words;
+use crate::model::sanitize;
+
+/// A mail that waits for longer than this is not being delivered.
+const MAIL_WAITS_AT_MOST: Duration = Duration::minutes(30);
+/// One that was given up and of which nobody can be told is shown for so long.
+const GIVEN_UP_COUNTS: Duration = Duration::days(7);
+
+/// The worst first.
+pub(super) fn of(alerting: &Alerting, now: DateTime<Utc>) -> Vec<Said> {
+    let mails = &alerting.mails;
+    let own = |text: String, topic| Said::one(sanitize::one_line(&text, 200), topic, None);
+    let mut said = Vec::new();
+    said.extend(waiting(mails, now).map(|text| own(text, Topic::Mails)));
+    said.extend(given_up(mails, now).map(|text| own(text, Topic::Mails)));
+    if alerting.store_fails {
+        let text = "Store cannot be written: what happens is kept in memory only, a restart loses it";
+        said.push(own(text.to_owned(), Topic::Store));
+    }
+    said
+}
+
+/// At once where the server refuses the login or the sender for good.
+fn waiting(mails: &Mails, now: DateTime<Utc>) -> Option<String> {
+    let outbox = mails.outbox.filter(|outbox| outbox.waiting() > 0)?;
+    let oldest = outbox.oldest.filter(|&oldest| now - oldest > MAIL_WAITS_AT_MOST);
+    let refused = mails.server_error.as_ref().filter(|error| error.refused);
+    let count = words::count(usize::try_from(outbox.waiting()).unwrap_or(usize::MAX), "mail", "mails");
+    let since = oldest.map(|oldest| format!(" for {}", words::lasted(now - oldest))).unwrap_or_default();
+    let why = mails.server_error.as_ref().map(|error| format!(": {}", error.error)).unwrap_or_default();
+    (oldest.is_some() || refused.is_some()).then(|| format!("{count} not delivered{since}{why}"))
+}
+
+fn given_up(mails: &Mails, now: DateTime<Utc>) -> Option<String> {
+    mails.outbox?;
+    let last = mails.given_up.as_ref().filter(|last| now - last.at < GIVEN_UP_COUNTS)?;
+    let count = words::count(usize::try_from(last.count).unwrap_or(usize::MAX), "mail", "mails");
+    Some(format!("{count} given up, the last to {}: {}", last.recipient, last.error))
+}

@@ -1,0 +1,317 @@
+//! The last word is true, whatever the mail server does: what waits is replaced, ordered and given up so that whoever
+//! reads only what arrives knows how things stand. The real binary, clocks that move, a server that defers and refuses.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use chrono::Duration;
+
+use crate::common::clock::Clock;
+use crate::common::smtp::{Act, SmtpServer, Stage};
+use crate::common::*;
+
+const STARTED: &str = "main/started/account started";
+
+/// A daemon by a moving clock, past its first mail.
+fn watching(provider: &Provider, smtp: &SmtpServer) -> (Clock, Daemon) {
+    let clock = Clock::new();
+    let daemon = Daemon::start_by(&clock, provider, smtp.address, "");
+    wait_for(smtp, STARTED);
+    daemon.has_sent(1);
+    (clock, daemon)
+}
+
+/// What the recipient reads of a kind, in the order of arrival. Moved clocks cut conversations short: the same mail
+/// may come twice.
+fn read(smtp: &SmtpServer, kind: &str) -> Vec<String> {
+    let mut known = BTreeSet::new();
+    let mails = received(smtp).into_iter().filter(|mail| known.insert(mail.message_id.clone()));
+    let pairs: Vec<String> = mails.flat_map(|mail| mail.pairs).collect();
+    let pairs = pairs.into_iter();
+    pairs.filter(|pair| pair.split('/').nth(1) == Some(kind)).collect()
+}
+
+fn is_open(daemon: &Daemon) -> bool {
+    daemon.page().contains("kind=\"vm_error\"")
+}
+
+/// How many such incidents are not over, by state.
+fn open(daemon: &Daemon) -> Vec<String> {
+    let page = daemon.page();
+    let lines = page.lines().filter(|line| line.contains("kind=\"vm_error\""));
+    lines.map(|line| line.rsplit(' ').next().unwrap().to_owned()).collect()
+}
+
+fn fails(provider: &Provider, daemon: &Daemon) {
+    provider.set_vm(10001, "error");
+    until("the incident", || is_open(daemon));
+}
+
+fn recovers(provider: &Provider, daemon: &Daemon) {
+    provider.set_vm(10001, "active");
+    until("its end", || !is_open(daemon));
+}
+
+/// Lets time go by, so much each second, until it is so. A clock that moves amid a conversation breaks it.
+fn passing(clock: &mut Clock, step: Duration, what: &str, mut so: impl FnMut() -> bool) {
+    let mut passed = None;
+    until(what, || {
+        if so() {
+            return true;
+        }
+        if passed.is_none_or(|at: Instant| at.elapsed().as_secs() >= 1) {
+            clock.pass(step);
+            passed = Some(Instant::now());
+        }
+        false
+    });
+}
+
+/// Lets time go by until a mail tells this.
+fn arrives(clock: &mut Clock, smtp: &SmtpServer, pair: &str) -> Received {
+    let find = || received(smtp).into_iter().find(|mail| mail.pairs.iter().any(|one| one == pair));
+    passing(clock, Duration::minutes(31), &format!("a mail with {pair}"), || find().is_some());
+    find().unwrap()
+}
+
+/// Attempts that failed and are to be made again.
+fn failed(daemon: &Daemon) -> usize {
+    daemon.log.count("mail will be tried again")
+}
+
+/// Without the breaks of its lines.
+fn outbox(daemon: &Daemon) -> String {
+    daemon.command(&["outbox"]).1.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn what_ended_before_its_mail_arrived_is_one_mail_at_every_stage() {
+    let stages = [Stage::Greeting, Stage::Mail, Stage::Rcpt, Stage::Data, Stage::Dot];
+    each(
+        &stages,
+        |stage| format!("{stage:?}"),
+        |&stage| {
+            let provider = Provider::start(SCENARIO);
+            let smtp = SmtpServer::plain();
+            let (mut clock, daemon) = watching(&provider, &smtp);
+            smtp.on(stage, Act::reply("451 4.7.1 try again later"));
+            fails(&provider, &daemon);
+            until("an attempt", || outbox(&daemon).contains("451"));
+            recovers(&provider, &daemon);
+            smtp.forget_rules();
+            arrives(&mut clock, &smtp, "main/vm_error/10001 was-down");
+            assert_eq!(read(&smtp, "vm_error").len(), 1, "{stage:?}");
+        },
+    );
+}
+
+#[test]
+fn after_a_lost_reply_the_end_is_worded_as_if_the_beginning_had_arrived() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let (mut clock, daemon) = watching(&provider, &smtp);
+    smtp.once(Stage::Dot, Act::Drop);
+    fails(&provider, &daemon);
+    daemon.log.wait("the reply to the whole mail was lost");
+    recovers(&provider, &daemon);
+    arrives(&mut clock, &smtp, "main/vm_error/10001 resolved");
+    assert_eq!(read(&smtp, "vm_error").len(), 1, "outdated, it is not sent again");
+}
+
+#[test]
+fn what_was_being_sent_at_a_kill_goes_first() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let (_clock, mut daemon) = watching(&provider, &smtp);
+    smtp.on(Stage::Dot, Act::Stall);
+    fails(&provider, &daemon);
+    until("the dot", || smtp.seen().mails.iter().any(|mail| !mail.accepted));
+    daemon.kill();
+    smtp.forget_rules();
+    provider.set_vm(10001, "active");
+    daemon.run();
+    wait_for(&smtp, "main/vm_error/10001 resolved");
+    assert_eq!(read(&smtp, "vm_error"), ["main/vm_error/10001 opened", "main/vm_error/10001 resolved"]);
+}
+
+#[test]
+fn a_group_mail_leaves_out_what_ended_while_it_waited() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let (mut clock, daemon) = watching(&provider, &smtp);
+    smtp.on(Stage::Rcpt, Act::reply("451 4.7.1 greylisted"));
+    provider.set_vm(10001, "error");
+    provider.set_vm(10002, "error");
+    until("both", || open(&daemon) == ["2"]);
+    until("an attempt", || outbox(&daemon).contains("greylisted"));
+    provider.set_vm(10001, "active");
+    until("one", || open(&daemon) == ["1"] && !daemon.page().contains("recovering"));
+    smtp.forget_rules();
+    arrives(&mut clock, &smtp, "main/vm_error/10001 was-down");
+    arrives(&mut clock, &smtp, "main/vm_error/10002 opened");
+    let all = read(&smtp, "vm_error");
+    assert_eq!(all.len(), 2, "{all:?}");
+}
+
+#[test]
+fn the_first_mail_does_not_come_after_the_end_of_what_it_lists() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    smtp.on(Stage::Rcpt, Act::reply("451 4.7.1 greylisted"));
+    provider.set_vm(10001, "error");
+    provider.set_vm(10002, "error");
+    let mut clock = Clock::new();
+    let daemon = Daemon::start_by(&clock, &provider, smtp.address, "");
+    until("an attempt", || outbox(&daemon).contains("greylisted"));
+    provider.set_vm(10001, "active");
+    until("one", || open(&daemon) == ["1"] && !daemon.page().contains("recovering"));
+    smtp.forget_rules();
+    arrives(&mut clock, &smtp, "main/vm_error/10001 was-down");
+    arrives(&mut clock, &smtp, "main/vm_error/10002 started");
+    assert_eq!(read(&smtp, "vm_error").len(), 2);
+}
+
+#[test]
+fn a_mail_is_not_given_up_for_its_age_nor_by_a_clock() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let (mut clock, mut daemon) = watching(&provider, &smtp);
+    smtp.on(Stage::Rcpt, Act::reply("451 4.7.1 greylisted"));
+    fails(&provider, &daemon);
+    until("an attempt", || outbox(&daemon).contains("greylisted"));
+    // A clock six days ahead, for as long as an attempt takes.
+    let before = failed(&daemon);
+    clock.set(Duration::days(6));
+    passing(&mut clock, Duration::minutes(1), "another attempt", || failed(&daemon) > before);
+    clock.set(-Duration::days(6));
+    // Six days switched off.
+    assert_eq!(daemon.stop(), 0);
+    clock.pass(Duration::days(7));
+    daemon.run();
+    until("one more", || failed(&daemon) > 0);
+    until("it waits", || outbox(&daemon).contains("greylisted"));
+    daemon.shows("hostwatch_outbox_messages{state=\"dead\"} 0");
+    smtp.forget_rules();
+    arrives(&mut clock, &smtp, "main/vm_error/10001 opened");
+}
+
+#[test]
+fn what_was_tried_for_five_days_is_told_with_its_subject_by_the_next_mail_that_arrives() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let (mut clock, daemon) = watching(&provider, &smtp);
+    fails(&provider, &daemon);
+    wait_for(&smtp, "main/vm_error/10001 opened");
+    smtp.on(Stage::Rcpt, Act::reply("451 4.7.1 greylisted"));
+    recovers(&provider, &daemon);
+    until("an attempt", || outbox(&daemon).contains("greylisted"));
+    for day in 1..=4 {
+        let before = failed(&daemon);
+        clock.pass(Duration::hours(25));
+        passing(&mut clock, Duration::minutes(1), "another attempt", || failed(&daemon) > before);
+        assert_eq!(daemon.log.count("tried for five days"), 0, "after {day} days");
+    }
+    let given_up = || daemon.log.count("tried for five days") > 0;
+    passing(&mut clock, Duration::hours(25), "it is given up", given_up);
+    let line = daemon.log.wait("tried for five days");
+    let words = ["level=warn", "recipient=ops@example.com", "subject=", "VM web", "greylisted"];
+    assert!(words.iter().all(|word| line.contains(word)), "{line}");
+    smtp.forget_rules();
+    provider.set_vm(10002, "error");
+    let mail = arrives(&mut clock, &smtp, "main/vm_error/10002 opened");
+    let note = mail.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        note.contains("A mail to ops@example.com had to be given up: [") && note.contains("greylisted"),
+        "{note}"
+    );
+}
+
+#[test]
+fn what_was_refused_for_a_wrong_address_is_told_once_the_address_is_right() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    smtp.on_times(Stage::Rcpt, "ops@example.com", usize::MAX, Act::reply("550 5.1.1 no such user"));
+    provider.set_vm(10001, "error");
+    let mut clock = Clock::new();
+    let daemon = Daemon::start_by(&clock, &provider, smtp.address, "");
+    daemon.shows("hostwatch_outbox_messages{state=\"dead\"} 1");
+    daemon.configure("to = [\"ops@example.com\"]", "to = [\"right@example.com\"]");
+    daemon.signal("HUP");
+    daemon.log.wait("reloaded");
+    clock.pass(Duration::minutes(2));
+    wait_for(&smtp, "main/vm_error/10001 opened");
+    recovers(&provider, &daemon);
+    wait_for(&smtp, "main/vm_error/10001 resolved");
+}
+
+#[test]
+fn whoever_heard_of_the_beginning_hears_of_the_end_and_nobody_else() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let (_clock, daemon) = watching(&provider, &smtp);
+    fails(&provider, &daemon);
+    wait_for(&smtp, "main/vm_error/10001 opened");
+    daemon.configure("to = [\"ops@example.com\"]", "to = [\"other@example.com\"]");
+    daemon.signal("HUP");
+    daemon.log.wait("reloaded");
+    recovers(&provider, &daemon);
+    wait_for(&smtp, "main/vm_error/10001 resolved");
+    let ends = smtp
+        .seen()
+        .accepted()
+        .into_iter()
+        .filter(|mail| String::from_utf8_lossy(&mail.raw).contains("resolved"))
+        .map(|mail| mail.to.clone())
+        .collect::<Vec<_>>();
+    assert_eq!(ends, [["ops@example.com".to_owned()]]);
+}
+
+#[test]
+fn nothing_is_given_up_while_the_server_refuses_our_own_address() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let (mut clock, daemon) = watching(&provider, &smtp);
+    smtp.on(Stage::Mail, Act::reply("550 5.7.1 sender rejected"));
+    fails(&provider, &daemon);
+    until("an attempt", || outbox(&daemon).contains("sender rejected"));
+    // Attempts that are over: a clock moved amid one would be a connection that broke.
+    let refused = || -> u64 {
+        let page = daemon.page();
+        let count = page
+            .lines()
+            .find_map(|line| line.strip_prefix("hostwatch_notifications_total{result=\"retry\"} "));
+        count.unwrap().parse().unwrap()
+    };
+    for _ in 0..4 {
+        let before = refused();
+        passing(&mut clock, Duration::days(2), "another attempt", || refused() > before);
+    }
+    daemon.shows("hostwatch_outbox_messages{state=\"dead\"} 0");
+    smtp.forget_rules();
+    arrives(&mut clock, &smtp, "main/vm_error/10001 opened");
+}
+
+/// A digest says how things stood on its day: made anew without what a newer mail speaks of, it would call that well.
+#[test]
+fn a_digest_that_waits_stays_as_it_was_made_and_goes_first() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let (mut clock, daemon) = watching(&provider, &smtp);
+    fails(&provider, &daemon);
+    wait_for(&smtp, "main/vm_error/10001 opened");
+    smtp.on(Stage::Rcpt, Act::reply("451 4.7.1 greylisted"));
+    daemon.configure("digest = \"\"", "digest = \"* * * * *\"");
+    daemon.signal("HUP");
+    daemon.log.wait("reloaded");
+    passing(&mut clock, Duration::minutes(1), "the digest waits", || failed(&daemon) > 0);
+    daemon.configure("digest = \"* * * * *\"", "digest = \"\"");
+    daemon.signal("HUP");
+    until("no other digest comes", || daemon.log.count("configuration reloaded") == 2);
+    clock.pass(Duration::hours(25));
+    until("the reminder waits", || outbox(&daemon).contains("still in error"));
+    smtp.forget_rules();
+    arrives(&mut clock, &smtp, "main/vm_error/10001 reminder:1");
+    let all = read(&smtp, "vm_error");
+    assert!(all[1].starts_with("main/vm_error/10001 digest:"), "{all:?}");
+    assert_eq!(received(&smtp).iter().filter(|mail| mail.text.contains("All well")).count(), 0);
+}

@@ -1,0 +1,345 @@
+//! Commands beside the daemon as the package installs it: no environment, no secret, from any directory.
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use crate::common::smtp::SmtpServer;
+use crate::common::*;
+
+/// The service's group, where users can be told apart.
+const SERVICE: u32 = 64_800;
+const FILE: &str = "/etc/hostwatch/hostwatch.toml";
+
+/// A machine whose /etc, /run and /var/lib are its own, with the daemon as systemd runs it. The rest, the network
+/// among it, is this machine's.
+struct Machine {
+    daemon: Child,
+    scratch: tempfile::TempDir,
+    /// Users can be told apart.
+    is_root: bool,
+}
+
+/// What systemd does before it starts the service; then the daemon takes the shell's place.
+const BOOT: &str = r#"set -e
+mkdir "$SCRATCH/certs"
+cp -L /etc/ssl/certs/ca-certificates.crt "$SCRATCH/certs"
+for place in /etc /run /var/lib; do mount -t tmpfs tmpfs $place; done
+mkdir -p /etc/hostwatch /run/credentials /run/hostwatch /var/lib/hostwatch
+cp "$SCRATCH/hostwatch.toml" /etc/hostwatch/hostwatch.toml
+cp "$SCRATCH"/credentials/* /run/credentials
+mkdir /etc/ssl
+cp -r "$SCRATCH/certs" /etc/ssl
+chmod -R a+rX /etc/ssl
+chmod 700 /run/credentials /var/lib/hostwatch
+if [ -n "$SERVICE" ]; then
+  chown -R "$SERVICE:$SERVICE" /run/credentials /run/hostwatch /var/lib/hostwatch
+  become="setpriv --reuid=$SERVICE --regid=$SERVICE --clear-groups"
+fi
+cd /
+umask 077
+exec $become env -i RUNTIME_DIRECTORY=/run/hostwatch STATE_DIRECTORY=/var/lib/hostwatch \
+  CREDENTIALS_DIRECTORY=/run/credentials "$SCRATCH/hostwatch" run --web.listen-address=127.0.0.1:0 2>"$SCRATCH/log"
+"#;
+
+impl Machine {
+    /// `None` where this machine lets nobody make another.
+    fn start(provider: &Provider, smtp: &SmtpServer) -> Option<Self> {
+        let plain = Daemon::prepare(provider, smtp.address, "");
+        let text = fs::read_to_string(plain.config()).unwrap();
+        let store = format!("path = \"{}/hostwatch.db\"", plain.directory.path().display());
+        let mut config = text.replace(&store, "path = \"/var/lib/hostwatch/hostwatch.db\"");
+        let scratch = tempfile::tempdir().unwrap();
+        fs::create_dir(scratch.path().join("credentials")).unwrap();
+        for (key, secret) in [
+            ("hosting_token", "hosting-token"),
+            ("vm_api_key", "vm-api-key"),
+            ("billing_password", "billing-password"),
+        ] {
+            config = config.replace(&format!("{key} = \"{secret}\"\n"), "");
+            fs::write(scratch.path().join("credentials").join(format!("main.{key}")), secret).unwrap();
+        }
+        fs::write(scratch.path().join("hostwatch.toml"), config).unwrap();
+        fs::copy(env!("CARGO_BIN_EXE_hostwatch"), scratch.path().join("hostwatch")).unwrap();
+        Command::new("chmod").args(["-R", "a+rX"]).arg(scratch.path()).status().unwrap();
+        fs::write(scratch.path().join("log"), "").unwrap();
+        Command::new("chmod").arg("a+w").arg(scratch.path().join("log")).status().unwrap();
+        let is_root = Command::new("unshare").args(["-m", "true"]).status().is_ok_and(|made| made.success());
+        let daemon = Command::new("unshare")
+            .arg(if is_root { "-m" } else { "-rm" })
+            .args(["sh", "-c", BOOT])
+            .env("SCRATCH", scratch.path())
+            .env("SERVICE", if is_root { SERVICE.to_string() } else { String::new() })
+            .stdin(Stdio::null())
+            .spawn()
+            .ok()?;
+        let machine = Self { daemon, scratch, is_root };
+        until("it serves, or nobody may make another machine", || {
+            machine.log().contains("serving metrics") || !machine.is_there()
+        });
+        if !machine.is_there() {
+            assert!(std::env::var_os("CI").is_none(), "CI must be able to make a machine: {}", machine.log());
+            eprintln!("skipped: unshare may make no machine here");
+            return None;
+        }
+        Some(machine)
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.scratch.path().join("log")).unwrap()
+    }
+
+    fn is_there(&self) -> bool {
+        Path::new(&format!("/proc/{}", self.daemon.id())).exists()
+            && !fs::read_to_string(format!("/proc/{}/stat", self.daemon.id()))
+                .unwrap_or_default()
+                .contains(") Z ")
+    }
+
+    /// A command line as a person types it, from / and with an empty environment: exit status, both outputs.
+    fn command(&self, line: &str) -> (i32, String) {
+        self.command_as("", line)
+    }
+
+    /// The same behind `setpriv` with these options.
+    fn command_as(&self, privileges: &str, line: &str) -> (i32, String) {
+        let (program, id) = (self.scratch.path().join("hostwatch"), self.daemon.id().to_string());
+        let line = line.strip_prefix("hostwatch").unwrap_or(line);
+        let become_ = if privileges.is_empty() { String::new() } else { format!("setpriv {privileges} ") };
+        let line = format!("cd / && exec {become_}env -i {}{line} 2>&1", program.display());
+        let enter: &[&str] = if self.is_root { &["-m"] } else { &["-U", "-m", "--preserve-credentials"] };
+        let output = Command::new("nsenter").args(["-t", &id]).args(enter).args(["sh", "-c", &line]).output();
+        let output = output.unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.code().unwrap(), String::from_utf8(said).unwrap())
+    }
+
+    fn ok(&self, line: &str) -> String {
+        let (status, said) = self.command(line);
+        assert_eq!(status, 0, "{line}: {said}");
+        said
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        let _ = self.daemon.kill();
+        let _ = self.daemon.wait();
+    }
+}
+
+#[test]
+fn commands_work_beside_the_packaged_daemon() {
+    let (provider, smtp) = (Provider::start(NAMED), SmtpServer::plain());
+    let Some(machine) = Machine::start(&provider, &smtp) else { return };
+    wait_for(&smtp, "main/started/account started");
+    provider.set_vm(10001, "error");
+    let mail = wait_for(&smtp, "main/vm_error/10001 opened");
+
+    assert!(machine.ok("hostwatch healthcheck").contains("all of its loops work"));
+    assert!(machine.ok("hostwatch incidents").contains("main/vm_error/10001"));
+    assert!(machine.ok("hostwatch outbox").contains("sent"));
+    assert!(machine.ok("hostwatch why main/vm_error/10001").contains("first seen in this poll"));
+    assert!(machine.ok("hostwatch ack main/vm_error/10001 --comment Ann").contains("acknowledged"));
+    assert!(machine.ok("hostwatch silence main/vm_stuck/7 --for 1h").contains("until"));
+    assert!(machine.ok("hostwatch silence --list").contains("main/vm_stuck/7"));
+    until("it is acknowledged", || machine.command("hostwatch status").0 == 0);
+    let forecast = flat(&machine.command("hostwatch forecast").1);
+    assert!(forecast.contains("Balance") && forecast.contains("the daemon read last"), "{forecast}");
+    assert!(machine.ok("hostwatch poll main").contains("Balance"));
+    let (status, said) = machine.command("hostwatch poll mian");
+    assert!(status == 1 && said.contains("no account is called 'mian'; there is main"), "{said}");
+    every_line_works(&machine, &printed(&mail));
+    every_line_works(&machine, &examples(&machine));
+    // Also where nothing of the configuration can be read.
+    machine.sh(&format!("mv {FILE} {FILE}.away"));
+    machine.ok("hostwatch healthcheck");
+    assert!(machine.command("hostwatch status").1.contains("running for"));
+    machine.sh(&format!("mv {FILE}.away {FILE}"));
+    if machine.is_root {
+        let group = format!("--reuid=64801 --regid={SERVICE} --clear-groups");
+        let (status, said) = machine.command_as(&group, "hostwatch healthcheck");
+        assert_eq!(status, 0, "its group may: {said}");
+        let other = "--reuid=64801 --regid=64801 --clear-groups";
+        let (status, said) = machine.command_as(other, "hostwatch healthcheck");
+        assert!(status == 1 && said.contains("in its group"), "{said}");
+    }
+}
+
+const NAMED: &str = r#"
+time_zone = "UTC"
+vms = 2
+containers = 1
+sites = 1
+
+[[vm]]
+name = "web-1"
+"#;
+
+/// The command lines that a mail ends with.
+fn printed(mail: &Received) -> Vec<String> {
+    let lines = mail.text.lines().filter_map(|line| line.split_once(": hostwatch "));
+    let lines: Vec<String> = lines.map(|(_, line)| format!("hostwatch {line}")).collect();
+    assert!(lines.len() >= 2, "{}", mail.text);
+    lines
+}
+
+/// Those that the help of each command beside the daemon gives.
+fn examples(machine: &Machine) -> Vec<String> {
+    let commands =
+        ["status", "forecast", "healthcheck", "poll", "incidents", "why", "ack", "silence", "outbox"];
+    let of = |command: &&str| {
+        let help = machine.ok(&format!("hostwatch {command} --help"));
+        let (_, examples) = help.split_once("Examples:\n").unwrap_or_else(|| panic!("{command}: {help}"));
+        examples.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>()
+    };
+    let all = commands.iter().flat_map(of).filter(|line| line.starts_with("hostwatch "));
+    // Another address than the test's, and a mail that is not there.
+    let all = all.filter(|line| !line.contains("--url") && !line.contains("outbox drop"));
+    all.map(|line| line.replace("4711", "10001")).collect()
+}
+
+fn every_line_works(machine: &Machine, lines: &[String]) {
+    for line in lines {
+        let (status, said) = machine.command(line);
+        // 1: something needs somebody; 3: what the daemon read last is not of now.
+        let allowed: &[i32] = match line.split_whitespace().nth(1) {
+            Some("status") => &[0, 1],
+            Some("forecast") => &[0, 1, 3],
+            _ => &[0],
+        };
+        assert!(allowed.contains(&status), "{line}: {status}: {said}");
+        if line.contains("--json") {
+            serde_json::from_str::<serde_json::Value>(&said)
+                .unwrap_or_else(|error| panic!("{line}: {error}: {said}"));
+        } else {
+            assert!(
+                said.lines().all(|line| line.chars().count() <= 80 || line.starts_with("silence ")),
+                "{line}: {said}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_name_or_a_number_stands_for_a_key_where_it_is_one_incidents_alone() {
+    let (provider, smtp) = (Provider::start(NAMED), SmtpServer::plain());
+    let daemon = Daemon::start_with(&provider, smtp.address, "[alerts.rules.vm_stopped]\nenabled = false");
+    wait_for(&smtp, "main/started/account started");
+    provider.set_vm(10001, "error");
+    let mail = wait_for(&smtp, "main/vm_error/10001 opened");
+    daemon.has_sent(2);
+    let why = |what: &str| {
+        let (status, said, error) = daemon.command(&["why", what]);
+        (status, flat(&said), error)
+    };
+    for what in ["main/vm_error/10001", "web-1", "10001"] {
+        let (status, said, error) = why(what);
+        assert_eq!(status, 0, "{what}: {error}");
+        let conclusion = said.split(" Conclusion ").nth(1).unwrap();
+        assert!(conclusion.starts_with("Mailed to ops@example.com "), "{said}");
+        assert!(conclusion.contains(&format!(" UTC: \"{}\"", mail.subject)), "{said}");
+        assert!(
+            conclusion.contains("Next: a reminder ") && conclusion.contains("a mail when it is over"),
+            "{said}"
+        );
+    }
+    // Of a kind that is off, and of what is not there.
+    let (status, said, _) = why("main/vm_stopped/10001");
+    assert!(
+        status == 0 && said.contains("No mails: the rule is off; alerts.rules.vm_stopped.enabled"),
+        "{said}"
+    );
+    let (status, _, error) = why("web-2");
+    assert!(status == 1 && error.contains("there is no incident 'web-2'"), "{error}");
+
+    let (status, said, error) = daemon.command(&["ack", "web-1", "--comment", "Ann"]);
+    assert!(status == 0 && said.starts_with("main/vm_error/10001: acknowledged"), "{said}{error}");
+    until("it is acknowledged", || why("web-1").1.contains("no reminders, as it is acknowledged"));
+    // Two of one name.
+    provider.set_vm(10001, "active");
+    wait_for(&smtp, "main/vm_error/10001 resolved");
+    let (status, said, _) = why("web-1");
+    assert!(status == 0 && said.contains("It is over: no more mails"), "{said}");
+    provider.report_error(Some("no report today"));
+    provider.lasts_days(2);
+    let (_, list, _) = daemon.command(&["incidents", "--json"]);
+    let list: serde_json::Value = serde_json::from_str(&list).unwrap();
+    assert_eq!(list["recent"][0]["key"], "main/vm_error/10001", "{list}");
+    assert_eq!(list["time_zones"]["main"], "UTC", "{list}");
+}
+
+#[test]
+fn a_poll_that_is_asked_for_shows_a_payment_at_once() {
+    let (provider, smtp) = (Provider::start(NAMED), SmtpServer::plain());
+    provider.lasts_days(2);
+    let daemon = Daemon::prepare(&provider, smtp.address, "");
+    daemon.configure("expected_balance = \"* * * * * *\"", "expected_balance = \"0 0 1 1 *\"");
+    let mut daemon = daemon;
+    daemon.run();
+    wait_for(&smtp, "main/disconnect/account rung:3");
+    provider.lasts_days(400);
+    let (status, said, error) = daemon.command(&["poll"]);
+    let said = flat(&said);
+    assert!(status == 0 && said.contains("Cut off not expected"), "{said}{error}");
+    provider.fault(hostwatch::sim::FaultKind::Status, "billing", &[]);
+    let (status, said, error) = daemon.command(&["poll", "main"]);
+    assert!(status == 1 && flat(&said).contains("cannot read the balance: "), "{said}{error}");
+    let (status, said, _) = daemon.command(&["poll", "--json"]);
+    let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert!(status == 1 && said["status"]["accounts"][0]["billing"]["balance"].is_string(), "{said}");
+}
+
+impl Machine {
+    fn sh(&self, line: &str) {
+        let id = self.daemon.id().to_string();
+        let enter: &[&str] = if self.is_root { &["-m"] } else { &["-U", "-m", "--preserve-credentials"] };
+        let status = Command::new("nsenter").args(["-t", &id]).args(enter).args(["sh", "-c", line]).status();
+        assert!(status.unwrap().success(), "{line}");
+    }
+}
+
+#[test]
+fn the_control_socket_answers_commands_and_the_web_side_does_not() {
+    let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
+    let mut daemon = Daemon::start(&provider, smtp.address);
+    let (status, said, error) = daemon.command(&["healthcheck"]);
+    assert!(status == 0 && said.contains("all of its loops work"), "{said}{error}");
+    assert_eq!(daemon.request("POST", "/control/v1?%22health%22").0, 404);
+    // Stopped by a signal it does not get to see: its loops stand still.
+    daemon.signal("STOP");
+    let (status, _, error) = daemon.command(&["healthcheck"]);
+    assert!(status == 1 && error.contains("no answer within 5 s"), "{error}");
+    daemon.signal("CONT");
+    assert_eq!(daemon.stop(), 0);
+    let (status, _, error) = daemon.command(&["healthcheck"]);
+    assert!(status == 1 && error.contains("no daemon runs on"), "{error}");
+}
+
+#[test]
+fn a_store_left_where_older_releases_had_it_is_not_passed_over() {
+    let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
+    let mut daemon = Daemon::start(&provider, smtp.address);
+    wait_for(&smtp, "main/started/account started");
+    assert_eq!(daemon.stop(), 0);
+    let place = daemon.directory.path().display().to_string();
+    let (old, new) = (format!("{place}/hostwatch.db"), format!("{place}/lib/hostwatch.db"));
+    fs::create_dir(format!("{place}/lib")).unwrap();
+    daemon.configure(&old, &new);
+    let refused = Command::new(env!("CARGO_BIN_EXE_hostwatch"))
+        .args(["run", "--web.listen-address=127.0.0.1:0", "--config.file"])
+        .arg(daemon.config())
+        .env_clear()
+        .current_dir(&place)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    assert!(said.contains(&format!("there is a store at {old} and none at {new}")), "{said}");
+    fs::rename(&old, &new).unwrap();
+    daemon.run();
+    provider.all_polled(2);
+    assert_eq!(received(&smtp).len(), 1, "it goes on from what it mailed");
+    assert_eq!(daemon.stop(), 0);
+}

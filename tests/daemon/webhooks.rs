@@ -1,0 +1,297 @@
+//! Webhooks: what others are mailed, posted as JSON in Alertmanager's format, committed, retried, ordered, given up and
+//! shown as mails are. The real binary against a web server that answers as the test says.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::common::hook::{Answer, Hook, Post};
+use crate::common::smtp::SmtpServer;
+use crate::common::*;
+
+const NOTICE: &str = "HostwatchNotice started";
+const SECRETS: [&str; 2] = ["hunter2-secret", "hunter3-secret"];
+
+fn opened(vm: u64) -> String {
+    format!("main/vm_error/{vm} opened")
+}
+
+fn resolved(vm: u64) -> String {
+    format!("main/vm_error/{vm} resolved")
+}
+
+/// Its files: this webhook beside the mails, or in their place.
+fn prepared(provider: &Provider, smtp: &SmtpServer, hook: &Hook, mails: bool, haste: u32) -> Daemon {
+    let extra =
+        "[webhooks.team]\nurl_file = \"team.url\"\n[web]\nexternal_url = \"https://watch.example.com/\"\n";
+    let mut daemon = Daemon::prepare(provider, smtp.address, extra);
+    std::fs::write(daemon.directory.path().join("team.url"), format!("{}\n", hook.url())).unwrap();
+    let to =
+        if mails { "to = [\"ops@example.com\", \"webhook:team\"]\n" } else { "to = [\"webhook:team\"]\n" };
+    if !mails {
+        daemon.mails_nobody();
+    }
+    daemon.configure("[accounts.main]\n", &format!("[accounts.main]\n{to}"));
+    daemon.environment.push(("HOSTWATCH_HASTE", haste.to_string()));
+    daemon
+}
+
+fn started(provider: &Provider, smtp: &SmtpServer, hook: &Hook, mails: bool, haste: u32) -> Daemon {
+    let mut daemon = prepared(provider, smtp, hook, mails, haste);
+    daemon.run();
+    hook.wait_for(NOTICE);
+    daemon.shows("hostwatch_outbox_messages{state=\"queued\"} 0");
+    daemon.shows("hostwatch_outbox_messages{state=\"sending\"} 0");
+    daemon
+}
+
+/// Without the breaks of its lines.
+fn outbox(daemon: &Daemon) -> String {
+    let (status, out, error) = daemon.command(&["outbox"]);
+    assert_eq!(status, 0, "{error}");
+    out.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Nothing that people see has the address.
+fn keeps_the_secret(daemon: &Daemon) {
+    let mut shown = vec![daemon.log.lines().join("\n"), daemon.request("GET", "/").1, daemon.page()];
+    shown.push(daemon.request("GET", "/api/v1/status").1);
+    for args in [&["outbox"][..], &["check-config"], &["status"], &["incidents"]] {
+        let (_, out, error) = daemon.command(args);
+        shown.push(out + &error);
+    }
+    // The store has it in no column at all.
+    for file in std::fs::read_dir(daemon.directory.path()).unwrap().flatten() {
+        if file.file_name().to_string_lossy().starts_with("hostwatch.db") && file.path().is_file() {
+            shown.push(String::from_utf8_lossy(&std::fs::read(file.path()).unwrap()).into_owned());
+        }
+    }
+    for text in &shown {
+        for secret in SECRETS {
+            assert!(!text.contains(secret), "{text}");
+        }
+    }
+}
+
+fn is_alertmanagers(post: &Post) -> Value {
+    let json = post.json();
+    assert_eq!(post.line, "POST /hook/hunter2-secret?token=hunter3-secret HTTP/1.1");
+    assert_eq!(post.header("content-type"), Some("application/json"));
+    for key in [
+        "version",
+        "groupKey",
+        "truncatedAlerts",
+        "status",
+        "receiver",
+        "groupLabels",
+        "commonLabels",
+        "commonAnnotations",
+        "externalURL",
+        "alerts",
+    ] {
+        assert!(json.get(key).is_some(), "{key}: {json:#}");
+    }
+    assert_eq!((&json["version"], &json["receiver"]), (&"4".into(), &"team".into()));
+    assert_eq!(json["externalURL"], "https://watch.example.com/");
+    json
+}
+
+#[test]
+fn an_exporter_with_a_webhook_alone_tells_by_it() {
+    let (provider, smtp, hook) = (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start());
+    let daemon = started(&provider, &smtp, &hook, false, 1);
+    let (_, said, error) = daemon.command(&["check-config"]);
+    assert!(
+        said.contains("mails on, by webhooks alone") && said.contains("mails: webhook:team"),
+        "{said} {error}"
+    );
+    provider.set_vm(10001, "error");
+    let post = hook.wait_for(&opened(10001));
+    let json = is_alertmanagers(&post);
+    assert_eq!(post.header("idempotency-key"), Some("main/vm_error/10001#1#opened"));
+    let alert = &json["alerts"][0];
+    assert_eq!((&json["status"], &alert["status"]), (&"firing".into(), &"firing".into()));
+    assert_eq!(alert["labels"]["alertname"], "HostwatchVmError");
+    assert_eq!(alert["labels"]["severity"], "critical");
+    assert_eq!(json["commonLabels"], alert["labels"]);
+    assert_eq!(alert["endsAt"], "0001-01-01T00:00:00Z");
+    let page = "https://watch.example.com/resource?account=main&kind=vm&id=10001";
+    assert_eq!(alert["generatorURL"], page);
+    let text = |name: &str| alert["annotations"][name].as_str().unwrap().to_owned();
+    assert!(text("summary").starts_with("VM ") && text("summary").ends_with(" in error (main)"), "{alert:#}");
+    assert!(text("description").contains("(id 10001)"), "{alert:#}");
+    assert_eq!(alert["labels"]["incident"], "main/vm_error/10001");
+    provider.set_vm(10001, "active");
+    let over = is_alertmanagers(&hook.wait_for(&resolved(10001)));
+    assert_eq!((&over["status"], &over["alerts"][0]["status"]), (&"resolved".into(), &"resolved".into()));
+    assert_eq!(over["alerts"][0]["fingerprint"], alert["fingerprint"]);
+    assert_eq!(over["alerts"][0]["startsAt"], alert["startsAt"]);
+    assert_ne!(over["alerts"][0]["endsAt"], alert["endsAt"]);
+    assert_eq!(hook.told(), [NOTICE.to_owned(), opened(10001), resolved(10001)]);
+    let shown = outbox(&daemon);
+    assert!(shown.contains("webhook:team") && shown.contains("[CRITICAL] VM "), "{shown}");
+    keeps_the_secret(&daemon);
+    assert!(received(&smtp).is_empty());
+}
+
+#[test]
+fn what_is_not_taken_is_tried_again_in_order_and_byte_for_byte() {
+    let (provider, smtp, hook) = (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start());
+    let daemon = started(&provider, &smtp, &hook, true, 300);
+    let before = hook.posts().len();
+    // A redirect is no way to go, and is not taken for one.
+    hook.first_answers(&[Answer::Status(503), Answer::Nothing, Answer::Status(302), Answer::Status(429)]);
+    provider.set_vm(10001, "error");
+    hook.wait_for(&opened(10001));
+    let posts = hook.posts().split_off(before);
+    assert_eq!(posts.len(), 5, "{posts:#?}");
+    assert!(posts.iter().all(|post| post.raw == posts[0].raw && post.line.starts_with("POST /hook/")));
+    assert!(posts.iter().all(|post| post.header("idempotency-key") == posts[0].header("idempotency-key")));
+    provider.set_vm(10001, "active");
+    hook.wait_for(&resolved(10001));
+    wait_for(&smtp, &resolved(10001));
+    assert_eq!(hook.told()[1..], [opened(10001), resolved(10001)]);
+    keeps_the_secret(&daemon);
+}
+
+#[test]
+fn a_refusing_webhook_holds_its_own_queue_and_no_other() {
+    for status in [401, 403, 404, 410] {
+        let (provider, smtp, hook) = (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start());
+        let daemon = started(&provider, &smtp, &hook, true, 1);
+        hook.answers(Answer::Status(status));
+        provider.set_vm(10001, "error");
+        wait_for(&smtp, &opened(10001));
+        daemon.log.wait("webhook team cannot be used");
+        provider.set_vm(10002, "error");
+        wait_for(&smtp, &opened(10002));
+        // It is held for five minutes: one attempt, and both wait. A reload is a reason to try again.
+        let tried = hook.posts().len();
+        assert_eq!(tried, 2, "{status}: {:#?}", hook.posts());
+        daemon.shows("hostwatch_outbox_messages{state=\"queued\"} 2");
+        let (code, said, _) = daemon.command(&["status"]);
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(code == 1 && said.contains(&format!("answered {status}")), "{said}");
+        hook.answers(Answer::Status(204));
+        daemon.signal("HUP");
+        hook.wait_for(&opened(10002));
+        assert_eq!(hook.told()[1..], [opened(10001), opened(10002)], "{status}");
+        keeps_the_secret(&daemon);
+    }
+}
+
+#[test]
+fn what_a_webhook_does_not_take_is_given_up_and_said() {
+    for status in [400, 413, 422] {
+        let (provider, smtp, hook) = (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start());
+        let daemon = started(&provider, &smtp, &hook, true, 300);
+        hook.first_answers(&[Answer::Status(status)]);
+        provider.set_vm(10001, "error");
+        wait_for(&smtp, &opened(10001));
+        daemon.shows("hostwatch_outbox_messages{state=\"dead\"} 1");
+        // The next one goes, and says what was lost; so does the next mail of whoever else it was for.
+        provider.set_vm(10002, "error");
+        let post = hook.wait_for(&opened(10002));
+        let said = post.json()["alerts"][0]["annotations"]["description"].as_str().unwrap().to_owned();
+        let said: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            said.contains("A mail to webhook:team had to be given up: [CRITICAL] VM "),
+            "{status}: {said}"
+        );
+        let shown = outbox(&daemon);
+        assert!(shown.contains("given up") && shown.contains(&format!("answered {status}")), "{shown}");
+        keeps_the_secret(&daemon);
+    }
+}
+
+#[test]
+fn killed_before_the_answer_is_kept_it_posts_the_same_again() {
+    for point in ["committed", "claimed", "replied"] {
+        let (provider, smtp, hook) = (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start());
+        let mut daemon = prepared(&provider, &smtp, &hook, false, 300);
+        daemon.arm("nowhere");
+        daemon.run();
+        hook.wait_for(NOTICE);
+        daemon.has_sent(1);
+        daemon.arm(point);
+        provider.set_vm(10001, "error");
+        daemon.has_reached(point);
+        daemon.kill();
+        let before = hook.posts().len();
+        assert_eq!(before, if point == "replied" { 2 } else { 1 }, "{point}");
+        daemon.arm("nowhere");
+        daemon.run();
+        hook.wait_for(&opened(10001));
+        daemon.has_sent(2);
+        let copies: Vec<Post> =
+            hook.posts().into_iter().filter(|post| post.told()[0] == opened(10001)).collect();
+        assert!(copies.iter().all(|copy| copy.raw == copies[0].raw), "{point}: byte for byte");
+        assert_eq!(copies.len(), if point == "replied" { 2 } else { 1 }, "{point}");
+    }
+}
+
+#[test]
+fn a_test_is_posted_too_and_a_wrong_configuration_is_said() {
+    let (provider, smtp, hook) = (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start());
+    let daemon = prepared(&provider, &smtp, &hook, true, 1);
+    let (code, out, error) = daemon.command(&["test-email"]);
+    assert_eq!(code, 0, "{out} {error}");
+    assert!(out.contains("sent to ops@example.com") && out.contains("posted to webhook team"), "{out}");
+    assert_eq!(hook.told(), ["HostwatchNotice test"]);
+    let wrong = [
+        ("\"webhook:team\"", "\"webhook:tema\"", "did you mean \"webhook:team\"?"),
+        ("url_file = \"team.url\"", "url = \"http://chat.example.com/hunter2-secret\"", "plain http"),
+        ("url_file = \"team.url\"", "", "missing; set it, url_file, or the systemd credential"),
+    ];
+    for (right, other, want) in wrong {
+        let (provider, smtp, hook) = (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start());
+        let daemon = prepared(&provider, &smtp, &hook, true, 1);
+        daemon.configure(right, other);
+        let (code, _, error) = daemon.command(&["check-config"]);
+        assert!(code == 1 && error.contains(want) && !error.contains("hunter2"), "{error}");
+    }
+    // Without a mail server nobody is mailed at an address.
+    let daemon = prepared(&provider, &smtp, &hook, false, 1);
+    daemon.configure("to = [\"webhook:team\"]", "to = [\"webhook:team\", \"ops@example.com\"]");
+    let (code, _, error) = daemon.command(&["check-config"]);
+    assert!(code == 1 && error.contains("ops@example.com is to get mail"), "{error}");
+}
+
+#[test]
+fn one_that_hangs_holds_up_no_mail_and_no_stop() {
+    let (provider, smtp, hook) = (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start());
+    let mut daemon = started(&provider, &smtp, &hook, true, 1);
+    hook.answers(Answer::Silence);
+    provider.set_vm(10001, "error");
+    until("it hangs", || hook.posts().len() == 2);
+    let began = Instant::now();
+    provider.set_vm(10002, "error");
+    wait_for(&smtp, &opened(10002));
+    assert!(began.elapsed() < Duration::from_secs(20), "a mail waits for a webhook");
+    assert_eq!(hook.posts().len(), 2);
+    assert_eq!(daemon.stop(), 0);
+}
+
+#[test]
+fn what_waits_for_a_webhook_that_is_gone_is_given_up_and_said() {
+    let (provider, smtp, hook) = (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start());
+    let mut daemon = started(&provider, &smtp, &hook, true, 1);
+    hook.answers(Answer::Status(404));
+    provider.set_vm(10001, "error");
+    wait_for(&smtp, &opened(10001));
+    daemon.shows("hostwatch_outbox_messages{state=\"queued\"} 1");
+    daemon.configure(", \"webhook:team\"", "");
+    daemon.configure("[webhooks.team]\nurl_file = \"team.url\"\n", "");
+    // Taking a table away while it runs would leave its queue to nobody.
+    daemon.signal("HUP");
+    daemon.log.wait("was added or removed; that takes a restart");
+    daemon.stop();
+    daemon.run();
+    daemon.shows("hostwatch_outbox_messages{state=\"dead\"} 1");
+    provider.set_vm(10001, "active");
+    let mail = wait_for(&smtp, &resolved(10001));
+    let said = mail.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("A mail to webhook:team had to be given up: [CRITICAL] VM "), "{said}");
+    assert_eq!(hook.told(), [NOTICE]);
+}

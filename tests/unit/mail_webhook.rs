@@ -1,0 +1,166 @@
+//! What webhooks are posted: Alertmanager's format, one alert an incident, with the words of the mail.
+#![allow(clippy::unwrap_used)]
+
+use super::account;
+use super::mail_support;
+
+use crate::alert::{Event, Form, Item, Kind, Notice, Started};
+use crate::mail::{Rendered, WebhookTarget, render_webhook, render_webhook_test};
+use crate::model::Snapshot;
+use account::*;
+use mail_support::*;
+use serde_json::Value;
+
+fn target(url: Option<&str>) -> WebhookTarget<'_> {
+    WebhookTarget { name: "team", external_url: url }
+}
+
+fn posted(notice: &Notice, snapshot: &Snapshot) -> (Rendered, Value) {
+    let from = from();
+    let notice = Notice { to: vec!["webhook:team".into()], ..notice.clone() };
+    let notes = ["A mail to ann@example.com had to be given up: lost (550)".to_owned()];
+    let context = crate::mail::Context { notes: &notes, ..context(&from, snapshot) };
+    let rendered = render_webhook(&notice, target(None), &context).unwrap();
+    let json = serde_json::from_slice(&rendered.raw).unwrap();
+    (rendered, json)
+}
+
+fn vm(id: u64, event: Event) -> Item {
+    item(Kind::VmError, id, &format!("VM web-{id}"), event)
+}
+
+#[test]
+fn one_incident_in_full() {
+    let snapshot = snapshot([&full("main")]);
+    let (rendered, json) = posted(&notice(Form::Opened, vec![vm(17, Event::Opened)]), &snapshot);
+    assert_eq!(rendered.sender, "main/vm_error/17#1#opened", "the Idempotency-Key");
+    assert_eq!(rendered.recipients, ["webhook:team"]);
+    assert_eq!(rendered.subject, "[CRITICAL] VM web-17 in error (main)");
+    let description = json["alerts"][0]["annotations"]["description"].as_str().unwrap().to_owned();
+    assert!(description.contains("had to be given up"), "{description}");
+    assert!(!description.contains("Sent by hostwatch"), "{description}");
+    let mut shown = json.clone();
+    for annotations in ["/alerts/0/annotations/description", "/commonAnnotations/description"] {
+        *shown.pointer_mut(annotations).unwrap() = "…".into();
+    }
+    insta::assert_snapshot!(serde_json::to_string_pretty(&shown).unwrap(), @r#"
+    {
+      "alerts": [
+        {
+          "annotations": {
+            "description": "…",
+            "event": "opened",
+            "summary": "VM web-17 in error (main)"
+          },
+          "endsAt": "0001-01-01T00:00:00Z",
+          "fingerprint": "589190b7ff4d1d3e",
+          "generatorURL": "",
+          "labels": {
+            "account": "main",
+            "alertname": "HostwatchVmError",
+            "incident": "main/vm_error/17",
+            "kind": "vm_error",
+            "name": "web-17",
+            "resource": "17",
+            "severity": "critical"
+          },
+          "startsAt": "2026-03-01T11:58:00Z",
+          "status": "firing"
+        }
+      ],
+      "commonAnnotations": {
+        "description": "…",
+        "event": "opened",
+        "summary": "VM web-17 in error (main)"
+      },
+      "commonLabels": {
+        "account": "main",
+        "alertname": "HostwatchVmError",
+        "incident": "main/vm_error/17",
+        "kind": "vm_error",
+        "name": "web-17",
+        "resource": "17",
+        "severity": "critical"
+      },
+      "externalURL": "",
+      "groupKey": "{}:{account=\"main\", alertname=\"HostwatchVmError\"}",
+      "groupLabels": {
+        "account": "main",
+        "alertname": "HostwatchVmError"
+      },
+      "receiver": "team",
+      "status": "firing",
+      "truncatedAlerts": 0,
+      "version": "4"
+    }
+    "#);
+}
+
+#[test]
+fn several_have_words_of_their_own_and_what_they_share_once() {
+    let snapshot = snapshot([&full("main")]);
+    let items = vec![vm(1, Event::Opened), vm(2, Event::Opened)];
+    let (rendered, json) = posted(&notice(Form::Opened, items), &snapshot);
+    assert_eq!(rendered.sender.len(), 32, "several events as a hash: {}", rendered.sender);
+    let alerts = json["alerts"].as_array().unwrap();
+    let summaries: Vec<&str> =
+        alerts.iter().map(|alert| alert["annotations"]["summary"].as_str().unwrap()).collect();
+    assert_eq!(summaries, ["VM web-1 in error (main)", "VM web-2 in error (main)"]);
+    let notes: Vec<bool> = alerts
+        .iter()
+        .map(|alert| alert["annotations"]["description"].as_str().unwrap().contains("given up"))
+        .collect();
+    assert_eq!(notes, [true, false], "what is about all of them is said once");
+    assert_eq!(json["groupKey"], "{}:{account=\"main\", alertname=\"HostwatchVmError\"}");
+    assert_eq!(json["commonLabels"].get("incident"), None);
+    assert_ne!(alerts[0]["fingerprint"], alerts[1]["fingerprint"]);
+    assert_eq!((&json["status"], &json["truncatedAlerts"]), (&"firing".into(), &0.into()));
+}
+
+#[test]
+fn more_than_fifty_begin_with_what_is_said_of_all() {
+    let snapshot = snapshot([&full("main")]);
+    let items = (1..=60).map(|id| vm(id, Event::Opened)).collect();
+    let (_, json) = posted(&notice(Form::Opened, items), &snapshot);
+    let alerts = json["alerts"].as_array().unwrap();
+    assert_eq!((alerts.len(), &json["truncatedAlerts"]), (50, &11.into()));
+    assert_eq!(alerts[0]["labels"]["alertname"], "HostwatchNotice");
+    assert!(alerts[0]["annotations"]["summary"].as_str().unwrap().starts_with("60 VMs in error"), "{json:#}");
+}
+
+#[test]
+fn ends_resolve_and_what_is_no_longer_watched_does_not() {
+    let snapshot = snapshot([&full("main")]);
+    let table = [
+        (Form::Closed, Event::Resolved, "resolved", "critical"),
+        (Form::Closed, Event::Removed, "resolved", "critical"),
+        (Form::Closed, Event::WasDown, "resolved", "critical"),
+        (Form::Unwatched, Event::Unwatched, "firing", "info"),
+        (Form::Reminder, Event::Reminder(1), "firing", "critical"),
+        (Form::Reminder, Event::Escalated, "firing", "critical"),
+    ];
+    for (form, event, status, severity) in table {
+        let (_, json) = posted(&notice(form, vec![vm(17, event.clone())]), &snapshot);
+        let alert = &json["alerts"][0];
+        assert_eq!((&json["status"], &alert["status"]), (&status.into(), &status.into()), "{event}");
+        assert_eq!(alert["labels"]["severity"], severity, "{event}");
+        let ends = alert["endsAt"].as_str().unwrap();
+        assert_eq!(ends == "0001-01-01T00:00:00Z", status == "firing", "{event}: {ends}");
+    }
+}
+
+#[test]
+fn what_is_about_everything_is_one_notice() {
+    let snapshot = snapshot([&full("main")]);
+    let started = notice(Form::Started(Started::default()), vec![vm(17, Event::Started)]);
+    let (_, json) = posted(&started, &snapshot);
+    assert_eq!(json["alerts"].as_array().unwrap().len(), 1);
+    assert_eq!(json["alerts"][0]["labels"]["alertname"], "HostwatchNotice");
+    assert_eq!(json["alerts"][0]["labels"]["event"], "started");
+    let from = from();
+    let test =
+        render_webhook_test(target(Some("https://watch.example.com/")), &context(&from, &snapshot)).unwrap();
+    let json: Value = serde_json::from_slice(&test.raw).unwrap();
+    assert_eq!(json["alerts"][0]["generatorURL"], "https://watch.example.com/");
+    assert_eq!(json["alerts"][0]["annotations"]["summary"], "Sample alert, nothing is wrong (main)");
+}

@@ -1,0 +1,193 @@
+//! The documents of Prometheus's service discovery: when there are any, and what they hold.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use super::account;
+
+use crate::metrics::{Encoder, MetricsSettings, TargetKind};
+use crate::model::*;
+use account::*;
+use serde_json::{Value, json};
+
+const SITES: TargetKind = TargetKind::Sites;
+const VMS: TargetKind = TargetKind::Vms;
+
+/// The document of everything that these accounts are known to have, or why there is none.
+fn document(books: &[&KnownAccount], kind: TargetKind, account: Option<&str>) -> Result<Value, String> {
+    let mut encoder = Encoder::new(MetricsSettings::default());
+    encoder.expect(books.iter().map(|book| book.state()));
+    for book in books {
+        encoder.refresh(book.state(), &Collector::ALL, read_at());
+    }
+    served(&mut encoder, kind, account)
+}
+
+fn served(encoder: &mut Encoder, kind: TargetKind, account: Option<&str>) -> Result<Value, String> {
+    let targets = encoder.new_targets().expect("a change");
+    let page = targets.document(kind, account).expect("an account of this name").clone();
+    let text: Vec<u8> = page.map_err(|why| why.to_string())?.identity("").flatten().collect();
+    Ok(serde_json::from_slice(&text).expect("JSON"))
+}
+
+fn part<T>(rows: Vec<T>) -> Rows<T> {
+    Rows { rows, complete: false }
+}
+
+fn unread() -> KnownAccount {
+    book(profile("other"))
+}
+
+#[test]
+fn a_group_is_what_docs_say() {
+    let mut secure = site(105, 31, "Active");
+    (secure.certificate_id, secure.main_alias) = (Some(9), Some("www.example.com".into()));
+    let mut bare = site(106, 31, "Halted?");
+    (bare.name, bare.engine, bare.certificate_id) = (None, None, None);
+    let mut here = vm(17, "active", "web");
+    let address = |text: &str| VmIp { address: Some(text.into()) };
+    here.ips =
+        Some([address("192.0.2.5"), address("2001:db8::5"), address("?"), VmIp { address: None }].into());
+    let mut known = full("main");
+    known.apply(Read::Containers(all(vec![container(31, "ENABLED")])), read_at());
+    known.apply(
+        Read::Sites(ContainerId::new(31), all(vec![site(104, 31, "Active"), secure, bare])),
+        read_at(),
+    );
+    known.apply(Read::Vms(all(vec![here, bare_vm(18, "stopped")])), read_at());
+    // Gone is what two whole listings do not show.
+    fill_again(&mut known);
+    let sites = document(&[&known], SITES, None).unwrap();
+    let of = |id: u64| {
+        let id = id.to_string();
+        let is = |group: &&Value| group["labels"]["__meta_hosting_site"] == id.as_str();
+        sites.as_array().unwrap().iter().find(is).unwrap().clone()
+    };
+    let labels = json!({
+        "__meta_hosting_account": "main", "__meta_hosting_site": "104",
+        "__meta_hosting_site_name": "site104.example.com", "__meta_hosting_container": "31",
+        "__meta_hosting_engine": "php", "__meta_hosting_state": "Active",
+    });
+    assert_eq!(of(104), json!({"targets": ["http://site104.example.com"], "labels": labels}));
+    assert_eq!(of(105)["targets"], json!(["https://www.example.com"]));
+    let labels = json!({
+        "__meta_hosting_account": "main", "__meta_hosting_site": "106", "__meta_hosting_container": "31",
+        "__meta_hosting_state": "Halted?",
+    });
+    assert_eq!(of(106), json!({"targets": [], "labels": labels}));
+
+    let vms = document(&[&known], VMS, Some("main")).unwrap();
+    let labels = json!({
+        "__meta_hosting_account": "main", "__meta_hosting_vm": "17", "__meta_hosting_vm_name": "web",
+        "__meta_hosting_tariff": "std-1", "__meta_hosting_state": "active",
+    });
+    assert_eq!(vms[0], json!({"targets": ["192.0.2.5", "[2001:db8::5]"], "labels": labels}));
+    assert_eq!(vms[1]["targets"], json!([]));
+}
+
+/// Reads nothing new, so that nothing is missing any more.
+fn fill_again(known: &mut KnownAccount) {
+    let (vms, sites) =
+        (known.state().vms.rows.to_vec(), known.state().sites[&ContainerId::new(31)].rows.to_vec());
+    known.apply(Read::Vms(all(vms)), read_at());
+    known.apply(Read::Sites(ContainerId::new(31), all(sites)), read_at());
+}
+
+#[test]
+fn there_is_none_before_each_listing_was_read_whole() {
+    let (home, other) = (ContainerId::new(31), ContainerId::new(47));
+    let mut known = book(profile("main"));
+    let mut encoder = Encoder::new(MetricsSettings::default());
+    encoder.expect([known.state()].into_iter());
+    let nothing = |what: &str| Err(format!("the {what} of account main were not read whole yet"));
+    let targets = encoder.new_targets().unwrap();
+    assert!(targets.document(VMS, Some("nobody")).is_none() && targets.document(VMS, Some("a b")).is_none());
+    let steps: [(Read, TargetKind, Result<Value, String>); 7] = [
+        (Read::Vms(part(vec![bare_vm(1, "active")])), VMS, nothing("VMs")),
+        (Read::Containers(part(vec![container(31, "ENABLED")])), SITES, nothing("containers")),
+        (
+            Read::Containers(all(vec![container(31, "ENABLED"), container(47, "ENABLED")])),
+            SITES,
+            nothing("sites of container 31"),
+        ),
+        (Read::Sites(home, all(vec![])), SITES, nothing("sites of container 47")),
+        (Read::Sites(other, part(vec![])), SITES, nothing("sites of container 47")),
+        (Read::Sites(other, all(vec![])), SITES, Ok(json!([]))),
+        (Read::Vms(all(vec![])), VMS, Ok(json!(1))),
+    ];
+    let mut last = targets;
+    for (step, (read, kind, want)) in steps.into_iter().enumerate() {
+        known.apply(read, read_at());
+        encoder.refresh(known.state(), &Collector::ALL, read_at());
+        last = encoder.new_targets().unwrap_or(last);
+        let page = last.document(kind, None).unwrap().clone();
+        let got = page.map_err(|why| why.to_string()).map(|page| {
+            let text: Vec<u8> = page.identity("").flatten().collect();
+            serde_json::from_slice::<Value>(&text).unwrap()
+        });
+        // The VM that one whole listing did not show may have slipped between two pages.
+        let got =
+            got.map(|groups| if kind == VMS { json!(groups.as_array().unwrap().len()) } else { groups });
+        assert_eq!(got, want, "step {step}");
+    }
+    // From now on what is known stays, whatever the next listing lacks and however old it is.
+    known.apply(Read::Sites(home, part(vec![site(104, 31, "Active")])), read_at());
+    encoder.refresh(known.state(), &Collector::ALL, read_at() + chrono::Duration::days(30));
+    assert_eq!(served(&mut encoder, SITES, None).unwrap().as_array().unwrap().len(), 1);
+    assert!(encoder.new_targets().is_none(), "nothing changed");
+    // A container that is new may have sites.
+    known.apply(Read::Containers(all(vec![container(31, "ENABLED"), container(48, "ENABLED")])), read_at());
+    encoder.refresh(known.state(), &Collector::ALL, read_at());
+    assert_eq!(
+        served(&mut encoder, SITES, None),
+        Err("the sites of container 48 of account main were not read whole yet".into())
+    );
+}
+
+#[test]
+fn of_several_accounts_all_or_none() {
+    let (main, second) = (full("main"), full("second"));
+    let count = |books: &[&KnownAccount], account| {
+        document(books, SITES, account).map(|groups| groups.as_array().unwrap().len())
+    };
+    let one = count(&[&main], None).unwrap();
+    assert!(one > 0);
+    assert_eq!(count(&[&main, &second], None), Ok(2 * one));
+    assert_eq!(count(&[&main, &second], Some("second")), Ok(one));
+    assert_eq!(
+        count(&[&main, &unread()], None),
+        Err("the containers of account other were not read whole yet".into())
+    );
+    assert_eq!(count(&[&main, &unread()], Some("main")), Ok(one));
+    // Who has no sites read does not stand in the way of those who have.
+    let mut billing = profile("other");
+    billing.collectors = [Collector::ExpectedBalance].into();
+    let billing = book(billing);
+    assert_eq!(count(&[&main, &billing], None), Ok(one));
+    assert_eq!(
+        count(&[&main, &billing], Some("other")),
+        Err("nothing of it is read for this account".into())
+    );
+    assert_eq!(count(&[&billing], None), Err("no account has its sites read".into()));
+    // An account that is removed takes its own along.
+    let mut encoder = Encoder::new(MetricsSettings::default());
+    for book in [&main, &second] {
+        encoder.refresh(book.state(), &Collector::ALL, read_at());
+    }
+    encoder.remove(&"second".parse().unwrap());
+    assert_eq!(served(&mut encoder, SITES, None).unwrap().as_array().unwrap().len(), one);
+}
+
+#[test]
+fn names_that_attack_stay_values() {
+    let mut known = full("main");
+    let evil = "\"}]},{\"targets\":[\"evil\"]}\n\\\u{0}\u{202e}</script>\u{1f600}";
+    let mut bad = site(104, 31, evil);
+    (bad.name, bad.main_alias, bad.engine) = (Some(evil.into()), Some(evil.into()), Some(evil.into()));
+    known.apply(Read::Sites(ContainerId::new(31), all(vec![bad])), read_at());
+    known.apply(Read::Vms(all(vec![vm(17, evil, evil)])), read_at());
+    let sites = document(&[&known], SITES, None).unwrap();
+    let named =
+        sites.as_array().unwrap().iter().find(|group| group["labels"]["__meta_hosting_site"] == "104");
+    let named = named.unwrap();
+    assert_eq!((&named["targets"], &named["labels"]["__meta_hosting_site_name"]), (&json!([]), &json!(evil)));
+    assert_eq!(document(&[&known], VMS, None).unwrap()[0]["labels"]["__meta_hosting_vm_name"], json!(evil));
+}
