@@ -1,7 +1,9 @@
 //! The store: one commit for incidents and mails, claims that a crash voids, one mail an event.
 #![allow(clippy::unwrap_used)]
 
-use crate::alert::{Cause, Event, Form, Heard, Incident, Item, Key, Kind, Notice, Phase, Severity, Stage};
+use crate::alert::{
+    Back, Cause, Event, Form, Heard, Incident, Item, Key, Kind, Notice, Phase, Severity, Stage,
+};
 use std::collections::BTreeSet;
 
 use crate::store::{
@@ -616,6 +618,33 @@ fn an_open_incident_of_which_nothing_arrived_is_unheard_until_somebody_can_be_re
     let claim = store.claim(&Queue::Mail, now()).unwrap().unwrap();
     store.finish(&claim, &SendResult::Sent, now() + Duration::seconds(1)).unwrap();
     assert_eq!(lost(&store), [1], "mail gets through to one of them again");
+}
+
+#[test]
+fn what_surely_did_not_leave_of_an_incident_that_is_watched_again_was_not_heard() {
+    let mut store = Store::in_memory().unwrap();
+    let heard = |store: &Store| {
+        let Back { heard, heard_unwatched } = store.heard_back(&key(), 1).unwrap();
+        (heard, heard_unwatched)
+    };
+    assert_eq!(heard(&store), (false, false));
+    store.commit(&batch(vec![mail_about(&key(), "one", Lane::Normal)]), now()).unwrap();
+    assert_eq!(heard(&store), (true, false), "it waits");
+    store.commit(&Batch { withdraw: both("one"), ..Batch::default() }, now()).unwrap();
+    assert_eq!(heard(&store), (false, false), "it was withdrawn");
+    let mut gone = mail_about(&key(), "two", Lane::Normal);
+    gone.notice.form = Form::Unwatched;
+    store.commit(&batch(vec![gone]), now()).unwrap();
+    assert_eq!(heard(&store), (false, false), "no mail of it has left");
+    assert!(store.waiting().unwrap().iter().all(|mail| mail.is_unwatched));
+    let claim = store.claim(&Queue::Mail, now()).unwrap().unwrap();
+    assert_eq!(heard(&store), (false, true), "it is being sent");
+    store.finish(&claim, &retry(now(), "451"), now()).unwrap();
+    assert_eq!(heard(&store), (false, false), "it was refused for now");
+    let claim = store.claim(&Queue::Mail, now()).unwrap().unwrap();
+    let lost = SendResult::Retry { due_at: now(), error: "cut".into(), perhaps: true };
+    store.finish(&claim, &lost, now()).unwrap();
+    assert_eq!(heard(&store), (false, true), "its reply was lost");
 }
 
 #[test]
