@@ -7,7 +7,8 @@ use crate::alert::{
 use std::collections::BTreeSet;
 
 use crate::store::{
-    Batch, Lane, Named, Outgoing, Polls, Queue, RateLimited, SendResult, Store, StoreError, Trouble, Which,
+    Batch, Envelopes, Lane, Named, Outgoing, Polls, Queue, RateLimited, SendResult, Store, StoreError,
+    Trouble,
 };
 use chrono::{DateTime, Duration, Utc};
 
@@ -321,7 +322,7 @@ fn what_was_sent_in_memory_is_sent_in_the_file_and_what_was_dropped_there_is_dro
     assert_eq!((c.message_id.as_str(), c.recipient.as_str()), ("meanwhile", "a@example.com"));
     // The file goes on too: somebody drops a mail, and another has the numbers that the memory gave away.
     let mut beside = Store::open_beside(&path).unwrap();
-    assert_eq!(beside.drop_mails(Which::One(a.envelope + 1), now()).unwrap(), 1);
+    assert_eq!(beside.drop_mails(Envelopes::One(a.envelope + 1), now()).unwrap(), 1);
     beside.commit(&batch(vec![mail("beside", Lane::Normal)]), now()).unwrap();
     // One reply comes before the store is back in its file, one after.
     store.finish(&a, &SendResult::Sent, now()).unwrap();
@@ -387,8 +388,8 @@ fn mails_are_tried_again_or_dropped_by_hand() {
     let mut beside = Store::open_beside(&path).unwrap();
     let later = now() + Duration::days(6);
     assert_eq!(store.retry_asked().unwrap(), None);
-    assert_eq!(beside.retry(Which::One(a.envelope), later).unwrap(), 1);
-    assert_eq!(beside.retry(Which::One(99), later).unwrap(), 0);
+    assert_eq!(beside.retry(Envelopes::One(a.envelope), later).unwrap(), 1);
+    assert_eq!(beside.retry(Envelopes::One(99), later).unwrap(), 0);
     assert_ne!(store.data_version().unwrap(), version, "the daemon notices");
     let asked = store.retry_asked().unwrap().unwrap();
     assert_eq!(DateTime::parse_from_rfc3339(&asked).unwrap(), later);
@@ -398,7 +399,7 @@ fn mails_are_tried_again_or_dropped_by_hand() {
     let told = [expired.recipient, expired.subject, expired.error, expired.message_id];
     assert_eq!(told, ["b@example.com", "s", "451 later", "one"], "but not the revived");
     assert_eq!(store.claim(&Queue::Mail, later).unwrap().unwrap().envelope, a.envelope);
-    assert_eq!(beside.drop_mails(Which::All, later).unwrap(), 1, "not the one that is being sent");
+    assert_eq!(beside.drop_mails(Envelopes::All, later).unwrap(), 1, "not the one that is being sent");
     assert_eq!(store.outbox_summary().unwrap().by_state["withdrawn"], 1);
 }
 
@@ -716,10 +717,10 @@ fn what_was_given_up_is_tried_again_by_hand() {
     assert_eq!(store.given_up().unwrap()[0].error, "451");
     assert_eq!(store.outbox_summary().unwrap().trouble.given_up_at, Some(late));
     // By hand everything is tried again, and at once.
-    assert_eq!(store.retry(Which::All, late).unwrap(), 2);
+    assert_eq!(store.retry(Envelopes::All, late).unwrap(), 2);
     assert_eq!(store.next_due(&Queue::Mail).unwrap(), Some(late));
-    assert_eq!(store.drop_mails(Which::One(claim.envelope), late).unwrap(), 1);
-    assert_eq!(store.drop_mails(Which::One(claim.envelope), late).unwrap(), 0);
+    assert_eq!(store.drop_mails(Envelopes::One(claim.envelope), late).unwrap(), 1);
+    assert_eq!(store.drop_mails(Envelopes::One(claim.envelope), late).unwrap(), 0);
     assert_eq!(store.outbox_summary().unwrap().by_state["queued"], 1);
 }
 
