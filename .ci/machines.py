@@ -167,7 +167,7 @@ class Installed(Machine):
             os.chown(path, USER, USER)
         self.servers.start("hostwatch", "chroot", f"--userspec={USER}:{USER}", self.root, *command,
                            f"--web.listen-address=127.0.0.1:{port}",
-                           env={"PATH": "/usr/bin:/bin", "STATE_DIRECTORY": STATE, "CREDENTIALS_DIRECTORY": CREDENTIALS})
+                           env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "STATE_DIRECTORY": STATE, "CREDENTIALS_DIRECTORY": CREDENTIALS})
 
     def account_for_it(self):
         steps = ", ".join(f"{step} {number}" for step, number in self.counted.items())
