@@ -48,6 +48,7 @@ pub(super) struct Parts {
     pub(super) changed: BTreeMap<Key, Incident>,
     pub(super) items: Vec<Item>,
     pub(super) decisions: Vec<(Key, Reason)>,
+    pub(super) goes_on: BTreeSet<Key>,
 }
 
 impl<'a> StepDraft<'a> {
@@ -191,6 +192,11 @@ impl<'a> StepDraft<'a> {
         self.parts.decisions.push((incident.key.clone(), item.reason.clone()));
         self.parts.items.push(item);
         self.put(incident);
+    }
+
+    /// Watched again before anybody heard that it no longer is.
+    pub(super) fn goes_on(&mut self, key: &Key) {
+        self.parts.goes_on.insert(key.clone());
     }
 
     /// Notes a decision that changes nothing of an incident.

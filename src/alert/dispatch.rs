@@ -17,6 +17,8 @@ pub(crate) struct Waiting {
     pub can_be_remade: bool,
     /// It says how things stood on its day, and keeps its place: what is newer comes after it.
     pub is_digest: bool,
+    /// It says that nothing looks at its incidents any more.
+    pub is_unwatched: bool,
     pub incidents: BTreeSet<Key>,
 }
 
@@ -68,14 +70,14 @@ pub(crate) struct Remake {
     pub without: BTreeSet<Key>,
 }
 
-/// Fits what one step has to tell to what waits.
-pub(crate) fn dispatch(notices: Vec<Notice>, mailbox: &Mailbox) -> Dispatch {
+/// Fits what one step has to tell to what waits. Of what goes on no mail is to say any more that nothing looks at it.
+pub(crate) fn dispatch(notices: Vec<Notice>, goes_on: &BTreeSet<Key>, mailbox: &Mailbox) -> Dispatch {
     let mut dispatch = Dispatch::default();
     // Overviews speak of all and replace nothing.
     let (news, whole): (Vec<Notice>, Vec<Notice>) =
         notices.into_iter().partition(|notice| !notice.form.is_overview());
     let news = addressed(news, mailbox);
-    dispatch.withdraw_older(&news, mailbox);
+    dispatch.withdraw_older(&news, goes_on, mailbox);
     let mut worded: Vec<(Item, Vec<String>)> = Vec::new();
     for (item, to) in news {
         let mut by_event: BTreeMap<Event, Vec<String>> = BTreeMap::new();
@@ -126,7 +128,7 @@ fn addressed(notices: Vec<Notice>, mailbox: &Mailbox) -> Vec<(Item, Vec<String>)
 impl Dispatch {
     /// Withdraws what waits and is outdated by these news. A mail that may have arrived goes only where nothing is
     /// left of it: it is either one mail, byte for byte, or none.
-    fn withdraw_older(&mut self, news: &[(Item, Vec<String>)], mailbox: &Mailbox) {
+    fn withdraw_older(&mut self, news: &[(Item, Vec<String>)], goes_on: &BTreeSet<Key>, mailbox: &Mailbox) {
         let mut told_now: BTreeMap<&str, BTreeSet<&Key>> = BTreeMap::new();
         for (item, to) in news {
             for recipient in to {
@@ -134,9 +136,11 @@ impl Dispatch {
             }
         }
         for (index, mail) in mailbox.waiting.iter().enumerate() {
-            let Some(told) = told_now.get(mail.to.as_str()) else { continue };
-            let mut without: BTreeSet<Key> =
-                mail.incidents.iter().filter(|key| told.contains(key)).cloned().collect();
+            let told = told_now.get(mail.to.as_str());
+            let is_outdated = |key: &&Key| {
+                told.is_some_and(|told| told.contains(key)) || (mail.is_unwatched && goes_on.contains(key))
+            };
+            let mut without: BTreeSet<Key> = mail.incidents.iter().filter(is_outdated).cloned().collect();
             if without.is_empty() || mail.stage == Stage::BeingSent || mail.is_digest {
                 continue;
             }

@@ -12,13 +12,13 @@ use super::incident::{Incident, Phase};
 use super::key::Key;
 use super::kind::{Event, Kind};
 use super::notice::{self, Item, Notice};
-use super::reason::Reason;
+use super::reason::{Cause, Reason};
 use super::remembered::Remembered;
 use super::rules::{self, Finding};
 use super::settings::Watcher;
 use super::silence::Muted;
 use super::turns::{Turned, Turns};
-use super::watched;
+use super::watched::{self, Back};
 use crate::model::freshness::{all_looked, attempted, has_looked};
 use crate::model::{AccountName, AccountState, Collector, Observed, Snapshot};
 
@@ -28,10 +28,17 @@ pub(crate) enum Input {
     /// Readings of one account that were applied to the snapshot together, and the end of the poll if
     /// it ended.
     Poll { account: AccountName, observed: Vec<Observed>, ended: Option<Collector> },
-    /// A minute went by.
-    Tick,
+    /// A minute went by; with what the outbox knows by then.
+    Tick(Delivery),
+}
+
+/// What became of mails, as far as decisions that time alone makes rest on it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Delivery {
     /// Every mail about the present episode of these was given up, and by now somebody can be reached.
-    NotDelivered(Vec<Key>),
+    pub unheard: Vec<Key>,
+    /// Who heard what of those that are watched again.
+    pub back: BTreeMap<Key, Back>,
 }
 
 /// What a step decided.
@@ -44,6 +51,8 @@ pub(crate) struct Outcome {
     pub decisions: Vec<(Key, Reason)>,
     /// The first-start mail was decided by this step.
     pub started: bool,
+    /// These are watched again before a mail that they no longer are could leave: it is not to leave any more.
+    pub goes_on: BTreeSet<Key>,
     seen: Vec<(AccountName, String)>,
 }
 
@@ -170,12 +179,11 @@ impl Engine {
                     }
                 }
             }
-            Input::Tick => self.tick(&mut draft, snapshot),
-            Input::NotDelivered(keys) => {
-                for key in keys {
+            Input::Tick(delivery) => {
+                for key in &delivery.unheard {
                     draft.untell(key);
                 }
-                self.tick(&mut draft, snapshot);
+                self.tick(&mut draft, snapshot, &delivery.back);
             }
         }
         self.finish(draft, snapshot, seen, now)
@@ -237,8 +245,8 @@ impl Engine {
         }
     }
 
-    fn tick(&self, draft: &mut StepDraft<'_>, snapshot: &Snapshot) {
-        self.retire(draft, snapshot);
+    fn tick(&self, draft: &mut StepDraft<'_>, snapshot: &Snapshot, back: &BTreeMap<Key, Back>) {
+        self.retire(draft, snapshot, back);
         for (account, watcher) in &self.watchers {
             let Some(state) = snapshot.accounts.get(account) else { continue };
             // What is known from before a start or a sleep may be out of date: look first, then speak.
@@ -265,24 +273,38 @@ impl Engine {
     }
 
     /// Ends what nothing looks at any more, and goes on with what is back.
-    fn retire(&self, draft: &mut StepDraft<'_>, snapshot: &Snapshot) {
+    fn retire(&self, draft: &mut StepDraft<'_>, snapshot: &Snapshot, back: &BTreeMap<Key, Back>) {
         for incident in self.incidents().values() {
             let key = &incident.key;
             if incident.is_forgotten() && incident.before_unwatched.is_none() {
                 continue;
             }
-            let state = snapshot.accounts.get(&key.account).map(AsRef::as_ref);
-            match watched::why_not(incident, self.watchers.get(&key.account), state) {
+            match self.why_not(incident, snapshot) {
                 // A date that crossed no rung is forgotten only with what reads it.
                 Some(why) if !incident.is_forgotten() => {
                     if why.may_come_back() || incident.phase != Phase::Watching {
                         draft.retire(key, why);
                     }
                 }
-                None if incident.before_unwatched.is_some() => draft.resume(key),
+                None if incident.before_unwatched.is_some() => {
+                    draft.resume(key, back.get(key).copied().unwrap_or_default());
+                }
                 Some(_) | None => {}
             }
         }
+    }
+
+    /// Those that are watched again since the last step: key and episode.
+    pub(crate) fn coming_back(&self, snapshot: &Snapshot) -> Vec<(Key, u32)> {
+        let retired = self.incidents().values().filter(|incident| incident.before_unwatched.is_some());
+        let back = retired.filter(|incident| self.why_not(incident, snapshot).is_none());
+        back.map(|incident| (incident.key.clone(), incident.episode)).collect()
+    }
+
+    fn why_not(&self, incident: &Incident, snapshot: &Snapshot) -> Option<Cause> {
+        let account = &incident.key.account;
+        let state = snapshot.accounts.get(account).map(AsRef::as_ref);
+        watched::why_not(incident, self.watchers.get(account), state)
     }
 
     /// Changes of open incidents that are due to time alone.
@@ -319,7 +341,7 @@ impl Engine {
         let parts = draft.into_parts();
         let (unwatched, items): (Vec<Item>, Vec<Item>) =
             parts.items.into_iter().partition(|item| item.event == Event::Unwatched);
-        let changed = &parts.changed;
+        let (changed, goes_on) = (&parts.changed, parts.goes_on);
         let addressed = |item: Item| {
             let incident = changed.get(&item.key).or_else(|| self.incidents().get(&item.key));
             let to = self.addressees(&item, incident);
@@ -334,7 +356,7 @@ impl Engine {
         let (incidents, turned) = self.turns.split(parts.changed.into_values(), self.incidents(), &told, now);
         let mut decisions = parts.decisions;
         decisions.retain(|(key, _)| turned.in_memory.iter().all(|incident| incident.key != *key));
-        Outcome { incidents, turned, notices: first, decisions, started, seen }
+        Outcome { incidents, turned, notices: first, decisions, started, goes_on, seen }
     }
 
     /// Recipients of an account where no rule names others.

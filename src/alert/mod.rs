@@ -37,7 +37,7 @@ mod watched;
 
 pub(crate) use calendar::CalendarEntry;
 pub(crate) use dispatch::{Dispatch, Heard, Mailbox, Remake, Stage, Waiting, dispatch, remainder};
-pub(crate) use engine::{Engine, Input, Outcome};
+pub(crate) use engine::{Delivery, Engine, Input, Outcome};
 pub(crate) use history::{Episode, History, Past};
 pub(crate) use incident::{Incident, Phase};
 pub(crate) use key::{Key, Sort, Target};
@@ -49,3 +49,4 @@ pub(crate) use reason::{Cause, Reason};
 pub(crate) use remembered::{Remembered, SHOWN};
 pub(crate) use settings::{AlertSettings, Rule, Watcher};
 pub(crate) use silence::{Ack, Muted, Silence};
+pub(crate) use watched::Back;

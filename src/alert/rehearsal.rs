@@ -7,7 +7,7 @@ use std::time;
 
 use chrono::{DateTime, Duration, Utc};
 
-use super::engine::{Engine, Input};
+use super::engine::{Delivery, Engine, Input};
 use super::notice::Notice;
 use super::remembered::Remembered;
 use super::settings::Watcher;
@@ -40,7 +40,7 @@ pub(crate) fn rehearse(
     let mut engine = Engine::new(watchers, Remembered::default(), true, None, now);
     let mut told = Vec::new();
     for (at, polled) in moments(report, &watcher.settings.disconnect_days, now) {
-        let mut inputs = vec![Input::Tick];
+        let mut inputs = vec![Input::Tick(Delivery::default())];
         if polled {
             let observed = known.apply(Read::ExpectedBalance(seen_at(report, at)), at);
             let end = PollEnd { duration: time::Duration::ZERO, failure: None, complete: true };

@@ -11,6 +11,21 @@ use super::reason::Cause;
 use super::settings::{AlertSettings, Watcher};
 use crate::model::{AccountState, Collector, ContainerState};
 
+/// What arrived, or may have or still will, of the mails about an incident that is watched again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Back {
+    /// Somebody was mailed of it.
+    pub heard: bool,
+    /// Somebody was mailed that nothing looks at it any more; one that surely did not leave is none.
+    pub heard_unwatched: bool,
+}
+
+impl Default for Back {
+    fn default() -> Self {
+        Self { heard: true, heard_unwatched: true }
+    }
+}
+
 /// Why nothing looks at an incident any more; `None` while something does.
 pub(super) fn why_not(
     incident: &Incident,
@@ -99,8 +114,8 @@ impl StepDraft<'_> {
     }
 
     /// Of what is watched again: within a day it goes on, later it begins anew. Who was told that nothing looks at it is
-    /// told how it is once it was looked at.
-    pub(super) fn resume(&mut self, key: &Key) {
+    /// told how it is once it was looked at; who was told nothing is told as of any other.
+    pub(super) fn resume(&mut self, key: &Key, back: Back) {
         let Some(mut incident) = self.get(key).cloned() else { return };
         let Some((since, before)) = incident.before_unwatched.take() else { return };
         if self.now - since > COMES_BACK_WITHIN {
@@ -109,6 +124,8 @@ impl StepDraft<'_> {
         }
         let mut before = *before;
         before.calendar = incident.calendar;
+        let was_retired_aloud = before.told_unwatched;
+        before.told_unwatched &= back.heard_unwatched;
         if before.told_unwatched {
             before.arming += 1;
             if let Some(ladder) = &mut before.ladder {
@@ -116,6 +133,13 @@ impl StepDraft<'_> {
             }
         }
         self.put(before);
+        if was_retired_aloud && !back.heard_unwatched {
+            if back.heard {
+                self.goes_on(key);
+            } else {
+                self.untell(key);
+            }
+        }
     }
 }
 

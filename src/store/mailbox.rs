@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension, params};
 
 use super::{Store, StoreError, json, moment};
-use crate::alert::{Heard, Key, Notice, Stage, Waiting};
+use crate::alert::{Back, Heard, Key, Notice, Stage, Waiting};
 
 /// What a mail was made of, and since when it waits.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ impl Store {
     pub(crate) fn waiting(&self) -> Result<Vec<Waiting>, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT e.message_id, e.recipient, e.state, e.perhaps, m.notice IS NOT NULL,
-               json_type(m.notice, '$.form.Digest') IS NOT NULL,
+               json_type(m.notice, '$.form.Digest') IS NOT NULL, json_extract(m.notice, '$.form') IS 'Unwatched',
                (SELECT json_group_array(n.incident) FROM news n WHERE n.message_id = e.message_id)
              FROM envelopes e JOIN messages m USING (message_id)
              WHERE e.state IN ('queued', 'sending') ORDER BY e.id",
@@ -39,7 +39,8 @@ impl Store {
                 stage,
                 can_be_remade: row.get(4)?,
                 is_digest: row.get(5)?,
-                incidents: json(&row.get::<_, String>(6)?)?,
+                is_unwatched: row.get(6)?,
+                incidents: json(&row.get::<_, String>(7)?)?,
             });
         }
         Ok(waiting)
@@ -63,6 +64,21 @@ impl Store {
             Ok((row.get(0)?, heard))
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Who heard what of an incident that is watched again, in its present episode.
+    pub(crate) fn heard_back(&self, incident: &Key, episode: u32) -> Result<Back, StoreError> {
+        let left = "e.state IN ('sent', 'sending') OR e.perhaps";
+        let mut statement = self.connection.prepare_cached(&format!(
+            "SELECT coalesce(max(NOT u AND (e.state = 'queued' OR e.expired OR {left})), 0), coalesce(max(u AND ({left})), 0)
+             FROM (SELECT message_id, json_extract(notice, '$.form') IS 'Unwatched' AS u FROM messages) m
+               JOIN news n USING (message_id) JOIN envelopes e USING (message_id)
+             WHERE n.incident = ?1 AND n.episode = ?2 AND e.state <> 'withdrawn'",
+        ))?;
+        let back = statement.query_row(params![incident.to_string(), episode], |row| {
+            Ok(Back { heard: row.get(0)?, heard_unwatched: row.get(1)? })
+        })?;
+        Ok(back)
     }
 
     /// What a mail was made of; `None` for one of an older release.

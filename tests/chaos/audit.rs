@@ -193,10 +193,7 @@ impl Auditor<'_> {
                     problem = (!find(true)).then_some("it was not wrong then");
                     open = Some(told);
                 }
-                // So is what waited when its account was no longer watched, and goes on once it is back.
-                "resolved" | "removed"
-                    if open.is_none() && (maybe || self.history.away.iter().any(|at| *at < told.until())) =>
-                {
+                "resolved" | "removed" if open.is_none() && maybe => {
                     problem = (!(find(true) && find(false))).then_some("it did not come and go before");
                 }
                 "resolved" | "removed" if open.is_none() => problem = Some("nothing was open"),

@@ -255,7 +255,12 @@ fn one(victim: &Victim, case: &Case, on: &[Endpoint]) {
         let want = (case.want)(endpoint);
         match want {
             Fails => victim.waits(&success("main", endpoint, 0)),
-            Rejects | Short => victim.waits(&complete("main", endpoint, 0)),
+            Rejects => {
+                // Short alone it may also be by a sweep of listings that were attacked before.
+                victim.rises(&rejected(endpoint), value(&before, &rejected(endpoint)));
+                victim.waits(&complete("main", endpoint, 0));
+            }
+            Short => victim.waits(&complete("main", endpoint, 0)),
             Odd(field) => victim.rises(&odd(field), value(&before, &odd(field))),
             // The poll of which the answer was a part has ended when the next one is under attack.
             Reads => victim.attacked_twice(endpoint),

@@ -2,17 +2,22 @@
 //! its reader can know.
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeSet;
+
 use super::alert_support::postbox::{Postbox, State};
 use super::alert_support::{World, cut_off_in, rich};
 use crate::alert::{Kind, Stage};
+use chrono::Duration;
+
 use crate::model::Collector;
 
 const WAITS: fn(&super::alert_support::postbox::Mail) -> State = |_| State::Waits(Stage::NotArrived);
 
 /// What the world told since, as mails.
 fn post(world: &mut World, postbox: &mut Postbox) {
+    postbox.take(Vec::new(), &std::mem::take(&mut world.goes_on));
     for notice in std::mem::take(&mut world.told) {
-        let made = postbox.take(vec![notice]);
+        let made = postbox.take(vec![notice], &BTreeSet::new());
         let threads = made.iter().flat_map(super::alert_support::postbox::threads).collect();
         world.engine.add_threads(threads);
     }
@@ -160,7 +165,7 @@ fn the_first_mail_does_not_come_after_the_end_of_what_it_lists() {
     // Nothing is left to list: it still says that hostwatch watches.
     let mut alone = Postbox::default();
     let first = postbox.mails[0].notice.clone();
-    alone.take(vec![first]);
+    alone.take(vec![first], &BTreeSet::new());
     for _ in 0..2 {
         world.vms(&[(1, "active"), (2, "active")]);
     }
@@ -169,7 +174,7 @@ fn the_first_mail_does_not_come_after_the_end_of_what_it_lists() {
         event: crate::alert::Event::Resolved,
         ..alone.mails[0].notice.items[0].clone()
     });
-    alone.take(ends);
+    alone.take(ends, &BTreeSet::new());
     let waiting: Vec<usize> = alone
         .mails
         .iter()
@@ -216,4 +221,83 @@ fn what_nobody_heard_of_is_told_again_as_it_is() {
     world.told.clear();
     world.not_delivered(keys[..1].to_vec());
     assert!(world.told.is_empty(), "what is over is not told: {:?}", world.events());
+}
+
+/// Taken out of the configuration for an hour.
+fn is_away(world: &mut World, postbox: &mut Postbox) {
+    world.leave();
+    post(world, postbox);
+    world.later(Duration::hours(1));
+    world.come_back(postbox);
+    post(world, postbox);
+}
+
+#[test]
+fn what_goes_on_before_anybody_heard_that_nothing_looks_at_it_is_not_told_again() {
+    let mut world = World::healthy();
+    let mut postbox = Postbox::default();
+    vm_fails(&mut world);
+    world.report(cut_off_in(6 * 24));
+    post(&mut world, &mut postbox);
+    postbox.deliver();
+    let first = ["main/vm_error/1 opened", "main/disconnect/account rung:7"];
+    assert_eq!(read(&postbox), first);
+    is_away(&mut world, &mut postbox);
+    vm_fails(&mut world);
+    world.report(cut_off_in(6 * 24));
+    world.pass(Duration::minutes(10));
+    post(&mut world, &mut postbox);
+    postbox.deliver();
+    assert_eq!(read(&postbox), first);
+    vm_recovers(&mut world);
+    world.report(cut_off_in(60));
+    post(&mut world, &mut postbox);
+    postbox.deliver();
+    let then = ["main/vm_error/1 resolved", "main/disconnect/account rung:3"];
+    assert_eq!(read(&postbox), [&first[..], &then].concat());
+}
+
+#[test]
+fn what_was_told_as_no_longer_watched_is_told_again() {
+    for stage in [None, Some(Stage::PerhapsArrived), Some(Stage::BeingSent)] {
+        let mut world = World::healthy();
+        let mut postbox = Postbox::default();
+        vm_fails(&mut world);
+        post(&mut world, &mut postbox);
+        postbox.deliver();
+        world.leave();
+        post(&mut world, &mut postbox);
+        postbox.attempt(|_| stage.map_or(State::Arrived, State::Waits));
+        world.come_back(&postbox);
+        vm_fails(&mut world);
+        post(&mut world, &mut postbox);
+        postbox.deliver();
+        // One that may have arrived and is outdated goes; what is being sent goes first.
+        let gone = (stage != Some(Stage::PerhapsArrived)).then_some("main/vm_error/1 unwatched");
+        let want: Vec<&str> =
+            ["main/vm_error/1 opened"].into_iter().chain(gone).chain(["main/vm_error/1 opened"]).collect();
+        assert_eq!(read(&postbox), want, "{stage:?}");
+    }
+}
+
+#[test]
+fn what_nobody_heard_of_before_its_account_left_is_told_as_any_other_once_it_is_back() {
+    for recovers in [true, false] {
+        let mut world = World::healthy();
+        let mut postbox = Postbox::default();
+        vm_fails(&mut world);
+        post(&mut world, &mut postbox);
+        postbox.attempt(WAITS);
+        is_away(&mut world, &mut postbox);
+        let want: &[&str] = if recovers {
+            vm_recovers(&mut world);
+            &["main/vm_error/1 was-down"]
+        } else {
+            vm_fails(&mut world);
+            &["main/vm_error/1 opened"]
+        };
+        post(&mut world, &mut postbox);
+        postbox.deliver();
+        assert_eq!(read(&postbox), want);
+    }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::alert::{History, Past};
 use crate::http::{
-    Answering, BuildInfo, ConnectionLimits, Context, Control, Hosts, Listener, Reload, Remember, WebSettings,
-    serve,
+    AllowedHosts, Answering, BuildInfo, ConnectionLimits, Context, Control, Listener, Reload, Remember,
+    WebSettings, serve,
 };
 use crate::metrics::{Encoder, MetricsSettings, Own};
 use crate::model::{Collector, KnownAccount};
@@ -103,7 +103,7 @@ impl Server {
             memory: Arc::new(Told(Arc::clone(&history))),
             control: Arc::new(Deaf),
             telemetry_path: "/metrics".into(),
-            hosts: Shared::new(Hosts::new(&WebSettings::default(), [])),
+            hosts: Shared::new(AllowedHosts::new(&WebSettings::default(), [])),
             lifecycle,
             reload,
             build: BuildInfo { version: "0.1.0", commit: "abcdef" },

@@ -1,11 +1,14 @@
 //! The store: one commit for incidents and mails, claims that a crash voids, one mail an event.
 #![allow(clippy::unwrap_used)]
 
-use crate::alert::{Cause, Event, Form, Heard, Incident, Item, Key, Kind, Notice, Phase, Severity, Stage};
+use crate::alert::{
+    Back, Cause, Event, Form, Heard, Incident, Item, Key, Kind, Notice, Phase, Severity, Stage,
+};
 use std::collections::BTreeSet;
 
 use crate::store::{
-    Batch, Lane, Named, Outgoing, Polls, Queue, RateLimited, SendResult, Store, StoreError, Trouble, Which,
+    Batch, Envelopes, Lane, Named, Outgoing, Polls, Queue, RateLimited, SendResult, Store, StoreError,
+    Trouble,
 };
 use chrono::{DateTime, Duration, Utc};
 
@@ -319,7 +322,7 @@ fn what_was_sent_in_memory_is_sent_in_the_file_and_what_was_dropped_there_is_dro
     assert_eq!((c.message_id.as_str(), c.recipient.as_str()), ("meanwhile", "a@example.com"));
     // The file goes on too: somebody drops a mail, and another has the numbers that the memory gave away.
     let mut beside = Store::open_beside(&path).unwrap();
-    assert_eq!(beside.drop_mails(Which::One(a.envelope + 1), now()).unwrap(), 1);
+    assert_eq!(beside.drop_mails(Envelopes::One(a.envelope + 1), now()).unwrap(), 1);
     beside.commit(&batch(vec![mail("beside", Lane::Normal)]), now()).unwrap();
     // One reply comes before the store is back in its file, one after.
     store.finish(&a, &SendResult::Sent, now()).unwrap();
@@ -385,8 +388,8 @@ fn mails_are_tried_again_or_dropped_by_hand() {
     let mut beside = Store::open_beside(&path).unwrap();
     let later = now() + Duration::days(6);
     assert_eq!(store.retry_asked().unwrap(), None);
-    assert_eq!(beside.retry(Which::One(a.envelope), later).unwrap(), 1);
-    assert_eq!(beside.retry(Which::One(99), later).unwrap(), 0);
+    assert_eq!(beside.retry(Envelopes::One(a.envelope), later).unwrap(), 1);
+    assert_eq!(beside.retry(Envelopes::One(99), later).unwrap(), 0);
     assert_ne!(store.data_version().unwrap(), version, "the daemon notices");
     let asked = store.retry_asked().unwrap().unwrap();
     assert_eq!(DateTime::parse_from_rfc3339(&asked).unwrap(), later);
@@ -396,7 +399,7 @@ fn mails_are_tried_again_or_dropped_by_hand() {
     let told = [expired.recipient, expired.subject, expired.error, expired.message_id];
     assert_eq!(told, ["b@example.com", "s", "451 later", "one"], "but not the revived");
     assert_eq!(store.claim(&Queue::Mail, later).unwrap().unwrap().envelope, a.envelope);
-    assert_eq!(beside.drop_mails(Which::All, later).unwrap(), 1, "not the one that is being sent");
+    assert_eq!(beside.drop_mails(Envelopes::All, later).unwrap(), 1, "not the one that is being sent");
     assert_eq!(store.outbox_summary().unwrap().by_state["withdrawn"], 1);
 }
 
@@ -619,6 +622,33 @@ fn an_open_incident_of_which_nothing_arrived_is_unheard_until_somebody_can_be_re
 }
 
 #[test]
+fn what_surely_did_not_leave_of_an_incident_that_is_watched_again_was_not_heard() {
+    let mut store = Store::in_memory().unwrap();
+    let heard = |store: &Store| {
+        let Back { heard, heard_unwatched } = store.heard_back(&key(), 1).unwrap();
+        (heard, heard_unwatched)
+    };
+    assert_eq!(heard(&store), (false, false));
+    store.commit(&batch(vec![mail_about(&key(), "one", Lane::Normal)]), now()).unwrap();
+    assert_eq!(heard(&store), (true, false), "it waits");
+    store.commit(&Batch { withdraw: both("one"), ..Batch::default() }, now()).unwrap();
+    assert_eq!(heard(&store), (false, false), "it was withdrawn");
+    let mut gone = mail_about(&key(), "two", Lane::Normal);
+    gone.notice.form = Form::Unwatched;
+    store.commit(&batch(vec![gone]), now()).unwrap();
+    assert_eq!(heard(&store), (false, false), "no mail of it has left");
+    assert!(store.waiting().unwrap().iter().all(|mail| mail.is_unwatched));
+    let claim = store.claim(&Queue::Mail, now()).unwrap().unwrap();
+    assert_eq!(heard(&store), (false, true), "it is being sent");
+    store.finish(&claim, &retry(now(), "451"), now()).unwrap();
+    assert_eq!(heard(&store), (false, false), "it was refused for now");
+    let claim = store.claim(&Queue::Mail, now()).unwrap().unwrap();
+    let lost = SendResult::Retry { due_at: now(), error: "cut".into(), perhaps: true };
+    store.finish(&claim, &lost, now()).unwrap();
+    assert_eq!(heard(&store), (false, true), "its reply was lost");
+}
+
+#[test]
 fn after_a_clock_that_was_set_back_nothing_waits_for_the_old_time() {
     let mut store = Store::in_memory().unwrap();
     store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
@@ -687,10 +717,10 @@ fn what_was_given_up_is_tried_again_by_hand() {
     assert_eq!(store.given_up().unwrap()[0].error, "451");
     assert_eq!(store.outbox_summary().unwrap().trouble.given_up_at, Some(late));
     // By hand everything is tried again, and at once.
-    assert_eq!(store.retry(Which::All, late).unwrap(), 2);
+    assert_eq!(store.retry(Envelopes::All, late).unwrap(), 2);
     assert_eq!(store.next_due(&Queue::Mail).unwrap(), Some(late));
-    assert_eq!(store.drop_mails(Which::One(claim.envelope), late).unwrap(), 1);
-    assert_eq!(store.drop_mails(Which::One(claim.envelope), late).unwrap(), 0);
+    assert_eq!(store.drop_mails(Envelopes::One(claim.envelope), late).unwrap(), 1);
+    assert_eq!(store.drop_mails(Envelopes::One(claim.envelope), late).unwrap(), 0);
     assert_eq!(store.outbox_summary().unwrap().by_state["queued"], 1);
 }
 

@@ -6,7 +6,9 @@ use chrono::{DateTime, Utc};
 
 use super::super::notes::{address, names, noted};
 use super::Pipeline;
-use crate::alert::{self, Cause, Dispatch, Event, Input, Key, Mailbox, Notice, Outcome, Remake, rate_limit};
+use crate::alert::{
+    self, Cause, Delivery, Dispatch, Event, Input, Key, Mailbox, Notice, Outcome, Remake, rate_limit,
+};
 use crate::failpoint;
 use crate::model::{Snapshot, lives_on};
 use crate::store::{Batch, Made, RateLimited, StoreError};
@@ -26,6 +28,11 @@ impl Pipeline {
         self.note_store_result(result);
     }
 
+    /// Decides what time alone makes news of.
+    pub(super) fn look_at_time(&mut self) {
+        self.decide(&Input::Tick(Delivery::default()));
+    }
+
     fn decide_repeatedly(&mut self, input: &Input) -> Result<(), StoreError> {
         // A mail to be withdrawn may be claimed between the question and the commit; then ask again.
         for _ in 0..5 {
@@ -40,7 +47,11 @@ impl Pipeline {
     fn decide_once(&mut self, input: &Input) -> Result<(), StoreError> {
         let now = self.clock.now();
         let snapshot = self.snapshot.get();
-        let outcome = self.engine.step(input, &snapshot, now);
+        let outcome = match input {
+            // Asked at each try: what waited may be on its way by now.
+            Input::Tick(_) => self.engine.step(&Input::Tick(self.delivery(&snapshot)?), &snapshot, now),
+            Input::Poll { .. } => self.engine.step(input, &snapshot, now),
+        };
         if outcome.is_empty() {
             let turned = outcome.has_turned();
             self.engine.commit(outcome, Vec::new());
@@ -89,7 +100,7 @@ impl Pipeline {
             ..Batch::default()
         };
         let mut threads = Vec::new();
-        let Dispatch { notices, withdraw, remake } = self.dispatch(&outcome.notices)?;
+        let Dispatch { notices, withdraw, remake } = self.dispatch(&outcome)?;
         for incident in &mut batch.incidents {
             incident.threads.retain(|to, id| !withdraw.contains(&(id.clone(), to.clone())));
         }
@@ -121,7 +132,7 @@ impl Pipeline {
 
     /// Incidents of which no mail arrived, and that somebody can be told of by now: a recipient is another, or mail gets
     /// through again.
-    pub(super) fn unheard(&self) -> Vec<Key> {
+    fn unheard(&self) -> Vec<Key> {
         let unheard = self.published.store.lock().unheard().unwrap_or_default();
         let reachable = |key: &Key, lost: &BTreeSet<String>| {
             self.engine.recipients(key).iter().any(|to| !lost.contains(&address(to)))
@@ -130,9 +141,18 @@ impl Pipeline {
         reachable.map(|(key, _)| key).collect()
     }
 
+    fn delivery(&self, snapshot: &Snapshot) -> Result<Delivery, StoreError> {
+        let unheard = self.unheard();
+        let coming_back = self.engine.coming_back(snapshot);
+        let store = self.published.store.lock();
+        let heard = |(key, episode): (Key, u32)| Ok((key.clone(), store.heard_back(&key, episode)?));
+        Ok(Delivery { unheard, back: coming_back.into_iter().map(heard).collect::<Result<_, StoreError>>()? })
+    }
+
     /// Fits what is to be told to what waits in the outbox.
-    fn dispatch(&self, notices: &[Notice]) -> Result<Dispatch, StoreError> {
-        if notices.is_empty() {
+    fn dispatch(&self, outcome: &Outcome) -> Result<Dispatch, StoreError> {
+        let Outcome { notices, goes_on, .. } = outcome;
+        if notices.is_empty() && goes_on.is_empty() {
             return Ok(Dispatch::default());
         }
         let items = || notices.iter().flat_map(|notice| &notice.items);
@@ -153,7 +173,7 @@ impl Pipeline {
             let heard = heard.into_iter().map(|(to, heard)| (as_configured(to), heard)).collect();
             mailbox.heard.insert((item.key.clone(), item.episode), heard);
         }
-        Ok(alert::dispatch(notices.to_vec(), &mailbox))
+        Ok(alert::dispatch(notices.clone(), goes_on, &mailbox))
     }
 
     /// A waiting mail as a new one that leaves out what newer mails speak of. Its recipient waits since the first.

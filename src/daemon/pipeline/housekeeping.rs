@@ -8,7 +8,7 @@ use chrono_tz::Tz;
 
 use super::super::notes::StoreNotes;
 use super::Pipeline;
-use crate::alert::{Digest, DigestAccount, Incident, Input, Notice, Overflow, digest, rate_limit};
+use crate::alert::{Digest, DigestAccount, Incident, Notice, Overflow, digest, rate_limit};
 use crate::failpoint;
 use crate::model::freshness::attempted;
 use crate::model::{AccountName, LastReport, OwnVm, lives_on};
@@ -200,7 +200,7 @@ impl Pipeline {
         if muted != *self.engine.muted() {
             self.engine.set_muted(muted);
             // The end of a silence may be the beginning of a mail.
-            self.decide(&Input::Tick);
+            self.look_at_time();
             self.published.show_incidents(&self.engine, now);
         }
         if asked != self.housekeeping.retry_asked {

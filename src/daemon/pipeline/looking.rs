@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::Pipeline;
-use crate::alert::Input;
 use crate::model::freshness::all_looked;
 use crate::model::snapshot::PollEnd;
 use crate::model::{AccountName, Collector, Failure, FailureKind};
@@ -113,7 +112,7 @@ impl Pipeline {
         let all = || self.snapshot.get().accounts.values().all(|state| all_looked(state));
         if self.looking.since.is_some() && all() {
             self.looking.since = None;
-            self.decide(&Input::Tick);
+            self.look_at_time();
         }
     }
 

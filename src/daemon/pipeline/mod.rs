@@ -224,8 +224,7 @@ impl Pipeline {
         self.notice_sleep();
         self.miss_late_collectors();
         let now = self.clock.now();
-        let unheard = self.unheard();
-        self.decide(&if unheard.is_empty() { Input::Tick } else { Input::NotDelivered(unheard) });
+        self.look_at_time();
         // What was over for long is shown no more.
         self.published.show_incidents(&self.engine, now);
         self.encode_all(now);
@@ -288,7 +287,7 @@ impl Pipeline {
         self.mail_writer = mail_writer;
         self.digest = digest;
         // What is no longer watched ends now.
-        self.decide(&Input::Tick);
+        self.look_at_time();
         self.published.show_incidents(&self.engine, self.clock.now());
         self.sender_signal.new_mail();
     }

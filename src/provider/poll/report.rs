@@ -6,7 +6,7 @@ use chrono::{Days, Months};
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
-use super::poller::{Plan, late};
+use super::poller::{AccountPlan, late};
 use super::span;
 use crate::model::{Collector, Failure, FailureKind, Group, Report};
 use crate::provider::{Client, ReportRead};
@@ -23,7 +23,12 @@ pub(super) struct Asked {
 }
 
 /// Reads the report of `horizon_days` ahead, or of half as many, which is then kept there.
-pub(super) async fn ask(plan: &Plan, client: &Client, deadline: Duration, horizon_days: &mut u32) -> Asked {
+pub(super) async fn ask(
+    plan: &AccountPlan,
+    client: &Client,
+    deadline: Duration,
+    horizon_days: &mut u32,
+) -> Asked {
     let zone = plan.profile.zone();
     let mut halved = false;
     let result = loop {
@@ -60,7 +65,7 @@ pub(super) async fn ask(plan: &Plan, client: &Client, deadline: Duration, horizo
 ///
 /// # Errors
 /// As a poll fails: no answer, or a report that carries an error.
-pub(crate) async fn read_report(plan: &Plan, deadline: Duration) -> Result<Report, Failure> {
+pub(crate) async fn read_report(plan: &AccountPlan, deadline: Duration) -> Result<Report, Failure> {
     let client = plan.client.begin_poll(Group::Billing).map_err(|error| error.failure())?;
     let mut horizon_days = plan.horizon_days;
     let asked = ask(plan, &client, deadline, &mut horizon_days);

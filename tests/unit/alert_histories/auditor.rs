@@ -246,7 +246,7 @@ impl Auditor {
             if with_another {
                 return;
             }
-            let by_time = key.kind == Kind::CollectorFailing && matches!(input, Input::Tick);
+            let by_time = key.kind == Kind::CollectorFailing && matches!(input, Input::Tick(_));
             let bad = matches!(seen, Some(Sign::Bad | Sign::PerhapsBad));
             assert!(by_time || bad, "{key} is opened by {input:?}");
             let enough = self.settings.confirm_polls;

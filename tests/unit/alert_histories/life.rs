@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration as Span;
 
 use crate::alert::{
-    Ack, AlertSettings, Engine, Incident, Input, Key, Muted, Remembered, Silence, Stage, Watcher,
+    Ack, AlertSettings, Delivery, Engine, Incident, Input, Key, Muted, Remembered, Silence, Stage, Watcher,
 };
 use crate::model::*;
 use chrono::{DateTime, Duration, Utc};
@@ -94,7 +94,7 @@ impl Life {
                 let until = self.now + Duration::minutes(*minutes);
                 for left in (0..looks).rev() {
                     self.now = until - Duration::minutes(minutes * left / looks);
-                    self.step(&Input::Tick, &Evidence::new());
+                    self.step(&Input::Tick(Delivery::default()), &Evidence::new());
                     self.watched_until = self.now;
                 }
             }
@@ -168,7 +168,7 @@ impl Life {
         let snapshot = Snapshot { accounts: [(name(), self.book.publish())].into() };
         let mut outcome = self.engine.step(input, &snapshot, self.now);
         self.auditor.look(input, evidence, &self.incidents(), &outcome, self.now);
-        let made = self.postbox.take(outcome.notices.clone());
+        let made = self.postbox.take(outcome.notices.clone(), &outcome.goes_on);
         postbox::forget_threads(&mut outcome.incidents, &self.postbox);
         self.auditor.withdrawn(&self.postbox);
         for (id, notice) in &made {

@@ -3,12 +3,14 @@
 
 pub mod postbox;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration as Span;
 
 use crate::alert::engine::Outcome;
-use crate::alert::{AlertSettings, Engine, Incident, Input, Key, Kind, Notice, Remembered, Watcher};
+use crate::alert::{
+    AlertSettings, Delivery, Engine, Incident, Input, Key, Kind, Notice, Remembered, Watcher,
+};
 use crate::model::*;
 use chrono::{DateTime, Duration, Utc};
 
@@ -19,6 +21,8 @@ pub struct World {
     pub now: DateTime<Utc>,
     /// Every notice, in order.
     pub told: Vec<Notice>,
+    /// What is watched again before anybody heard that it no longer is.
+    pub goes_on: BTreeSet<Key>,
     /// Every incident as the store would have it.
     pub stored: BTreeMap<Key, Incident>,
     name: AccountName,
@@ -55,6 +59,7 @@ impl World {
             settings,
             now: start(),
             told: Vec::new(),
+            goes_on: BTreeSet::new(),
             stored: BTreeMap::new(),
             name,
         }
@@ -131,13 +136,26 @@ impl World {
         self.step(&Input::Poll { account: self.name.clone(), observed: vec![], ended: Some(collector) });
     }
 
+    /// A reload without the account.
+    pub fn leave(&mut self) {
+        self.engine.set_watchers(BTreeMap::new());
+        self.tick();
+    }
+
+    /// A reload that has it again; what arrived meanwhile the postbox knows.
+    pub fn come_back(&mut self, postbox: &postbox::Postbox) {
+        self.set_settings();
+        let snapshot = Snapshot { accounts: [(self.name.clone(), self.book.publish())].into() };
+        self.step(&Input::Tick(postbox.delivery(self.engine.coming_back(&snapshot))));
+    }
+
     /// A reload with these settings.
     pub fn set_settings(&mut self) {
         self.engine.set_watchers(watchers(&self.name, &self.settings));
     }
 
     pub fn tick(&mut self) {
-        self.step(&Input::Tick);
+        self.step(&Input::Tick(Delivery::default()));
     }
 
     pub fn later(&mut self, by: Duration) {
@@ -190,7 +208,7 @@ impl World {
 
     /// None of their mails arrived, and somebody can be reached.
     pub fn not_delivered(&mut self, keys: Vec<Key>) {
-        self.step(&Input::NotDelivered(keys));
+        self.step(&Input::Tick(Delivery { unheard: keys, ..Delivery::default() }));
     }
 
     fn read(&mut self, collector: Collector, read: Read, ended: bool) {
@@ -212,6 +230,7 @@ impl World {
         let snapshot = Snapshot { accounts: [(self.name.clone(), self.book.publish())].into() };
         let outcome = self.engine.step(input, &snapshot, self.now);
         self.told.extend(outcome.notices.iter().cloned());
+        self.goes_on.extend(outcome.goes_on.iter().cloned());
         self.stored.extend(outcome.incidents.iter().map(|one| (one.key.clone(), one.clone())));
         self.engine.commit(outcome, Vec::new());
     }

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::alert::{Event, Form, Heard, Incident, Key, Mailbox, Notice, Stage, Waiting, dispatch, remainder};
+use crate::alert::{
+    Back, Delivery, Event, Form, Heard, Incident, Key, Mailbox, Notice, Stage, Waiting, dispatch, remainder,
+};
 
 /// A mail to one recipient.
 #[derive(Clone, Debug)]
@@ -29,9 +31,9 @@ pub struct Postbox {
 
 impl Postbox {
     /// Takes what one step tells. Returns the mails that were made, with their ids.
-    pub fn take(&mut self, notices: Vec<Notice>) -> Vec<(String, Notice)> {
+    pub fn take(&mut self, notices: Vec<Notice>, goes_on: &BTreeSet<Key>) -> Vec<(String, Notice)> {
         let mailbox = self.mailbox(&notices);
-        let dispatch = dispatch(notices, &mailbox);
+        let dispatch = dispatch(notices, goes_on, &mailbox);
         for (id, to) in &dispatch.withdraw {
             let mail = self.mails.iter_mut().find(|mail| mail.id == *id && mail.to == *to).unwrap();
             assert!(
@@ -46,6 +48,22 @@ impl Postbox {
         });
         let new: Vec<Notice> = remade.chain(dispatch.notices).collect();
         new.into_iter().map(|notice| (self.queue(&notice), notice)).collect()
+    }
+
+    /// Who heard what of those that are watched again.
+    pub fn delivery(&self, coming_back: Vec<(Key, u32)>) -> Delivery {
+        let heard = |(key, episode): (Key, u32)| {
+            let about = |mail: &&Mail| {
+                mail.notice.items.iter().any(|one| one.key == key && one.episode == episode)
+                    && !matches!(mail.state, State::Withdrawn | State::Refused)
+            };
+            let (gone, others): (Vec<&Mail>, Vec<&Mail>) =
+                self.mails.iter().filter(about).partition(|mail| matches!(mail.notice.form, Form::Unwatched));
+            let left = |mail: &&Mail| mail.state != State::Waits(Stage::NotArrived);
+            let back = Back { heard: !others.is_empty(), heard_unwatched: gone.iter().any(left) };
+            (key, back)
+        };
+        Delivery { unheard: Vec::new(), back: coming_back.into_iter().map(heard).collect() }
     }
 
     fn queue(&mut self, notice: &Notice) -> String {
@@ -67,6 +85,7 @@ impl Postbox {
                     stage,
                     can_be_remade: true,
                     is_digest: matches!(mail.notice.form, Form::Digest(_)),
+                    is_unwatched: matches!(mail.notice.form, Form::Unwatched),
                     incidents: keys(&mail.notice),
                 });
             }
