@@ -124,6 +124,14 @@ class Daemon:
 
     async def metrics(self):
         """Polls by account and collector, mails by state."""
+        try:
+            return await self.page()
+        except (OSError, asyncio.IncompleteReadError):
+            # It closed an idle connection.
+            self.hang_up()
+            return await self.page()
+
+    async def page(self):
         if self.reader is None:
             self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port, limit=2 ** 24)
         self.writer.write(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")

@@ -46,6 +46,22 @@ def judge(lane):
     return verdict
 
 
+class Acts:
+    """What people did about one incident."""
+
+    def __init__(self, acts):
+        self.acked = [act.at for act in acts if act.what == "ack"]
+        self.silent = [(act.at, act.until) for act in acts if act.what == "silence"]
+
+    def acknowledges(self, now, ladder=None):
+        """Of a disconnect it ends with the next rung, of an overdue account after three days."""
+        return any(at < now and (ladder is None or (now - at < 3 * DAY and (ladder.last_rung or 0) < at))
+                   for at in self.acked)
+
+    def silences(self, now):
+        return any(at < now < until for at, until in self.silent)
+
+
 class Judge:
     """Of one account."""
 
@@ -113,14 +129,22 @@ class Judge:
 
     def cut_off(self):
         key = f"{self.account.name}/disconnect/account"
-        reads, ladder = self.answers("report"), Ladder(self.account)
-        decided = []
+        self.reads = reads = self.answers("report")
+        ladder = Ladder(self.account)
+        decided, acts = [], self.acts(key)
         for step, moment in enumerate(self.steps):
             found = self.by_step.get((key, step), [])
             events, expected = {event for _, event in found}, set()
             for answer in reads.get(step, []):
+                if self.is_asked_again(answer):
+                    continue
                 over = ladder.read(answer.at, answer.trouble, answer.content)
-                due, may = ([{"resolved", "was-down"}], set()) if over else ladder.due(answer.at)
+                self.day_asked_for(answer)
+                due, may = ([{"resolved", "was-down"}], set()) if over else ladder.due(
+                    answer.at, acts.acknowledges(answer.at, ladder))
+                if not over and acts.silences(answer.at):
+                    due, may = [], {event for choice in due for event in choice
+                                    if event.split(":")[0] in ("paid", "extended")}
                 for choice in due:
                     came = choice & events
                     told = min(came or choice)
@@ -134,10 +158,29 @@ class Judge:
                     self.check(found, event, ladder)
                     ladder.took(answer.at, event)
             for event in sorted(events - expected):
-                if not (event.startswith("covered:") and (ladder.overdue or ladder.used_up_told)):
+                known = ladder.overdue or ladder.used_up_told or (self.overdue and self.overdue[-1][0])
+                if not (event.startswith("covered:") and known):
                     self.wrong("told, and not due", moment, f"{event}: {found[0][0].subject}")
             self.overdue.append((ladder.is_overdue(moment) or ladder.used_up_told, ladder.failed))
         self.all_arrived(decided)
+
+    def acts(self, key):
+        return Acts([act for act in self.lane.acts if act.pattern in (key, key.rsplit("/", 1)[0] + "/*")])
+
+    def day_asked_for(self, answer):
+        """Today, the horizon and a day, in the account's zone."""
+        if answer.trouble is None:
+            zone = self.account.zone
+            today = datetime.datetime.fromtimestamp(answer.at, zone).date()
+            right = datetime.datetime.combine(today + datetime.timedelta(days=91), datetime.time(), zone).timestamp()
+            if answer.content.until < right:
+                self.wrong("asked for another day", answer.at, f"until {when(answer.content.until)}")
+
+    def is_asked_again(self, answer):
+        """After a sleep it learns by the first answer which day it is."""
+        step = self.step_of(answer.at)
+        return any(other.at > answer.at and other.content is not None and other.content.until > answer.content.until
+                   for other in self.reads.get(step, []))
 
     def all_arrived(self, decided):
         steps = [step for step, *_ in decided]

@@ -22,7 +22,7 @@ class Ladder:
     def forget(self):
         """No episode is open: nothing of it was told."""
         self.open = self.used_up_told = self.paid = False
-        self.rung = self.fell_from = self.overdue = None
+        self.rung = self.fell_from = self.overdue = self.last_rung = None
         self.mailed = {}
 
     # What a report says
@@ -79,8 +79,8 @@ class Ladder:
             if before is not None and before - date > 3 * DAY:
                 self.fell_from = before
             self.date, self.computed, self.later = date, computed, None
-        elif computed and self.overdue and not rose:
-            """Past its date, and nothing came in: it stays overdue until reports show otherwise."""
+        elif computed and before <= now and self.balance <= 0:
+            """Past its date, and still nothing left: it stays overdue until reports show otherwise."""
         elif rose:
             self.date, self.computed, self.later = date, computed, None
             self.paid = self.paid or date > now
@@ -169,6 +169,8 @@ class Ladder:
     def took(self, now, event):
         name = event.split(":")[0]
         self.open = True
+        if name == "rung":
+            self.last_rung = now
         self.mailed["extended" if name == "extended" else event] = now
         if name == "rung" and event != "rung:0":
             self.rung = int(event[5:])

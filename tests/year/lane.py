@@ -1,6 +1,7 @@
 """One daemon, its provider and its mail server through the year: steps of virtual time, each begun once all that the one
 before it made due was seen to be done."""
 import asyncio
+import collections
 import os
 import random
 import shutil
@@ -18,7 +19,10 @@ from world import DAY, GRID, HOUR, MINUTE, Account, on_grid
 # Within a step, which begins three minutes past a mark of the grid.
 PAST = 3 * MINUTE
 LONGEST_STEP = 180
-NUDGE = 1.0
+NUDGE, LOOKING = 1.0, 10.0
+
+
+Act = collections.namedtuple("Act", "what at until pattern")
 
 
 class Stuck(Exception):
@@ -32,7 +36,8 @@ class Lane:
         self.accounts = [Account(name, seed, begin, end) for name in names]
         self.weather = Weather(f"{seed} {number}", self.accounts, begin, end, calm)
         self.calm, self.keep = calm, keep
-        self.steps, self.acts, self.counts = [], [], {}
+        self.steps, self.acts, self.counts, self.read = [], [], {}, 0
+        self.off_for = self.clock_off = 0
 
     def run(self):
         root = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -78,12 +83,16 @@ class Lane:
     async def step(self, clock, moment):
         started = self.daemon.process is None
         before = {} if started else self.polls
-        if self.draw.random() < 0.5:
+        # Without the provider's dates nobody could know better.
+        self.off_for = 0 if self.weather.provider.at(moment) == "closed" else max(0, self.off_for - 1)
+        if self.draw.random() < 0.5 and not clock.set_by and not self.off_for:
             clock.sleep_until(moment)
         else:
             clock.go_on(moment - clock.now())
+        clock.set_wall(self.clock_off if self.off_for else 0)
         self.daemon.hang_up()
         self.steps.append(moment)
+        self.provider.troubled = False
         await self.mail_server.follow_weather()
         if started:
             await self.daemon.start()
@@ -108,11 +117,13 @@ class Lane:
             self.missing = [key for key in self.collectors if polls.get(key, 0) <= before.get(key, 0)]
             if not self.missing:
                 waits = mails.get("sending", 0) + (0 if self.mail_is_slow() else mails.get("queued", 0))
-                self.missing = f"{mails} mails"
-                if not waits and self.daemon.rests():
+                self.missing = f"{mails} mails" if waits else None
+                # Where something could not be read, it speaks of what it knew after two minutes at the latest.
+                looks = self.provider.troubled and clock.now() < self.steps[-1] + 130
+                if not waits and not looks and self.daemon.rests():
                     self.polls = polls
                     return
-            clock.go_on(NUDGE)
+            clock.go_on(NUDGE if self.missing else LOOKING)
             self.clock.run()
             # It looks at its clock every 5 ms.
             await asyncio.sleep(0.006)
@@ -122,6 +133,7 @@ class Lane:
 
     async def interfere(self):
         """What people and the machine do to it now and then."""
+        await self.people()
         chance = self.draw.random()
         if chance < 0.01:
             self.count("SIGKILL")
@@ -129,3 +141,29 @@ class Lane:
         elif chance < 0.02:
             self.count("restarts")
             await self.daemon.end()
+        elif chance < 0.03 and not self.off_for:
+            self.count("the wall clock set wrong for a while")
+            self.off_for = self.draw.randint(2, 6)
+            self.clock_off = self.draw.choice([-1, 1]) * self.draw.choice([3 * HOUR, DAY, 40 * DAY])
+
+    async def people(self):
+        """Some who were mailed acknowledge, or want to hear no more of it for some days; most forget."""
+        mails = self.mail_server.mails
+        new, self.read = mails[self.read:], len(mails)
+        for mail in new:
+            key = mail.news[0][0] if mail.news else ""
+            if "/disconnect/" not in key and "/vm_error/" not in key:
+                continue
+            chance = self.draw.random()
+            if chance < 0.03:
+                await self.act("ack", mail, key)
+            elif chance < 0.04 and "/disconnect/" in key:
+                days = self.draw.randint(1, 6)
+                await self.act("silence", mail, key.rsplit("/", 1)[0] + "/*", days * DAY, "--for", f"{days}d")
+
+    async def act(self, what, mail, pattern, lasts=0, *more):
+        status, _ = await self.daemon.command(what, pattern, *more)
+        if status == 0:
+            self.count(f"people who {what}")
+            now = self.clock.now()
+            self.acts.append(Act(what, now, now + lasts, pattern))

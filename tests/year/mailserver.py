@@ -1,27 +1,32 @@
 """The mail server: SMTP as the weather is at this moment of the virtual clock. Keeps what it took."""
 import asyncio
 import email
-import email.policy
+import email.header
+import email.parser
 import email.utils
 import hashlib
 import re
 
 from world import DAY, MINUTE
 
+HEADERS = email.parser.BytesHeaderParser()
+
 
 class Mail:
-    """One that arrived."""
+    """One that arrived: its headers and its text; the rest is long, and one digest of all has to do."""
 
     def __init__(self, at, to, raw, reply_lost):
         self.at, self.to, self.reply_lost = at, to, reply_lost
         self.digest = hashlib.sha256(raw).hexdigest()
-        parsed = email.message_from_bytes(raw, policy=email.policy.default)
-        self.subject = str(parsed["Subject"])
-        self.name = str(parsed["Message-ID"])
-        self.date = email.utils.parsedate_to_datetime(str(parsed["Date"])).timestamp()
-        self.news = list(zip(map(str, parsed.get_all("X-Hostwatch-Incident", [])),
-                             map(str, parsed.get_all("X-Hostwatch-Event", []))))
-        self.text = parsed.get_body(preferencelist=("plain",)).get_content()
+        head = HEADERS.parsebytes(raw[:raw.index(b"\r\n\r\n") + 4])
+        self.subject = str(email.header.make_header(email.header.decode_header(head["Subject"])))
+        self.subject = re.sub(r"\r?\n(?=[ \t])", "", self.subject)
+        self.name = head["Message-ID"]
+        self.date = email.utils.parsedate_to_datetime(head["Date"]).timestamp()
+        self.news = list(zip(head.get_all("X-Hostwatch-Incident", []), head.get_all("X-Hostwatch-Event", [])))
+        begin = raw.index(b"Content-Type: text/plain")
+        part = email.message_from_bytes(raw[begin:raw.index(b"\r\n--", begin)])
+        self.text = part.get_payload(decode=True).decode()
 
 
 class MailServer:

@@ -5,6 +5,7 @@ import base64
 import datetime
 import email.utils
 import json
+import random
 import re
 
 from world import DAY, Forecast
@@ -32,7 +33,7 @@ class Provider:
         self.accounts = {account.name: account for account in accounts}
         self.weather, self.clock = weather, clock
         self.answers = {name: [] for name in self.accounts}
-        self.requests = 0
+        self.requests, self.troubled = 0, False
         self.fragments, self.listings, self.turn = {}, {}, {}
         self.date = (0, b"")
 
@@ -64,6 +65,7 @@ class Provider:
         return 200, self.listing(account, path), wait
 
     def keep(self, account, now, group, trouble, content):
+        self.troubled = self.troubled or trouble is not None
         self.answers[account.name].append(Answer(now, group, trouble, content))
 
     def report(self, account, path, now, wait):
@@ -93,6 +95,9 @@ class Provider:
             left -= price
             found.append(f'{{"amount":"{money(price)}","balance":"{money(left)}","moment":"{local}","positive":'
                          f'{"true" if left > 0 else "false"},"order":{self.order(order, price)}}}')
+        if int(account.name[1:]) % 7 == 3:
+            # Nobody promised an order.
+            random.Random(len(found)).shuffle(found)
         edd = "null"
         if forecast.cut_off is not None:
             edd = '"' + self.moment(account, forecast.cut_off) + '"'

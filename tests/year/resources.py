@@ -31,7 +31,8 @@ class Line:
     def __init__(self, of, key, states, bad, good):
         self.of, self.key, self.states, self.bad, self.good = of, key, states, bad, good
         self.open, self.right, self.mailed_at, self.reminders = False, 0, None, 0
-        self.decided = []
+        self.decided, self.acts = [], of.acts(key)
+        self.opened_at = None
 
     def walk(self):
         for step, moment in enumerate(self.of.steps):
@@ -45,9 +46,10 @@ class Line:
             reminder = f"reminder:{self.reminders + 1}"
             if self.open and self.reminders < REMINDERS and moment - self.mailed_at >= DAY - HOUR:
                 if reminder in events:
-                    expected.add(reminder)
+                    if not self.is_acknowledged(moment):
+                        expected.add(reminder)
                     self.reminders, self.mailed_at = self.reminders + 1, moment
-                elif moment - self.mailed_at > DAY + HOUR and self.states.get(step):
+                elif moment - self.mailed_at > DAY + HOUR and self.states.get(step) and not self.is_acknowledged(moment):
                     self.decided.append((step, {reminder}, found))
                     self.reminders, self.mailed_at = self.reminders + 1, moment
             for event in sorted(events - expected):
@@ -61,11 +63,14 @@ class Line:
                 self.of.wrong("not told", self.of.steps[step],
                               f"{self.key} {' or '.join(sorted(due))} to {missing}; told was {here}")
 
+    def is_acknowledged(self, moment):
+        return any(self.opened_at < at < moment for at in self.acts.acked)
+
     def see(self, state, moment):
         if state == self.bad:
             self.right = 0
             if not self.open:
-                self.open, self.mailed_at, self.reminders = True, moment, 0
+                self.open, self.mailed_at, self.reminders, self.opened_at = True, moment, 0, moment
                 return {"opened", "flapping"}
         elif state == self.good and self.open:
             self.right += 1
@@ -77,16 +82,21 @@ class Line:
 
 def covered(of, key, states, bad):
     """It is off for non-payment: told by itself only where the cut-off's mails do not speak for it."""
-    before = None
+    before, since = None, None
     for step, moment in enumerate(of.steps):
         events = {event for _, event in of.by_step.get((key, step), [])}
         seen = states.get(step, [])
         was = of.overdue[step - 1][0] if step else False
+        if bad in seen and not was and since is None:
+            # Seen before its cause: it may be told by itself, as soon as a mail gets through.
+            since = step
+        if since is not None and not all(of.is_hindered(to, one) for to in of.account.to for one in range(since, step)):
+            since = None
         if "opened" in events:
             of.verdict.count("told by itself, as no cut-off explained it")
             if bad not in seen and before != bad:
                 of.wrong("told, and not due", moment, f"{key} opened, seen was {seen}")
-            elif was and of.overdue[step][0] and not of.overdue[step][1]:
+            elif was and of.overdue[step][0] and not of.overdue[step][1] and since is None:
                 of.wrong("told beside its cause", moment, f"{key}: the account is overdue")
         if {"resolved", "was-down"} & events and seen and seen[-1] == bad:
             of.wrong("told, and not due", moment, f"{key} over, and it is {seen}")

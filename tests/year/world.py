@@ -234,7 +234,7 @@ class Account:
 
     def do_sick(self, _):
         vm = self.random.choice(list(self.vms))
-        if vm not in self.sick and self.vms[vm] == "active":
+        if vm not in self.sick:
             self.sick.add(vm)
             self.vms[vm] = "error"
             self.at(self.now + self.random.choice([0.1, 0.7, 2, 5]) * DAY, "well", vm)
