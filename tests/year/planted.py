@@ -46,7 +46,7 @@ def caught_by(binary, bug, options):
     command = [sys.executable, os.path.join(HERE, "run.py"), binary, "--accounts", options.accounts, "--days", options.days,
                "--seed", options.seed, "--show", "1"]
     run = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PLANTED": bug})
-    if run.returncode not in (0, 1) or "accounts" not in run.stdout:
+    if run.returncode not in (0, 1) or "seed" not in run.stdout:
         raise SystemExit(f"{bug}: the run failed: {run.stdout[-500:]}{run.stderr[-1000:]}")
     found = re.findall(r"^ *([\d,]+)  WRONG: (.*)\n +(.*)$", run.stdout, re.M)
     return [f"{what} ({count}), first {first}" for count, what, first in found]
