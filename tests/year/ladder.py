@@ -31,6 +31,7 @@ class Ladder:
         """True where the episode is over with it."""
         self.failed = trouble is not None
         if self.failed:
+            self.clear = 0
             return False
         moments = forecast.moments()
         bare = not moments
@@ -106,10 +107,13 @@ class Ladder:
 
     def due(self, now, acknowledged=False):
         """What must be mailed, each by the events of which one has to come; and what may be."""
+        if self.clear:
+            # One good report of two: nothing is said either way.
+            return [], set()
         if self.is_overdue(now):
             return self.due_overdue(now, acknowledged)
         must, may = [], set()
-        if self.clear or self.date is None:
+        if self.date is None:
             return must, may
 
         def add(event, name=None):

@@ -19,7 +19,7 @@ from world import DAY, GRID, HOUR, MINUTE, Account, on_grid
 # Within a step, which begins three minutes past a mark of the grid.
 PAST = 3 * MINUTE
 LONGEST_STEP = 180
-NUDGE, LOOKING = 1.0, 10.0
+NUDGE, LOOKING = 1.0, 5.0
 
 
 Act = collections.namedtuple("Act", "what at until pattern")
@@ -103,6 +103,7 @@ class Lane:
     async def settle(self, clock, before):
         """Until every collector polled since `before`, all that followed is done, and no mail waits that can go."""
         until, seen, calm = time.monotonic() + LONGEST_STEP, None, 0
+        looks = False
         while True:
             if time.monotonic() > until or self.daemon.process.poll() is not None:
                 raise Stuck(f"lane {self.number}: {self.missing} at {self.steps[-1]}: {self.daemon.tail()}")
@@ -115,15 +116,16 @@ class Lane:
             calm = 0
             polls, mails = await self.daemon.metrics()
             self.missing = [key for key in self.collectors if polls.get(key, 0) <= before.get(key, 0)]
+            looks = False
             if not self.missing:
                 waits = mails.get("sending", 0) + (0 if self.mail_is_slow() else mails.get("queued", 0))
                 self.missing = f"{mails} mails" if waits else None
                 # Where something could not be read, it speaks of what it knew after two minutes at the latest.
-                looks = self.provider.troubled and clock.now() < self.steps[-1] + 130
+                looks = self.provider.troubled and clock.now() < self.steps[-1] + 150
                 if not waits and not looks and self.daemon.rests():
                     self.polls = polls
                     return
-            clock.go_on(NUDGE if self.missing else LOOKING)
+            clock.go_on(LOOKING if looks else NUDGE)
             self.clock.run()
             # It looks at its clock every 5 ms.
             await asyncio.sleep(0.006)

@@ -49,7 +49,7 @@ class Line:
                     if not self.is_acknowledged(moment):
                         expected.add(reminder)
                     self.reminders, self.mailed_at = self.reminders + 1, moment
-                elif moment - self.mailed_at > DAY + HOUR and self.states.get(step) and not self.is_acknowledged(moment):
+                elif moment - self.mailed_at > DAY + HOUR and self.is_bad(step) and not self.is_acknowledged(moment):
                     self.decided.append((step, {reminder}, found))
                     self.reminders, self.mailed_at = self.reminders + 1, moment
             for event in sorted(events - expected):
@@ -62,6 +62,10 @@ class Line:
                 here = sorted({event for _, event in found})
                 self.of.wrong("not told", self.of.steps[step],
                               f"{self.key} {' or '.join(sorted(due))} to {missing}; told was {here}")
+
+    def is_bad(self, step):
+        """It was wrong in every listing of this step, and in those of the step before."""
+        return all(self.states.get(one) and set(self.states[one]) == {self.bad} for one in (step - 1, step))
 
     def is_acknowledged(self, moment):
         return any(self.opened_at < at < moment for at in self.acts.acked)
