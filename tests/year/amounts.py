@@ -117,8 +117,9 @@ def check(mail, event, account, ladder, now):
             wants("subject", what, mail.subject)
     if overdue and account.deletion and date is not None:
         wants("deletion", words.day(words.local(date + account.deletion * DAY).date()), mail.text)
-    if ladder.failed and "as of " + words.moment(ladder.read_at) not in lead:
-        wrong.append(f"rests on a report of {words.moment(ladder.read_at)} and does not say so: {lead!r}")
-    if not ladder.failed and "as of " in lead:
+    dated_at = ladder.dated_at or ladder.read_at
+    if ladder.failed and "as of " + words.moment(dated_at) not in lead:
+        wrong.append(f"rests on a report of {words.moment(dated_at)} and does not say so: {lead!r}")
+    if not ladder.failed and ladder.dated_at == ladder.read_at and "as of " in lead:
         wrong.append(f"says that it is old, and is not: {lead!r}")
     return wrong

@@ -13,7 +13,7 @@ class Ladder:
     def __init__(self, account):
         self.zone, self.deletion = account.zone, account.deletion
         self.rungs = sorted({14, 7, 3, 1, account.lead + 1})
-        self.failed, self.read_at, self.last = False, None, None
+        self.failed, self.read_at, self.dated_at, self.last = False, None, None, None
         self.balance, self.seen = None, []
         self.date = self.computed = self.gone = self.later = None
         self.bare_since, self.clear = None, 0
@@ -74,7 +74,7 @@ class Ladder:
         return rose
 
     def take_date(self, now, date, computed, rose):
-        self.gone = None
+        self.gone, self.dated_at = None, now
         before = self.date
         if not (self.open and before is not None and date > before):
             if before is not None and before - date > 3 * DAY:
