@@ -40,6 +40,8 @@ pub(crate) struct Ladder {
     pub dated_balance: Option<Money>,
     /// The highest balance of the last 24 hours, and when it was seen.
     pub highest: Option<(DateTime<Utc>, Money)>,
+    /// It rose above its highest since the last report with a date.
+    pub rose_above: bool,
     /// A later date that has not held for an hour.
     pub later: Option<LaterDate>,
     /// Where the date stood before it came nearer at a jump, until that is mailed.
@@ -240,17 +242,19 @@ impl Ladder {
         let Some(balance) = sight.balance.filter(|_| !self.doubts_bare(now)) else { return false };
         let rose = self.balance.is_some_and(|before| balance > before);
         self.balance = Some(balance);
-        match self.highest {
-            Some((at, highest)) if balance <= highest && now - at < ONCE_IN => return rose,
-            Some((_, highest)) if balance > highest => {
-                self.mailed.rungs.clear();
-                self.mailed.extended = None;
-                self.mailed.used_up = None;
-                self.mailed.earlier.clear();
-            }
-            _ => {}
+        let (at, highest) = self.highest.unwrap_or((now, balance));
+        if balance > highest || now - at >= ONCE_IN || self.highest.is_none() {
+            self.rose_above |= balance > highest;
+            self.highest = Some((now, balance));
         }
-        self.highest = Some((now, balance));
+        // One report without a date is no proof: the date before it stays, and so does what was mailed of it.
+        let is_dated = matches!(sight.disconnect, Disconnect::At { .. } | Disconnect::Now);
+        if is_dated && std::mem::take(&mut self.rose_above) {
+            self.mailed.rungs.clear();
+            self.mailed.extended = None;
+            self.mailed.used_up = None;
+            self.mailed.earlier.clear();
+        }
         rose
     }
 

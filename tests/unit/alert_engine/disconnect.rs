@@ -1,7 +1,7 @@
 //! The disconnect incident: its ladder, its end, and the balance beside it.
 
 use crate::alert::{Form, Kind, Phase};
-use crate::model::{Collector, FailureKind};
+use crate::model::{Collector, Edd, FailureKind};
 use chrono::Duration;
 
 use super::alert_support::*;
@@ -26,7 +26,6 @@ fn the_ladder_tells_the_tightest_rung_once_through_restarts_and_failures() {
 
 #[test]
 fn only_reports_that_prove_it_are_an_all_clear() {
-    use crate::model::Edd;
     let opened = || {
         let mut world = World::healthy();
         world.report(cut_off_in(53));
@@ -149,6 +148,27 @@ fn one_good_report_does_not_stop_the_ladder() {
     let events = world.take_events();
     let ladder: Vec<_> = events.iter().filter(|event| event.contains("disconnect")).collect();
     assert_eq!(ladder, ["main/disconnect/account rung:1", "main/disconnect/account rung:0"]);
+}
+
+#[test]
+fn a_failed_poll_after_one_report_with_more_money_than_ever_tells_no_rung_twice() {
+    let mut world = World::healthy();
+    let lasts = |balance: &str, days: i64| report(balance, Edd::At(start() + Duration::days(days)));
+    world.report(lasts("5000", 80));
+    world.report(lasts("10.50", 1));
+    world.report(lasts("90", 9));
+    let told = ["main/disconnect/account rung:1", "main/disconnect/account paid:2026-03-11"];
+    assert_eq!(world.take_events(), told);
+    // It was told today, and the balance was higher yet.
+    world.report(lasts("10.50", 1));
+    world.report(report("9000", Edd::Null));
+    world.fail(Collector::ExpectedBalance, FailureKind::Other);
+    world.pass(Duration::hours(2));
+    let told = world.take_events();
+    assert!(!told.iter().any(|event| event.contains("disconnect")), "{told:?}");
+    // Two days after, it is as true as ever that nothing proves the contrary.
+    world.pass(Duration::hours(30));
+    assert!(world.take_events().contains(&"main/disconnect/account rung:0".to_owned()));
 }
 
 #[test]
