@@ -120,8 +120,9 @@ class Lane:
             if not self.missing:
                 waits = mails.get("sending", 0) + (0 if self.mail_is_slow() else mails.get("queued", 0))
                 self.missing = f"{mails} mails" if waits else None
-                # Where something could not be read, it speaks of what it knew after two minutes at the latest.
-                looks = self.provider.troubled and clock.now() < self.steps[-1] + 150
+                # Where something could not be read, it speaks of what it knew after two minutes at the latest; time is
+                # looked at once a minute.
+                looks = self.provider.troubled and clock.now() < self.steps[-1] + 200
                 if not waits and not looks and self.daemon.rests():
                     self.polls = polls
                     return

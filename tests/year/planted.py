@@ -21,8 +21,8 @@ BUGS = ["a fold that explains too much", "an order broken", "a closing without p
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("bugs", nargs="*", default=BUGS)
-    parser.add_argument("--accounts", default="60")
-    parser.add_argument("--days", default="120")
+    parser.add_argument("--accounts", default="24")
+    parser.add_argument("--days", default="80")
     parser.add_argument("--seed", default="7")
     options = parser.parse_args()
     missed = 0
