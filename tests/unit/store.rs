@@ -529,7 +529,11 @@ fn how_far_a_mail_came_is_known_and_who_heard_of_what() {
         (stages(&store), heard(&store)),
         (vec![Stage::PerhapsArrived], vec![Heard::Reached, Heard::Refused])
     );
-    assert!(store.heard(&key(), 2).unwrap().is_empty());
+    assert_eq!(
+        store.heard(&key(), 2).unwrap().len(),
+        store.heard(&key(), 1).unwrap().len(),
+        "its end was not told"
+    );
 }
 
 #[test]
@@ -873,4 +877,24 @@ fn each_queue_is_claimed_tried_and_given_up_by_itself() {
     let given_up: Vec<&str> = given_up.iter().map(|one| one.recipient.as_str()).collect();
     assert_eq!(given_up, ["webhook:former"]);
     assert!(store.give_up_others(&served, now()).unwrap().is_empty());
+}
+
+#[test]
+fn who_heard_a_beginning_whose_end_was_taken_back_has_heard_of_the_next() {
+    let mut store = Store::in_memory().unwrap();
+    let of = |id: &str, episode: u32, event: Event| {
+        let mut mail = mail_about(&key(), id, Lane::Normal);
+        mail.notice.items[0].episode = episode;
+        mail.notice.items[0].event = event;
+        mail
+    };
+    store.commit(&batch(vec![of("one", 1, Event::Opened)]), now()).unwrap();
+    while let Some(claim) = store.claim(&Queue::Mail, now()).unwrap() {
+        store.finish(&claim, &SendResult::Sent, now()).unwrap();
+    }
+    store.commit(&batch(vec![of("two", 1, Event::Resolved)]), now()).unwrap();
+    assert!(store.heard(&key(), 2).unwrap().is_empty(), "it is over");
+    store.commit(&Batch { withdraw: both("two"), ..Batch::default() }, now()).unwrap();
+    let heard = store.heard(&key(), 2).unwrap();
+    assert_eq!(heard.values().copied().collect::<Vec<_>>(), [Heard::Reached, Heard::Reached]);
 }
