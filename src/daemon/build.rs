@@ -294,7 +294,7 @@ fn give_up_others(published: &Published, served: &BTreeSet<Queue>, now: DateTime
         Vec::new()
     });
     for Expired { message_id, recipient, subject, error } in given_up {
-        tracing::error!(recipient, message_id, subject, error, "mail given up");
+        tracing::error!(recipient, subject, message_id, error, "mail given up");
         published.own.notification(Notification::Dead);
     }
 }

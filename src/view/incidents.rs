@@ -1,5 +1,6 @@
 //! Incidents and mails as people see them: which are shown, in which order, with which words. Pure.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Duration, Utc};
@@ -142,8 +143,12 @@ impl IncidentList {
     pub(crate) fn of<'a>(rows: impl Iterator<Item = &'a IncidentRow>) -> Self {
         let (mut recent, mut open): (Vec<_>, Vec<_>) =
             rows.cloned().partition(|row| row.phase == Phase::Resolved);
-        open.sort_by_key(|row| (row.is_looked_after(), std::cmp::Reverse(row.severity), row.since));
-        recent.sort_by_key(|row| std::cmp::Reverse(row.resolved_at.unwrap_or(row.last_change)));
+        // A cut-off before all else, whoever looks after it.
+        let calm = |row: &IncidentRow| row.kind != Kind::Disconnect && row.is_looked_after();
+        let order =
+            |row: &IncidentRow| (calm(row), row.kind != Kind::Disconnect, Reverse(row.severity), row.since);
+        open.sort_by_key(order);
+        recent.sort_by_key(|row| Reverse(row.resolved_at.unwrap_or(row.last_change)));
         recent.truncate(SHOWN);
         Self { open, recent }
     }
