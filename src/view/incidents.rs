@@ -75,7 +75,10 @@ impl IncidentRow {
         };
         let (acknowledgement, silence) = (muted.acknowledgement(incident, now), muted.silence(incident, now));
         let note = acknowledgement.map(|ack| &ack.comment).or(silence.map(|silence| &silence.comment));
-        let cause = incident.folded_into.as_ref().map(|cause| format!(" (part of {cause})"));
+        // Where the reason itself does not name it.
+        let cause = incident.folded_into.as_ref().map(ToString::to_string);
+        let cause = cause.filter(|cause| !incident.reason.to_string().contains(cause));
+        let cause = cause.map(|cause| format!(" (covered by {cause})"));
         shown.then(|| Self {
             key: incident.key.clone(),
             account: incident.key.account.clone(),
