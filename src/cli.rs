@@ -47,7 +47,7 @@ pub(crate) enum Command {
     Simulate(Box<Simulate>),
     /// Show the state of everything, as the running daemon knows it; exit 0 fine, 1 something needs you, 3 not known
     #[command(after_help = examples::STATUS)]
-    Status(Status),
+    Status(StatusArgs),
     /// Show what the provider's reports say of the balance to come; exit 0 fine, 1 a cut-off is near, 3 not known
     #[command(after_help = examples::FORECAST)]
     Forecast(Forecast),
@@ -69,14 +69,14 @@ pub(crate) enum Command {
     Poll(Poll),
     /// List open incidents, the worst first, and those that ended lately
     #[command(after_help = examples::INCIDENTS)]
-    Incidents(Listing),
+    Incidents(ListArgs),
     /// Acknowledge an open incident: no more reminders of it, its end is still mailed
     #[command(after_help = examples::ACK)]
-    Ack(Ack),
+    Ack(AckArgs),
     /// Silence what matches a pattern for a while: no mail; what is still wrong at the end is mailed then
     #[command(after_help = examples::SILENCE)]
-    Silence(Silence),
-    /// List mails that are queued, sent or given up; try them again, or drop them
+    Silence(SilenceArgs),
+    /// List mails that wait, were sent or given up; try them again, or drop them
     #[command(after_help = examples::OUTBOX)]
     Outbox(Outbox),
     /// Say why an incident was or was not mailed, who was mailed when, and what comes next
@@ -115,7 +115,7 @@ pub(crate) struct Simulate {
 
 /// `status`
 #[derive(Debug, Args)]
-pub(crate) struct Status {
+pub(crate) struct StatusArgs {
     /// Address of the daemon's pages; without it the socket beside its store is asked, else this machine's port 10245
     #[arg(long, value_name = "URL", value_parser = web_address)]
     pub url: Option<Url>,
@@ -179,7 +179,7 @@ pub(crate) struct Poll {
     /// Only this account
     pub account: Option<String>,
     #[command(flatten)]
-    pub list: Listing,
+    pub list: ListArgs,
 }
 
 /// `why`
@@ -189,12 +189,12 @@ pub(crate) struct Why {
     /// of what it is about, where that is one incident's alone
     pub key: String,
     #[command(flatten)]
-    pub list: Listing,
+    pub list: ListArgs,
 }
 
 /// `ack`
 #[derive(Debug, Args)]
-pub(crate) struct Ack {
+pub(crate) struct AckArgs {
     /// Key of the incident, ACCOUNT/KIND/RESOURCE, as mails, `incidents` and the status page show it; or the name or id
     /// of what it is about, where that is one incident's alone
     pub key: String,
@@ -210,7 +210,7 @@ pub(crate) struct Ack {
 
 /// `silence`
 #[derive(Debug, Args)]
-pub(crate) struct Silence {
+pub(crate) struct SilenceArgs {
     /// Pattern (`*`, `?`) of incident keys, ACCOUNT/KIND/RESOURCE, or without a slash of names and ids.
     /// Disconnect mails are silenced only by a pattern that names them: ACCOUNT/disconnect/*
     #[arg(required_unless_present_any = ["list", "remove"], value_parser = pattern)]
@@ -228,7 +228,7 @@ pub(crate) struct Silence {
     #[arg(long, value_name = "ID", conflicts_with_all = ["pattern", "duration"])]
     pub remove: Option<i64>,
     #[command(flatten)]
-    pub list_as: Listing,
+    pub list_as: ListArgs,
 }
 
 /// What is blank would cover nothing.
@@ -249,7 +249,7 @@ pub(crate) struct Outbox {
     #[command(subcommand)]
     pub action: Option<OutboxAction>,
     #[command(flatten)]
-    pub list: Listing,
+    pub list: ListArgs,
 }
 
 /// What to do with mails; listing is the default.
@@ -301,7 +301,7 @@ pub(crate) struct Config {
 
 /// How a command lists, and of which daemon.
 #[derive(Debug, Args)]
-pub(crate) struct Listing {
+pub(crate) struct ListArgs {
     /// Print JSON
     #[arg(long, global = true)]
     pub json: bool,
@@ -316,12 +316,12 @@ pub(crate) struct Listing {
 pub(crate) struct Screen {
     /// Colours: auto is on a terminal, and not where NO_COLOR is set
     #[arg(long = "color", value_name = "WHEN", default_value = "auto", global = true)]
-    pub colour: Colour,
+    pub colour: ColourWhen,
 }
 
 /// When text has colours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum Colour {
+pub(crate) enum ColourWhen {
     Auto,
     Always,
     Never,
@@ -358,7 +358,7 @@ pub(crate) struct Log {
     pub level: telemetry::Level,
     /// Format of the log
     #[arg(long = "log.format", value_name = "FORMAT", default_value = "logfmt")]
-    pub format: telemetry::Format,
+    pub format: telemetry::LogFormat,
 }
 
 fn telemetry_path(text: &str) -> Result<String, &'static str> {

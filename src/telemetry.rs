@@ -25,7 +25,7 @@ pub(crate) enum Level {
 
 /// `--log.format`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum LogFormat {
     #[default]
     Logfmt,
     Json,
@@ -40,22 +40,22 @@ pub(crate) struct AlreadySet(#[from] tracing_subscriber::util::TryInitError);
 ///
 /// # Errors
 /// When called a second time.
-pub(crate) fn init(level: Level, format: Format) -> Result<(), AlreadySet> {
+pub(crate) fn init(level: Level, format: LogFormat) -> Result<(), AlreadySet> {
     Ok(subscriber(level, format, io::stderr).try_init()?)
 }
 
 /// What `init` sets, writing elsewhere.
-pub(crate) fn subscriber<W>(level: Level, format: Format, writer: W) -> impl Subscriber + Send + Sync
+pub(crate) fn subscriber<W>(level: Level, format: LogFormat, writer: W) -> impl Subscriber + Send + Sync
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
     let layer = match format {
-        Format::Logfmt => {
+        LogFormat::Logfmt => {
             let plain =
                 tracing_logfmt::builder().with_target(false).with_span_name(false).with_span_path(false);
             plain.layer().map_event_format(Logfmt).with_ansi(false).with_writer(writer).boxed()
         }
-        Format::Json => {
+        LogFormat::Json => {
             let json = tracing_subscriber::fmt::layer().json().flatten_event(true);
             let json = json.with_current_span(false).with_span_list(false);
             json.map_event_format(Json).with_ansi(false).with_writer(writer).boxed()
@@ -148,7 +148,7 @@ mod tests {
         }
     }
 
-    fn logged(level: Level, format: Format, log: impl FnOnce()) -> Vec<String> {
+    fn logged(level: Level, format: LogFormat, log: impl FnOnce()) -> Vec<String> {
         let sink = Sink::default();
         let writer = sink.clone();
         tracing::subscriber::with_default(subscriber(level, format, move || writer.clone()), log);
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn logfmt_has_time_level_message_and_fields() {
-        let lines = logged(Level::Info, Format::Logfmt, || {
+        let lines = logged(Level::Info, LogFormat::Logfmt, || {
             tracing::info!(target: "hostwatch::x", { vm.id = 7, name = "a b" }, "poll failed");
             tracing::warn!(target: "hostwatch::x", plain = "x", "ok");
         });
@@ -176,7 +176,7 @@ mod tests {
         #[allow(dead_code)]
         struct Pretty(&'static str);
         let odd = "a\nlevel=error msg=forged\r\u{1b}[31m \u{2028}\"";
-        for format in [Format::Logfmt, Format::Json] {
+        for format in [LogFormat::Logfmt, LogFormat::Json] {
             let lines = logged(Level::Info, format, || {
                 let error = std::io::Error::other(odd);
                 tracing::info!(target: "hostwatch", name = odd, shown = %odd, debugged = ?Pretty(odd), "{odd}");
@@ -200,7 +200,7 @@ mod tests {
             inner.in_scope(|| tracing::warn!(target: "hostwatch", error = "no {}", "polling fails"));
             tracing::warn!(target: "hostwatch", "again");
         };
-        let lines = logged(Level::Warn, Format::Logfmt, within);
+        let lines = logged(Level::Warn, LogFormat::Logfmt, within);
         let wants = [
             "msg=\"polling fails\" error=\"no {}\" account=main collector=vms page=2",
             "msg=again account=main collector=vms",
@@ -208,7 +208,7 @@ mod tests {
         for (line, want) in lines.iter().zip(wants) {
             assert!(line.ends_with(want), "{lines:#?}");
         }
-        let lines = logged(Level::Warn, Format::Json, within);
+        let lines = logged(Level::Warn, LogFormat::Json, within);
         for (line, page) in lines.iter().zip([serde_json::json!(2), serde_json::Value::Null]) {
             let value: serde_json::Value = serde_json::from_str(line).unwrap();
             assert_eq!((&value["account"], &value["collector"]), (&"main".into(), &"vms".into()), "{line}");
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn json_lines_parse() {
-        let lines = logged(Level::Info, Format::Json, || {
+        let lines = logged(Level::Info, LogFormat::Json, || {
             tracing::info!(target: "hostwatch", { vm.id = 7 }, "poll \"failed\"\n");
         });
         let value: serde_json::Value = serde_json::from_str(&lines[0]).unwrap();
@@ -237,7 +237,7 @@ mod tests {
         };
         let table = [(Level::Debug, "1236"), (Level::Info, "236"), (Level::Warn, "36"), (Level::Error, "3")];
         for (level, want) in table {
-            let lines = logged(level, Format::Logfmt, all);
+            let lines = logged(level, LogFormat::Logfmt, all);
             let got: String = lines.iter().map(|line| line.split("msg=").nth(1).unwrap()).collect();
             assert_eq!(got, want, "{level:?}");
         }

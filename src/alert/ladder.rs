@@ -36,8 +36,12 @@ pub(crate) struct Ladder {
     pub deleted_at: Option<DateTime<Utc>>,
     /// Of the last report with charges.
     pub balance: Option<Money>,
+    /// Of the last of these that named a date.
+    pub dated_balance: Option<Money>,
     /// The highest balance of the last 24 hours, and when it was seen.
     pub highest: Option<(DateTime<Utc>, Money)>,
+    /// It rose above its highest since the last report with a date.
+    pub rose_above: bool,
     /// A later date that has not held for an hour.
     pub later: Option<LaterDate>,
     /// Where the date stood before it came nearer at a jump, until that is mailed.
@@ -200,8 +204,11 @@ impl Ladder {
             Disconnect::At { at, computed } => {
                 self.gone = false;
                 self.read_at = Some(now);
-                self.take_date((at, computed), rose, is_open, now);
                 let used_up = sight.used_up.filter(|_| !sight.bare).unwrap_or(self.used_up);
+                let rose = self.rose_between_dates(rose);
+                if !(computed && used_up && self.is_past(now)) {
+                    self.take_date((at, computed), rose, is_open, now);
+                }
                 self.paid |= self.used_up_told && !used_up && rose;
                 self.used_up_told &= used_up;
                 self.used_up = used_up;
@@ -218,23 +225,36 @@ impl Ladder {
         }
     }
 
+    /// Reports that name no date may lie between two that do: the first of them showed the payment.
+    fn rose_between_dates(&mut self, rose: bool) -> bool {
+        let before = std::mem::replace(&mut self.dated_balance, self.balance);
+        before.zip(self.balance).map_or(rose, |(before, now)| now > before)
+    }
+
+    /// The date has come. Where still nothing is left, the next charge ahead is no later cut-off.
+    fn is_past(&self, now: DateTime<Utc>) -> bool {
+        self.edd.is_some_and(|edd| edd <= now)
+    }
+
     /// Whether the balance rose since the last report. Above its highest of a day it is no alternation: what was
     /// mailed may be mailed again.
     fn take_balance(&mut self, sight: &Sight, now: DateTime<Utc>) -> bool {
         let Some(balance) = sight.balance.filter(|_| !self.doubts_bare(now)) else { return false };
         let rose = self.balance.is_some_and(|before| balance > before);
         self.balance = Some(balance);
-        match self.highest {
-            Some((at, highest)) if balance <= highest && now - at < ONCE_IN => return rose,
-            Some((_, highest)) if balance > highest => {
-                self.mailed.rungs.clear();
-                self.mailed.extended = None;
-                self.mailed.used_up = None;
-                self.mailed.earlier.clear();
-            }
-            _ => {}
+        let (at, highest) = self.highest.unwrap_or((now, balance));
+        if balance > highest || now - at >= ONCE_IN || self.highest.is_none() {
+            self.rose_above |= balance > highest;
+            self.highest = Some((now, balance));
         }
-        self.highest = Some((now, balance));
+        // One report without a date is no proof: the date before it stays, and so does what was mailed of it.
+        let is_dated = matches!(sight.disconnect, Disconnect::At { .. } | Disconnect::Now);
+        if is_dated && std::mem::take(&mut self.rose_above) {
+            self.mailed.rungs.clear();
+            self.mailed.extended = None;
+            self.mailed.used_up = None;
+            self.mailed.earlier.clear();
+        }
         rose
     }
 

@@ -5,7 +5,7 @@ use chrono_tz::Tz;
 
 use super::kind::Severity;
 use super::ladder::{Ladder, Mailed, ONCE_IN, was_within_a_day};
-use super::overdue::{Again, Overdue, Plan, days};
+use super::overdue::{Again, Overdue, ReminderPlan, days};
 use super::settings::AlertSettings;
 
 /// Something to be mailed.
@@ -45,9 +45,9 @@ impl Judge<'_> {
         mailed.is_none_or(|at| self.now - at >= ONCE_IN)
     }
 
-    fn plan(&self) -> Plan {
+    fn plan(&self) -> ReminderPlan {
         let deletion_days = self.settings.deletion_days;
-        Plan { deletion_days, zone: self.zone, acknowledged: self.acknowledged }
+        ReminderPlan { deletion_days, zone: self.zone, acknowledged: self.acknowledged }
     }
 }
 

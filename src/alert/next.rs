@@ -8,7 +8,7 @@ use super::incident::{Incident, Phase};
 use super::key::Key;
 use super::kind::Kind;
 use super::ladder::Ladder;
-use super::overdue::{Plan, days};
+use super::overdue::{ReminderPlan, days};
 use super::settings::{AlertSettings, Watcher};
 use super::silence::Muted;
 
@@ -99,7 +99,7 @@ fn of_ladder(
     now: DateTime<Utc>,
 ) -> Option<Next> {
     if let Some(overdue) = ladder.overdue.as_ref().filter(|_| ladder.is_overdue(now)) {
-        let plan = Plan { deletion_days: settings.deletion_days, zone, acknowledged };
+        let plan = ReminderPlan { deletion_days: settings.deletion_days, zone, acknowledged };
         let cut_off = ladder.edd.filter(|_| !ladder.gone);
         return overdue.next_due(cut_off, plan, now).map(Next::Overdue);
     }

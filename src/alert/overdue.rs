@@ -36,7 +36,7 @@ pub(super) enum Again {
 
 /// How it is reminded of.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Plan {
+pub(super) struct ReminderPlan {
     /// From the cut-off until the data are deleted; 0 where that is not known.
     pub deletion_days: u32,
     pub zone: Tz,
@@ -63,7 +63,7 @@ impl Overdue {
     pub(super) fn due(
         &self,
         cut_off: Option<DateTime<Utc>>,
-        plan: Plan,
+        plan: ReminderPlan,
         now: DateTime<Utc>,
     ) -> Option<Again> {
         let from = cut_off.unwrap_or(self.told_at);
@@ -94,7 +94,7 @@ impl Overdue {
     pub(super) fn next_due(
         &self,
         cut_off: Option<DateTime<Utc>>,
-        plan: Plan,
+        plan: ReminderPlan,
         now: DateTime<Utc>,
     ) -> Option<DateTime<Utc>> {
         let from = cut_off.unwrap_or(self.told_at);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     /// What is mailed on which day after the cut-off, looked at every hour.
-    fn walk(plan: Plan, dated: bool, mut overdue: Overdue, until: u32) -> Vec<(i64, Again)> {
+    fn walk(plan: ReminderPlan, dated: bool, mut overdue: Overdue, until: u32) -> Vec<(i64, Again)> {
         let mut told = Vec::new();
         for hour in 0..i64::from(until) * 24 + 2 {
             let now = cut_off() + Duration::hours(hour);
@@ -140,8 +140,8 @@ mod tests {
         told
     }
 
-    fn plan(deletion_days: u32) -> Plan {
-        Plan { deletion_days, zone: Tz::UTC, acknowledged: false }
+    fn plan(deletion_days: u32) -> ReminderPlan {
+        ReminderPlan { deletion_days, zone: Tz::UTC, acknowledged: false }
     }
 
     fn told() -> Overdue {
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(of(7)[..4], [none(1), none(2), none(3), (4, Some(3))]);
         assert_eq!(of(1), [(1, Some(0))]);
         // An ack stops none of them, and nothing else is mailed.
-        let acknowledged = Plan { acknowledged: true, ..plan(8) };
+        let acknowledged = ReminderPlan { acknowledged: true, ..plan(8) };
         let want = [(1, Some(7)), (5, Some(3)), (7, Some(1)), (8, Some(0))];
         assert_eq!(left(walk(acknowledged, true, told(), 60)), want);
         // No date is invented where nobody knows the moment of the cut-off.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{ClientBuilder, Method, Url};
 
-use crate::daemon::control::{Answer, Request};
+use crate::daemon::control::{Reply, Request};
 use crate::model::AccountName;
 use crate::provider::http_client;
 
@@ -95,7 +95,7 @@ impl DaemonAddress {
     }
 
     /// What a command asks of the daemon, over its socket; the inner error is the daemon's, in words for people.
-    pub(super) async fn ask(&self, request: &Request) -> Result<Result<Answer, String>, AskError> {
+    pub(super) async fn ask(&self, request: &Request) -> Result<Result<Reply, String>, AskError> {
         let json = serde_json::to_string(request).map_err(|error| AskError::Setup(error.to_string()))?;
         let path = format!("/control/v1?{}", utf8_percent_encode(&json, NON_ALPHANUMERIC));
         let other_release = || AskError::OtherRelease { place: self.to_string() };

@@ -10,7 +10,7 @@ use super::ask::{AskError, DaemonAddress};
 use crate::cli::CONFIG_FILE;
 use crate::clock;
 use crate::config::{self, Environment, Settings};
-use crate::daemon::control::{self, Answer, Request};
+use crate::daemon::control::{self, Reply, Request};
 use crate::model::AccountName;
 use crate::store::Store;
 use crate::view::{DaemonTime, LastReading};
@@ -42,7 +42,7 @@ impl Beside {
     ///
     /// # Errors
     /// Why none answers; of several places, the first reason that says more than that nobody is there.
-    pub(super) async fn ask(&self, request: &Request) -> Result<Result<Answer, String>, AskError> {
+    pub(super) async fn ask(&self, request: &Request) -> Result<Result<Reply, String>, AskError> {
         let mut kept = None;
         for socket in &self.sockets {
             match socket.ask(request).await {

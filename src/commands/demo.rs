@@ -24,7 +24,7 @@ const SCENARIO: &str = include_str!("demo.toml");
 const TIMETABLE: &[(&str, &str)] = &[
     ("within 2 s", "everything is watched: metrics, status page -> the first mail"),
     ("after 8 s", "VM web-1 goes into error                    -> mail"),
-    ("after 14 s", "a charge leaves money for two days only     -> disconnect mail"),
+    ("after 14 s", "a charge leaves money for two days only     -> cut-off mail"),
     ("after 20 s", "site shop.example.com is over its quota     -> mail"),
     ("after 30 s", "VM and site work again                      -> recovery mails"),
     ("after 38 s", "the account is topped up                    -> all-clear mail"),
@@ -121,7 +121,7 @@ fn introduce(urls: &[(&str, SocketAddr)], metrics: &str, inbox: SocketAddr) -> R
         .chain([&inbox])
         .map(|at| format!(" -L {0}:{1}", at.port(), loopback(*at)));
     let ports: String = ports.collect();
-    text.push_str(&format!("over ssh, forward the ports first:  ssh{ports} THIS_HOST\n\nwhat happens:\n"));
+    text.push_str(&format!("over ssh, forward the ports first:\n  ssh{ports} THIS_HOST\n\nwhat happens:\n"));
     for (when, what) in TIMETABLE {
         text.push_str(&format!("  {when:<12}{what}\n"));
     }
@@ -139,11 +139,10 @@ async fn announce(mailbox: Arc<Mailbox>, inbox: SocketAddr) {
     while latest.changed().await.is_ok() {
         for mail in mailbox.caught().into_iter().filter(|mail| mail.number > told).collect::<Vec<_>>() {
             told = mail.number;
-            // Standard output may be closed; the mail is on the web page all the same.
-            let _ = print(&format!(
-                "mail {}: {}  http://{inbox}/mail/{}\n",
-                mail.number, mail.subject, mail.number
-            ));
+            // Standard output may be closed; the mail is on the web page all the same. Its address is a line of
+            // its own: most terminals have 80 columns.
+            let (number, subject) = (mail.number, mail.subject);
+            let _ = print(&format!("mail {number}: {subject}\n        http://{inbox}/mail/{number}\n"));
         }
     }
 }

@@ -6,14 +6,14 @@ use super::beside::Beside;
 use super::output::print;
 use super::{records, screen};
 use crate::cli::Poll;
-use crate::daemon::control::{Answer, Request};
+use crate::daemon::control::{Reply, Request};
 use crate::terminal;
 
 /// Prints what came; the answer is whether all of it did.
 pub(super) async fn run(poll: Poll) -> Result<terminal::Answer> {
     let request = Request::Poll { account: poll.account };
     let answered = Beside::of(&poll.list.config.file).ask(&request).await?;
-    let Answer::Polled(polled) = answered.map_err(anyhow::Error::msg)? else {
+    let Reply::Polled(polled) = answered.map_err(anyhow::Error::msg)? else {
         bail!("the daemon answered something else; is it of another version?");
     };
     let style = screen::style(poll.list.screen);

@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use crate::config::AccountSettings;
 use crate::daemon::plan;
 use crate::model::{Group, Report};
-use crate::provider::poll::{self, Plan};
+use crate::provider::poll::{self, AccountPlan};
 use crate::provider::{ApiError, Client, Code, Hosts, Observer};
 
 /// Longest wait for one reading; a person is waiting at the terminal.
@@ -81,7 +81,7 @@ pub(super) async fn in_order<T: Send + 'static>(
     done
 }
 
-fn planned(account: &AccountSettings, hosts: &Hosts, horizon_days: u32) -> Result<Plan, String> {
+fn planned(account: &AccountSettings, hosts: &Hosts, horizon_days: u32) -> Result<AccountPlan, String> {
     if !account.has(Group::Billing) {
         return Err(
             "billing is off; set panel_url, billing_username and billing_password to read the balance"
@@ -93,7 +93,7 @@ fn planned(account: &AccountSettings, hosts: &Hosts, horizon_days: u32) -> Resul
 }
 
 /// One report, read by the plan.
-pub(super) async fn report(plan: Result<Plan, String>) -> Result<Arc<Report>, String> {
+pub(super) async fn report(plan: Result<AccountPlan, String>) -> Result<Arc<Report>, String> {
     let report = poll::read_report(&plan?, PATIENCE).await;
     report.map(Arc::new).map_err(|failure| failure.message)
 }

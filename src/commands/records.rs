@@ -10,13 +10,13 @@ use super::ask::AskError;
 use super::beside::Beside;
 use super::output::print;
 use super::screen;
-use crate::cli::{Ack, Listing, MailId, Outbox, OutboxAction, Silence, Why};
+use crate::cli::{AckArgs, ListArgs, MailId, Outbox, OutboxAction, SilenceArgs, Why};
 use crate::clock;
 use crate::config;
-use crate::daemon::control::{Answer, Request, Watching, answer_from};
+use crate::daemon::control::{Reply, Request, Watching, answer_from};
 use crate::terminal::{Style, harmless_json};
 
-pub(super) async fn incidents(list: &Listing) -> Result<()> {
+pub(super) async fn incidents(list: &ListArgs) -> Result<()> {
     show(list, Request::Incidents).await
 }
 
@@ -24,7 +24,7 @@ pub(super) async fn why(why: &Why) -> Result<()> {
     show(&why.list, Request::Why { what: why.key.clone() }).await
 }
 
-pub(super) async fn ack(ack: &Ack) -> Result<()> {
+pub(super) async fn ack(ack: &AckArgs) -> Result<()> {
     let what = ack.key.clone();
     let request = match ack.remove {
         true => Request::TakeBackAck { what },
@@ -33,7 +33,7 @@ pub(super) async fn ack(ack: &Ack) -> Result<()> {
     done(&ack.config.file, request).await
 }
 
-pub(super) async fn silence(silence: &Silence) -> Result<()> {
+pub(super) async fn silence(silence: &SilenceArgs) -> Result<()> {
     if let Some(id) = silence.remove {
         return done(&silence.list_as.config.file, Request::EndSilence { id }).await;
     }
@@ -65,20 +65,20 @@ fn numbers(mails: &[MailId]) -> Option<Vec<i64>> {
 }
 
 async fn done(file: &Path, request: Request) -> Result<()> {
-    let Answer::Done(said) = answer(file, request).await? else {
+    let Reply::Done(said) = answer(file, request).await? else {
         bail!("the daemon answered something else; is it of another version?");
     };
     print(&format!("{said}\n"))
 }
 
-async fn show(list: &Listing, request: Request) -> Result<()> {
+async fn show(list: &ListArgs, request: Request) -> Result<()> {
     let style = screen::style(list.screen);
     let text = match answer(&list.config.file, request).await? {
-        Answer::Incidents(all) => laid_out(list, style, &all, |all, style| all.text(style))?,
-        Answer::Outbox(all) => laid_out(list, style, &all, |all, style| all.text(style))?,
-        Answer::Silences(all) => laid_out(list, style, &all, |all, style| all.text(style))?,
-        Answer::Why(why) => laid_out(list, style, &why, |why, style| why.text(style))?,
-        Answer::Health(_) | Answer::Polled(_) | Answer::Done(_) => {
+        Reply::Incidents(all) => laid_out(list, style, &all, |all, style| all.text(style))?,
+        Reply::Outbox(all) => laid_out(list, style, &all, |all, style| all.text(style))?,
+        Reply::Silences(all) => laid_out(list, style, &all, |all, style| all.text(style))?,
+        Reply::Why(why) => laid_out(list, style, &why, |why, style| why.text(style))?,
+        Reply::Health(_) | Reply::Polled(_) | Reply::Done(_) => {
             bail!("the daemon answered something else; is it of another version?")
         }
     };
@@ -87,7 +87,7 @@ async fn show(list: &Listing, request: Request) -> Result<()> {
 
 /// As JSON where that is asked for.
 pub(super) fn laid_out<T: Serialize>(
-    list: &Listing,
+    list: &ListArgs,
     style: Style,
     value: &T,
     text: impl Fn(&T, Style) -> String,
@@ -100,7 +100,7 @@ pub(super) fn laid_out<T: Serialize>(
 }
 
 /// The daemon's, else the store's.
-async fn answer(file: &Path, request: Request) -> Result<Answer> {
+async fn answer(file: &Path, request: Request) -> Result<Reply> {
     let beside = Beside::of(file);
     let unanswered = match beside.ask(&request).await {
         Ok(answered) => return answered.map_err(anyhow::Error::msg),

@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 
 use terminal_size::{Width, terminal_size_of};
 
-use crate::cli::{Colour, Screen};
+use crate::cli::{ColourWhen, Screen};
 use crate::terminal::Style;
 
 /// Width where the terminal's is not known.
@@ -15,9 +15,9 @@ pub(super) fn style(screen: Screen) -> Style {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let out = std::io::stdout();
     let colour = match screen.colour {
-        Colour::Always => true,
-        Colour::Never => false,
-        Colour::Auto => {
+        ColourWhen::Always => true,
+        ColourWhen::Never => false,
+        ColourWhen::Auto => {
             // https://no-color.org
             let dumb = set("TERM").is_some_and(|terminal| terminal == "dumb");
             out.is_terminal() && set("NO_COLOR").is_none() && !dumb

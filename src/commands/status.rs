@@ -13,7 +13,7 @@ use crate::http::DEFAULT_LISTEN_ADDRESS;
 use crate::terminal::{Answer, Status, harmless_json};
 
 /// Prints the status; the answer is the daemon's verdict, and that nothing is known where another daemon answers.
-pub(super) async fn run(args: cli::Status) -> Result<Answer> {
+pub(super) async fn run(args: cli::StatusArgs) -> Result<Answer> {
     let file = args.config.file.as_path();
     let beside = Beside::of(file);
     let (daemon, json) = answer(&args, &beside).await?;
@@ -40,7 +40,7 @@ pub(super) async fn run(args: cli::Status) -> Result<Answer> {
 }
 
 /// Who answers, and what: the address that was named, else the daemon's socket, else where a daemon listens by default.
-async fn answer(args: &cli::Status, beside: &Beside) -> Result<(DaemonAddress, Vec<u8>)> {
+async fn answer(args: &cli::StatusArgs, beside: &Beside) -> Result<(DaemonAddress, Vec<u8>)> {
     let file = args.config.file.as_path();
     let daemons = match &args.url {
         Some(url) => vec![DaemonAddress::Web(url.clone())],

@@ -11,7 +11,7 @@ use super::secrets::{Secret, Secrets};
 use super::sources::reason;
 use super::values;
 use super::view::View;
-use crate::mail::{MailSettings, Security, Server};
+use crate::mail::{MailServer, MailSettings, Security};
 
 const URL_KEY: &str = "email.smtp_url";
 
@@ -32,7 +32,12 @@ fn required(view: &View<'_>, key: &str, example: &str, findings: &mut Findings) 
     Some(())
 }
 
-fn server(view: &View<'_>, password: Secret, secrets: &Secrets, findings: &mut Findings) -> Option<Server> {
+fn server(
+    view: &View<'_>,
+    password: Secret,
+    secrets: &Secrets,
+    findings: &mut Findings,
+) -> Option<MailServer> {
     let ca_file = ca_file(view, secrets, findings);
     required(view, URL_KEY, "\"smtps://user@smtp.example.com:465\"", findings)?;
     let SmtpAddress { host, port, security, username } = view.parsed(URL_KEY, findings, endpoint)?;
@@ -49,7 +54,7 @@ fn server(view: &View<'_>, password: Secret, secrets: &Secrets, findings: &mut F
         (None, Secret::Absent) | (Some(_), Secret::Given(_) | Secret::Broken) => {}
     }
     let password: Option<SecretString> = password.given();
-    Some(Server { host, port, security, username, password, ca_file })
+    Some(MailServer { host, port, security, username, password, ca_file })
 }
 
 fn ca_file(view: &View<'_>, secrets: &Secrets, findings: &mut Findings) -> Option<std::path::PathBuf> {

@@ -12,7 +12,7 @@ use crate::model::AccountName;
 
 /// One key.
 #[derive(Debug)]
-pub(crate) struct Key {
+pub(crate) struct KeyRow {
     /// Where it stands; `<name>`, `<webhook>`, `<kind>` and `<code>` for what the user names.
     pub path: &'static str,
     pub kind: ValueType,
@@ -82,7 +82,7 @@ impl ValueType {
 /// Tables that an account, or `[defaults]`, may carry to override them key by key.
 const OWN_TABLES: [&str; 4] = ["schedule.", "limits.", "billing.", "alerts."];
 
-impl Key {
+impl KeyRow {
     #[cfg(test)]
     /// The default as a value; `None` where there is none.
     pub(crate) fn default_value(&self) -> Option<Value> {
@@ -98,7 +98,7 @@ pub(super) fn toml_value(text: &str) -> Option<Value> {
 }
 
 /// The row of a key as it stands in a file.
-pub(super) fn find(path: &[String]) -> Option<&'static Key> {
+pub(super) fn find(path: &[String]) -> Option<&'static KeyRow> {
     PATTERNS
         .iter()
         .find(|pattern| pattern.segments.len() == path.len() && pattern.covers(path))
@@ -127,7 +127,7 @@ pub(super) fn homes_of(name: &str) -> impl Iterator<Item = &'static str> {
 /// Where a key may stand.
 struct Pattern {
     segments: Vec<&'static str>,
-    key: &'static Key,
+    key: &'static KeyRow,
 }
 
 impl Pattern {
@@ -173,12 +173,12 @@ static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
 
 macro_rules! keys {
     ($($path:literal $kind:ident $default:literal $help:literal)*) => {
-        &[$(Key { path: $path, kind: ValueType::$kind, default: $default, help: $help }),*]
+        &[$(KeyRow { path: $path, kind: ValueType::$kind, default: $default, help: $help }),*]
     };
 }
 
 /// The table, in the order of the reference: path, type, default, meaning.
-pub(crate) const KEYS: &[Key] = keys! {
+pub(crate) const KEYS: &[KeyRow] = keys! {
     "accounts.<name>.base_url" Url ""
         "Address of the hosting endpoints (containers, sites, databases, cron jobs). Plain http only to a \
          loopback address, unless `allow_http`."

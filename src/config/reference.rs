@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::keys::{KEYS, Key};
+use super::keys::{KEYS, KeyRow};
 
 /// The whole page, as Markdown.
 pub(crate) fn markdown() -> String {
@@ -23,7 +23,7 @@ pub(crate) fn markdown() -> String {
 }
 
 /// The table a key is described under, and its name there: `remind_every.critical` stays with `[alerts]`.
-fn split(key: &Key) -> (&'static str, &'static str) {
+fn split(key: &KeyRow) -> (&'static str, &'static str) {
     for table in ["accounts.<name>", "alerts.rules.<kind>", "webhooks.<webhook>"] {
         if let Some(name) = key.path.strip_prefix(table).and_then(|rest| rest.strip_prefix('.')) {
             return (table, name);

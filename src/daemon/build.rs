@@ -19,7 +19,7 @@ use super::delivery::Clocks;
 use super::heartbeat::Heartbeat;
 use super::host_names;
 use super::liveness::{Liveness, Loop};
-use super::memory::Memory;
+use super::memory::PastInStore;
 use super::notes::StoreNotes;
 use super::pipeline::{Accounts, Encoded, Housekeeping, Looking, Message, Pipeline};
 use super::poll_requests::PollRequests;
@@ -34,7 +34,7 @@ use super::watchdog::Watchdog;
 use super::{Settings, Start};
 use crate::alert::Engine;
 use crate::clock::Clock;
-use crate::http::{self, BuildInfo, Hosts, Reload};
+use crate::http::{self, AllowedHosts, BuildInfo, Reload};
 use crate::metrics::own::Notification;
 use crate::metrics::{Encoder, Own, Page, Targets};
 use crate::model::{AccountName, KnownAccount, LastReport, Profile, Snapshot};
@@ -77,7 +77,7 @@ struct Common {
     watching: Shared<Watching>,
     polls: PollRequests,
     heartbeat: Shared<Option<Heartbeat>>,
-    hosts: Shared<Hosts>,
+    hosts: Shared<AllowedHosts>,
     clock: Clock,
     carriers: BTreeMap<Queue, Shared<Carrier>>,
 }
@@ -112,7 +112,7 @@ pub(super) fn build(start: Start, stop: &CancellationToken) -> Result<Built> {
         watching: Shared::new(Watching::of(&settings)),
         polls: PollRequests::default(),
         heartbeat: Shared::new(Heartbeat::of(&settings)?),
-        hosts: Shared::new(Hosts::new(&settings.web, host_names::read())),
+        hosts: Shared::new(AllowedHosts::new(&settings.web, host_names::read())),
         clock,
         carriers: carriers.into_iter().map(|(queue, carrier)| (queue, Shared::new(carrier))).collect(),
     };
@@ -158,7 +158,7 @@ impl Common {
             targets: self.targets.clone(),
             own: Arc::clone(&self.own),
             alerting: self.published.alerting.clone(),
-            memory: Arc::new(Memory(Arc::clone(&self.published.store))),
+            memory: Arc::new(PastInStore(Arc::clone(&self.published.store))),
             control: Arc::new(self.desk(now)),
             telemetry_path,
             hosts: self.hosts.clone(),

@@ -19,7 +19,7 @@ pub(super) enum Carrier {
 /// Why a mail was not sent, as far as is known.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{error}")]
-pub(super) struct Failure {
+pub(super) struct SendFailure {
     pub(super) fault: Fault,
     pub(super) error: String,
 }
@@ -51,19 +51,19 @@ pub(super) fn all(settings: &Settings) -> Result<BTreeMap<Queue, Carrier>> {
 
 impl Carrier {
     /// Sends one mail to one recipient.
-    pub(super) async fn send(&self, claim: &Claim) -> Result<(), Failure> {
+    pub(super) async fn send(&self, claim: &Claim) -> Result<(), SendFailure> {
         match self {
             Self::Smtp(transport) => {
-                transport.send(&claim.sender, &claim.recipient, &claim.raw).await.map_err(Failure::from)
+                transport.send(&claim.sender, &claim.recipient, &claim.raw).await.map_err(SendFailure::from)
             }
             Self::Webhook(webhook) => {
-                webhook.post(&claim.sender, claim.raw.clone()).await.map_err(Failure::from)
+                webhook.post(&claim.sender, claim.raw.clone()).await.map_err(SendFailure::from)
             }
         }
     }
 }
 
-impl Failure {
+impl SendFailure {
     /// The next mail would fail, too.
     pub(super) fn is_of_carrier(&self) -> bool {
         matches!(self.fault, Fault::Carrier { .. })
@@ -75,7 +75,7 @@ impl Failure {
     }
 }
 
-impl From<SendError> for Failure {
+impl From<SendError> for SendFailure {
     fn from(error: SendError) -> Self {
         let permanent = error.permanent();
         let fault = match &error {
@@ -91,7 +91,7 @@ impl From<SendError> for Failure {
     }
 }
 
-impl From<PostError> for Failure {
+impl From<PostError> for SendFailure {
     fn from(error: PostError) -> Self {
         let fault = match &error {
             PostError::Setup { .. } | PostError::Connection { .. } => Fault::Carrier { refused: false },

@@ -17,7 +17,7 @@ use crate::clock::Clock;
 use crate::config::{AccountSettings, Settings};
 use crate::metrics::Own;
 use crate::model::{AccountName, Group};
-use crate::provider::poll::{self, Plan, Update};
+use crate::provider::poll::{self, AccountPlan, Update};
 use crate::provider::{Client, Code, Hosts, Observer};
 
 /// The collectors that run, by account.
@@ -121,7 +121,7 @@ impl Collectors {
             let plan = plan(&account, client.clone(), account.horizon_days);
             let asked = self.polls.of(account.name());
             let awake: Arc<dyn Fn() + Send + Sync> = Arc::new(move || last_run.now());
-            let plan = Plan { clock: self.clock.clone(), awake, asked, ..plan };
+            let plan = AccountPlan { clock: self.clock.clone(), awake, asked, ..plan };
             let (updates, inbox) = mpsc::channel(16);
             let (messages, stopping, done) = (messages.clone(), stop.clone(), ended.clone().drop_guard());
             tasks.spawn(async move {
@@ -142,8 +142,8 @@ impl Collectors {
 }
 
 /// How an account is read, looking `horizon_days` ahead.
-pub(crate) fn plan(account: &AccountSettings, client: Client, horizon_days: u32) -> Plan {
-    Plan {
+pub(crate) fn plan(account: &AccountSettings, client: Client, horizon_days: u32) -> AccountPlan {
+    AccountPlan {
         profile: Arc::clone(&account.profile),
         client,
         schedules: account.schedules.clone(),

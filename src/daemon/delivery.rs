@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 
-use super::carrier::{Failure, Fault};
+use super::carrier::{Fault, SendFailure};
 use crate::failpoint;
 use crate::store::{SendResult, retry_delay};
 
@@ -18,8 +18,8 @@ const CHECK_EVERY: Duration = Duration::from_secs(30);
 const STEP_SECONDS: i64 = 5;
 
 /// What becomes of a mail after an attempt that followed `attempts` others.
-pub(super) fn result(sent: &Result<(), Failure>, attempts: u32, now: DateTime<Utc>) -> SendResult {
-    let Err(Failure { fault, error }) = sent else { return SendResult::Sent };
+pub(super) fn result(sent: &Result<(), SendFailure>, attempts: u32, now: DateTime<Utc>) -> SendResult {
+    let Err(SendFailure { fault, error }) = sent else { return SendResult::Sent };
     let error = error.clone();
     match fault {
         Fault::Carrier { .. } => SendResult::Untried { error },
@@ -43,7 +43,7 @@ pub(super) struct Hold {
 
 impl Hold {
     /// The hold after one that `before` was, for an error that waits for the server.
-    pub(super) fn after(before: Option<&Self>, error: &Failure, now: Instant) -> Self {
+    pub(super) fn after(before: Option<&Self>, error: &SendFailure, now: Instant) -> Self {
         let failures = before.map_or(0, |hold| hold.failures);
         let refused = error.is_refusal();
         let pause = if refused {
@@ -152,7 +152,7 @@ mod tests {
                 },
             };
             let waits = matches!(want, SendResult::Untried { .. });
-            let failure = Failure::from(error.clone());
+            let failure = SendFailure::from(error.clone());
             assert_eq!(failure.is_of_carrier(), waits, "{error:?}");
             assert_eq!(result(&Err(failure), 1, wall()), want, "{error:?}");
         }
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn a_server_that_cannot_be_used_is_asked_less_and_less_often() {
         let now = Instant::now();
-        let error = Failure::from(SendError::Connection { reason: "refused".to_owned() });
+        let error = SendFailure::from(SendError::Connection { reason: "refused".to_owned() });
         let mut hold: Option<Hold> = None;
         for pause in [30, 120, 300, 900, 1800, 1800] {
             let next = Hold::after(hold.as_ref(), &error, now);
@@ -180,7 +180,7 @@ mod tests {
         let now = Instant::now();
         for permanent in [false, true] {
             let reason = "no".to_owned();
-            let error = Failure::from(SendError::Login { reason, permanent });
+            let error = SendFailure::from(SendError::Login { reason, permanent });
             let mut hold = Hold::after(None, &error, now);
             hold.shorten();
             assert_eq!((hold.is_on(now + seconds(299)), hold.is_refusal()), (permanent, permanent));
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn nothing_is_done_until_a_mail_is_due_or_the_hold_ends_but_a_look_every_half_minute() {
         let now = Instant::now();
-        let error = Failure::from(SendError::Connection { reason: "refused".to_owned() });
+        let error = SendFailure::from(SendError::Connection { reason: "refused".to_owned() });
         let hold = Hold::after(None, &error, now);
         let due = |after: i64| Some(wall() + chrono::Duration::seconds(after));
         // (held, due after, seconds gone since the hold began, pause)

@@ -6,9 +6,9 @@ use crate::http::Remember;
 
 /// The store, as the page may see it.
 #[derive(Debug)]
-pub(super) struct Memory(pub(super) SharedStore);
+pub(super) struct PastInStore(pub(super) SharedStore);
 
-impl Remember for Memory {
+impl Remember for PastInStore {
     fn history(&self, past: &Past) -> Result<History, String> {
         self.0.lock().history(past).map_err(|error| error.to_string())
     }

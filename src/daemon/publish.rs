@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use chrono::{DateTime, Utc};
 use parking_lot::{Mutex, MutexGuard};
 
-use super::carrier::Failure;
+use super::carrier::SendFailure;
 use crate::alert::{Engine, Incident, Phase};
 use crate::metrics::own::{IncidentLabels, Own};
 use crate::model::OwnVm;
@@ -128,7 +128,7 @@ impl Published {
     }
 
     /// Shows why a mail server or webhook cannot be used; `None` where it can. Of several, one that refuses us.
-    pub(super) fn show_mail_server(&self, queue: &Queue, error: Option<&Failure>) {
+    pub(super) fn show_mail_server(&self, queue: &Queue, error: Option<&SendFailure>) {
         let mut errors = self.server_errors.lock();
         match error {
             Some(error) => {

@@ -15,7 +15,7 @@ use super::pipeline::{Accounts, Message};
 use super::secret_files::SecretFiles;
 use super::tasks::Tasks;
 use crate::config::Settings;
-use crate::http::Hosts;
+use crate::http::AllowedHosts;
 use crate::metrics::Own;
 use crate::state::Shared;
 use crate::store::Queue;
@@ -31,7 +31,7 @@ pub(super) struct Reloader {
     /// Mail was on at the start.
     pub(super) mails: bool,
     pub(super) heartbeat: Shared<Option<Heartbeat>>,
-    pub(super) hosts: Shared<Hosts>,
+    pub(super) hosts: Shared<AllowedHosts>,
     pub(super) watching: Shared<Watching>,
     pub(super) own: Arc<Own>,
     pub(super) messages: mpsc::Sender<Message>,
@@ -64,7 +64,7 @@ impl Reloader {
         }
         self.heartbeat.set(heartbeat);
         self.own.external_url(settings.web.external_url.as_ref().map(AsRef::as_ref));
-        self.hosts.set(Hosts::new(&settings.web, host_names::read()));
+        self.hosts.set(AllowedHosts::new(&settings.web, host_names::read()));
         self.watching.set(Watching::of(&settings));
         self.secrets = SecretFiles::new(&settings);
         self.collectors.end_others(&settings, &changed).await;

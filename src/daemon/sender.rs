@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use super::carrier::{Carrier, Failure};
+use super::carrier::{Carrier, SendFailure};
 use super::delivery::{self, Clocks, Hold};
 use super::liveness::LastRun;
 use super::publish::Published;
@@ -152,7 +152,7 @@ impl Sender {
     fn settle(
         &self,
         claim: &Claim,
-        sent: &Result<(), Failure>,
+        sent: &Result<(), SendFailure>,
         hold: &mut Option<Hold>,
     ) -> (SendResult, bool) {
         let Claim { recipient, message_id, subject, .. } = claim;

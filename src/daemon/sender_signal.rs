@@ -15,7 +15,7 @@ struct Signals {
 
 /// One sender's end.
 #[derive(Debug)]
-pub(super) struct Listener {
+pub(super) struct SenderEnd {
     signals: watch::Receiver<Signals>,
     by_hand: u64,
 }
@@ -32,14 +32,14 @@ impl SenderSignal {
     }
 
     /// Listens from now on.
-    pub(super) fn listen(&self) -> Listener {
+    pub(super) fn listen(&self) -> SenderEnd {
         let signals = self.0.subscribe();
         let by_hand = signals.borrow().by_hand;
-        Listener { signals, by_hand }
+        SenderEnd { signals, by_hand }
     }
 }
 
-impl Listener {
+impl SenderEnd {
     /// Resolves once signalled; true where somebody asked for an attempt now.
     pub(super) async fn received(&mut self) -> bool {
         if self.signals.changed().await.is_err() {

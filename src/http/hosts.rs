@@ -28,14 +28,14 @@ pub(crate) struct WebSettings {
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Hosts {
+pub(crate) struct AllowedHosts {
     names: BTreeSet<String>,
     /// Of `external_url`.
     origin: Option<Origin>,
     logged: Mutex<BTreeSet<String>>,
 }
 
-impl Hosts {
+impl AllowedHosts {
     /// The names of the settings, and this machine's own.
     pub(crate) fn new(settings: &WebSettings, machine: impl IntoIterator<Item = String>) -> Self {
         let mut names: BTreeSet<String> = machine.into_iter().filter_map(|name| domain(&name)).collect();
@@ -123,12 +123,12 @@ pub(crate) fn domain(name: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn hosts() -> Hosts {
+    fn hosts() -> AllowedHosts {
         let settings = WebSettings {
             external_url: Some(Url::parse("https://watch.example.com/hw/").unwrap()),
             allowed_hosts: vec!["mon.lan".to_owned(), "my_service".to_owned()],
         };
-        Hosts::new(&settings, ["Box-1".to_owned(), "box-1.example.org".to_owned()])
+        AllowedHosts::new(&settings, ["Box-1".to_owned(), "box-1.example.org".to_owned()])
     }
 
     fn status(method: &str, path: &str, headers: &[(&str, &str)], authenticates: bool) -> Option<u16> {

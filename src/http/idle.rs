@@ -25,7 +25,7 @@ struct Waiting {
 
 /// One connection, idle until it serves a request.
 #[derive(Debug)]
-pub(super) struct Connected {
+pub(super) struct Idle {
     all: Arc<IdleConnections>,
     /// `None` for who is not counted.
     client: Option<IpAddr>,
@@ -37,12 +37,12 @@ pub(super) struct Connected {
 
 /// While a request is served; the connection is idle again when this is dropped.
 #[derive(Debug)]
-pub(super) struct Serving(Arc<Connected>);
+pub(super) struct Serving(Arc<Idle>);
 
 impl IdleConnections {
     /// A new connection of this client.
-    pub(super) fn connected(self: &Arc<Self>, client: Option<IpAddr>) -> Arc<Connected> {
-        let connected = Connected {
+    pub(super) fn connected(self: &Arc<Self>, client: Option<IpAddr>) -> Arc<Idle> {
+        let connected = Idle {
             all: Arc::clone(self),
             client: client.map(of_one_client),
             idle: Mutex::new(None),
@@ -53,7 +53,7 @@ impl IdleConnections {
     }
 }
 
-impl Connected {
+impl Idle {
     /// A request is served from now on.
     pub(super) fn serve(self: &Arc<Self>) -> Serving {
         self.leave();
@@ -95,7 +95,7 @@ impl Connected {
     }
 }
 
-impl Drop for Connected {
+impl Drop for Idle {
     fn drop(&mut self) {
         self.leave();
     }
@@ -125,7 +125,7 @@ mod tests {
         let from = |address: &str| all.connected(Some(address.parse().unwrap()));
         let mut ours: Vec<_> = (0..MOST).map(|_| from("192.0.2.1")).collect();
         let others = [from("192.0.2.2"), all.connected(None), from("2001:db8::1")];
-        let crowded_out = |all: &[Arc<Connected>]| -> Vec<usize> {
+        let crowded_out = |all: &[Arc<Idle>]| -> Vec<usize> {
             let indices = all.iter().enumerate();
             indices.filter(|(_, one)| one.crowded_out.is_cancelled()).map(|(index, _)| index).collect()
         };

@@ -40,7 +40,7 @@ use crate::view::Alerting;
 pub(crate) use chart::svg;
 pub(crate) use control::{Answering, Control};
 pub(crate) use guard::Guard;
-pub(crate) use hosts::{Hosts, WebSettings, domain};
+pub(crate) use hosts::{AllowedHosts, WebSettings, domain};
 pub(crate) use listen_address::{DEFAULT_LISTEN_ADDRESS, ListenAddress};
 pub(crate) use listener::Listener;
 pub(crate) use remember::Remember;
@@ -68,7 +68,7 @@ pub(crate) struct Context {
     /// Where metrics are served, with a leading slash.
     pub telemetry_path: String,
     /// Under which names it may be asked.
-    pub hosts: Shared<Hosts>,
+    pub hosts: Shared<AllowedHosts>,
     /// `POST /-/reload` is allowed.
     pub lifecycle: bool,
     pub reload: mpsc::Sender<Reload>,

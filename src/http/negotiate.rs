@@ -6,7 +6,7 @@ use hyper::header::{ACCEPT, ACCEPT_ENCODING, HeaderName};
 
 /// The formats of `/metrics`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Format {
+pub(super) enum PageFormat {
     Text,
     OpenMetrics,
 }
@@ -42,7 +42,7 @@ macro_rules! content_type {
     };
 }
 
-impl Format {
+impl PageFormat {
     /// With the escaping that was asked for, if any was.
     pub(super) const fn content_type(self, escaping: Option<Escaping>) -> &'static str {
         match self {
@@ -75,7 +75,7 @@ impl Escaping {
 
 /// OpenMetrics where it is asked for by name and at least as dearly as plain text; and the escaping that was asked for
 /// with it.
-pub(super) fn format(headers: &HeaderMap) -> (Format, Option<Escaping>) {
+pub(super) fn format(headers: &HeaderMap) -> (PageFormat, Option<Escaping>) {
     let (mut openmetrics, mut text) = (0, 0);
     let items: Vec<Item> = items(headers, ACCEPT).collect();
     for item in &items {
@@ -87,9 +87,9 @@ pub(super) fn format(headers: &HeaderMap) -> (Format, Option<Escaping>) {
         *best = item.quality.max(*best);
     }
     let (format, name) = if openmetrics > 0 && openmetrics >= text {
-        (Format::OpenMetrics, "application/openmetrics-text")
+        (PageFormat::OpenMetrics, "application/openmetrics-text")
     } else {
-        (Format::Text, "text/plain")
+        (PageFormat::Text, "text/plain")
     };
     let served = |item: &&Item| {
         let version = item.parameter("version").is_none_or(|version| version == format.version());
@@ -167,22 +167,22 @@ mod tests {
                           application/openmetrics-text;version=0.0.1;q=0.5,\
                           text/plain;version=1.0.0;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2";
         let table = [
-            (prometheus, Format::OpenMetrics),
-            ("", Format::Text),
-            ("*/*", Format::Text),
-            ("text/html,application/xhtml+xml,*/*;q=0.8", Format::Text),
-            ("application/openmetrics-text", Format::OpenMetrics),
-            ("Application/OpenMetrics-Text; version=1.0.0", Format::OpenMetrics),
-            ("application/openmetrics-text;q=0.5, text/plain;q=0.9", Format::Text),
-            ("application/openmetrics-text;q=0.5, text/plain;q=0.5", Format::OpenMetrics),
-            ("application/openmetrics-text;q=0", Format::Text),
-            ("application/openmetrics-text;q=x", Format::Text),
-            ("application/json", Format::Text),
+            (prometheus, PageFormat::OpenMetrics),
+            ("", PageFormat::Text),
+            ("*/*", PageFormat::Text),
+            ("text/html,application/xhtml+xml,*/*;q=0.8", PageFormat::Text),
+            ("application/openmetrics-text", PageFormat::OpenMetrics),
+            ("Application/OpenMetrics-Text; version=1.0.0", PageFormat::OpenMetrics),
+            ("application/openmetrics-text;q=0.5, text/plain;q=0.9", PageFormat::Text),
+            ("application/openmetrics-text;q=0.5, text/plain;q=0.5", PageFormat::OpenMetrics),
+            ("application/openmetrics-text;q=0", PageFormat::Text),
+            ("application/openmetrics-text;q=x", PageFormat::Text),
+            ("application/json", PageFormat::Text),
         ];
         for (accept, want) in table {
             assert_eq!(format(&headers(ACCEPT, accept)).0, want, "{accept}");
         }
-        assert_eq!(format(&HeaderMap::new()), (Format::Text, None));
+        assert_eq!(format(&HeaderMap::new()), (PageFormat::Text, None));
     }
 
     /// As a Prometheus of version 3 asks, and one whose metric names are of the old alphabet.

@@ -166,7 +166,7 @@ fn metrics<B>(
     place: Option<OwnedSemaphorePermit>,
 ) -> Response<Body> {
     let (format, escaping) = negotiate::format(request.headers());
-    let own = context.own.encode(format == negotiate::Format::OpenMetrics);
+    let own = context.own.encode(format == negotiate::PageFormat::OpenMetrics);
     let response = compressed(request, &context.page.get(), own, format.content_type(escaping), place);
     with(response, [(header::VARY, "Accept, Accept-Encoding")])
 }

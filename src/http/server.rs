@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Context;
 use super::guard::Guard;
-use super::idle::{Connected, IdleConnections};
+use super::idle::{Idle, IdleConnections};
 use super::listener::{Listener, Stream};
 use super::middleware;
 use super::write_timeout::WriteTimeout;
@@ -166,7 +166,7 @@ impl Visit {
     async fn requests(
         self,
         stream: Box<dyn Stream>,
-        connected: &Arc<Connected>,
+        connected: &Arc<Idle>,
         unsent: &AtomicBool,
         replaced: CancellationToken,
     ) {

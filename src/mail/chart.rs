@@ -4,7 +4,7 @@
 use chrono::{DateTime, Utc};
 
 use super::body::{Figure, Legend};
-use super::png::{Canvas, Colour};
+use super::png::{Canvas, Rgba};
 use crate::model::sanitize;
 use crate::view::chart::{Chart, Marks, Scale};
 
@@ -20,7 +20,7 @@ const GRID: u8 = 3;
 const ZERO: u8 = 4;
 const BALANCE: u8 = 5;
 const CUT: u8 = 6;
-const PALETTE: [Colour; 7] = [
+const PALETTE: [Rgba; 7] = [
     [0xff, 0xff, 0xff, 0x00],
     [0xe0, 0xa0, 0x20, 0x59],
     [0xd6, 0x45, 0x45, 0x40],

@@ -87,7 +87,7 @@ fn grouped<'a>(items: &'a [Item], context: &Context<'_>) -> Vec<Group<'a>> {
 impl Group<'_> {
     /// `26 sites in error in agency`.
     fn title(&self, several: bool) -> String {
-        let text = sentence::Group { first: self.problem.clone(), count: self.items.len() }.text();
+        let text = sentence::ProblemGroup { first: self.problem.clone(), count: self.items.len() }.text();
         if several { format!("{}: {text}", self.problem.key.account) } else { text }
     }
 

@@ -30,5 +30,5 @@ pub(crate) use context::{Context, LivesOn, RenderError};
 pub(crate) use message::Rendered;
 pub(crate) use recipient::{Recipient, webhook_name};
 pub(crate) use render::{render, render_test};
-pub(crate) use settings::{MailSettings, Security, Server, WebhookSettings};
+pub(crate) use settings::{MailServer, MailSettings, Security, WebhookSettings};
 pub(crate) use webhook::{WebhookTarget, render_webhook, render_webhook_test};

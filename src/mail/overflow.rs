@@ -4,7 +4,7 @@ use chrono_tz::Tz;
 
 use super::body::{Body, Section, Tone};
 use super::context::{Context, MOST_LISTED};
-use super::parts::{self, Stage};
+use super::parts::{self, Telling};
 use super::subject;
 use crate::alert::{Item, Notice, Overflow};
 use crate::view::words;
@@ -79,15 +79,15 @@ fn line(item: &Item, several: bool, context: &Context<'_>) -> String {
     let (since, at) = (moment(item.since), moment(item.at));
     let lasted = words::lasted(item.at - item.since);
     let head = if item.event.is_end() { String::new() } else { format!("{} ", subject::bracket(item)) };
-    let when = match Stage::from(&item.event) {
-        Stage::Over | Stage::WasDown => {
+    let when = match Telling::from(&item.event) {
+        Telling::Over | Telling::WasDown => {
             format!("{} ({lasted})", words::period(item.since, item.at, zone, context.now))
         }
-        Stage::Gone => format!("from {since} on; since {at} the provider does not list it any more"),
-        Stage::Unwatched => format!("no longer watched since {at}"),
-        Stage::StillSo => format!("since {since}, for {lasted} now"),
-        Stage::Flapping => format!("keeps changing, the last time {at}"),
-        Stage::Begun => format!("since {since}"),
+        Telling::Gone => format!("from {since} on; since {at} the provider does not list it any more"),
+        Telling::Unwatched => format!("no longer watched since {at}"),
+        Telling::StillSo => format!("since {since}, for {lasted} now"),
+        Telling::Flapping => format!("keeps changing, the last time {at}"),
+        Telling::Begun => format!("since {since}"),
     };
     format!("{head}{}: {when} ({})", parts::title(item, several), item.key)
 }

@@ -13,7 +13,7 @@ use crate::view::words;
 pub(super) const MOST_NAMES: usize = 20;
 
 /// How far an incident is, as sentences about it differ.
-pub(super) enum Stage {
+pub(super) enum Telling {
     Begun,
     /// A reminder.
     StillSo,
@@ -27,7 +27,7 @@ pub(super) enum Stage {
     Unwatched,
 }
 
-impl From<&Event> for Stage {
+impl From<&Event> for Telling {
     fn from(event: &Event) -> Self {
         match event {
             Event::Resolved => Self::Over,

@@ -7,19 +7,19 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
 /// Red, green, blue, and how much of it covers what is below.
-pub(super) type Colour = [u8; 4];
+pub(super) type Rgba = [u8; 4];
 
 /// Pixels by index into a palette.
 pub(super) struct Canvas {
     width: usize,
     height: usize,
-    palette: Vec<Colour>,
+    palette: Vec<Rgba>,
     pixels: Vec<u8>,
 }
 
 impl Canvas {
     /// A canvas all of the first colour of at most 256.
-    pub(super) fn new(width: usize, height: usize, palette: &[Colour]) -> Self {
+    pub(super) fn new(width: usize, height: usize, palette: &[Rgba]) -> Self {
         Self { width, height, palette: palette.to_vec(), pixels: vec![0; width * height] }
     }
 

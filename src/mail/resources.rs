@@ -2,7 +2,7 @@
 
 use super::body::{Body, Tone};
 use super::context::{Context, MOST_LISTED};
-use super::parts::{Stage, accounts, sender_line, tone_of};
+use super::parts::{Telling, accounts, sender_line, tone_of};
 use super::{groups, resolved, subject};
 use crate::alert::{Form, Item, Kind, Notice};
 use crate::model::sanitize;
@@ -33,23 +33,23 @@ fn alone(item: &Item, notice: &Notice, context: &Context<'_>) -> String {
     let words = subject::words(notice, context);
     let (since, at) = (moment(item.since, item, context), moment(item.at, item, context));
     let period = words::period(item.since, item.at, context.zone(&item.key.account), context.now);
-    match Stage::from(&item.event) {
-        Stage::Over => {
+    match Telling::from(&item.event) {
+        Telling::Over => {
             let lasted = words::lasted(item.at - item.since);
             format!("{}: {} {period}, {lasted}", is_now(item, context), was(item))
         }
-        Stage::Gone => {
+        Telling::Gone => {
             format!("{} is no longer listed by the provider since {at}, {}", item.subject, was(item))
         }
-        Stage::WasDown => {
+        Telling::WasDown => {
             let (subject, was) = resolved::past(item);
             format!("Already recovered: {} {period}", [subject, was].join(" ").trim_end())
         }
-        Stage::Unwatched => format!("{words} since {at}"),
-        Stage::StillSo => format!("{words}, since {since}"),
-        Stage::Flapping => format!("{words}, the last {at}"),
-        Stage::Begun if is_drop(item) => format!("{words}, seen {at}"),
-        Stage::Begun => format!("{words} since {since}"),
+        Telling::Unwatched => format!("{words} since {at}"),
+        Telling::StillSo => format!("{words}, since {since}"),
+        Telling::Flapping => format!("{words}, the last {at}"),
+        Telling::Begun if is_drop(item) => format!("{words}, seen {at}"),
+        Telling::Begun => format!("{words} since {since}"),
     }
 }
 

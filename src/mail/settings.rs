@@ -8,13 +8,13 @@ use secrecy::SecretString;
 /// Where mail goes out, and as whom.
 #[derive(Clone, Debug)]
 pub(crate) struct MailSettings {
-    pub server: Server,
+    pub server: MailServer,
     pub from: Mailbox,
 }
 
 /// The SMTP server of `smtp_url`.
 #[derive(Clone, Debug)]
-pub(crate) struct Server {
+pub(crate) struct MailServer {
     pub host: String,
     pub port: u16,
     pub security: Security,

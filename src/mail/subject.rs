@@ -1,7 +1,7 @@
 //! Subject lines: severity or outcome in brackets, the sentence of `view`, and whose it is at the end. Pure.
 
 use super::context::Context;
-use super::parts::Stage;
+use super::parts::Telling;
 use super::{parts as common, resolved};
 use crate::alert::{Event, Form, Item, Notice, Severity, Started};
 use crate::model::{AccountName, sanitize};
@@ -65,7 +65,7 @@ pub(super) fn of_overflow(notice: &Notice, context: &Context<'_>) -> String {
 /// Items as parts of a sentence, what is alike together.
 pub(super) fn parts<'a>(items: impl IntoIterator<Item = &'a Item>, context: &Context<'_>) -> Vec<Part> {
     let problems = items.into_iter().map(|item| problem(item, context));
-    sentence::groups(problems).iter().map(sentence::Group::part).collect()
+    sentence::groups(problems).iter().map(sentence::ProblemGroup::part).collect()
 }
 
 /// One item with when, or for how long.
@@ -73,15 +73,15 @@ fn alone(item: &Item, context: &Context<'_>) -> String {
     let zone = context.zone(&item.key.account);
     let text = parts([item], context).into_iter().map(|part| part.text).collect::<String>();
     let after = words::lasted(item.at - item.since);
-    match Stage::from(&item.event) {
+    match Telling::from(&item.event) {
         _ if item.event == Event::Escalated => format!("{text} after {after}, nobody acknowledged it"),
-        Stage::Over | Stage::StillSo if item.since < item.at => format!("{text} after {after}"),
-        Stage::WasDown => format!("{text} {}", words::from_to(item.since, item.at, zone, context.now)),
-        Stage::Flapping => match item.reason.changes_in_an_hour() {
+        Telling::Over | Telling::StillSo if item.since < item.at => format!("{text} after {after}"),
+        Telling::WasDown => format!("{text} {}", words::from_to(item.since, item.at, zone, context.now)),
+        Telling::Flapping => match item.reason.changes_in_an_hour() {
             Some(changes) => format!("{text}: {changes} changes in an hour"),
             None => text,
         },
-        Stage::Begun | Stage::StillSo | Stage::Over | Stage::Gone | Stage::Unwatched => text,
+        Telling::Begun | Telling::StillSo | Telling::Over | Telling::Gone | Telling::Unwatched => text,
     }
 }
 
@@ -89,15 +89,15 @@ fn alone(item: &Item, context: &Context<'_>) -> String {
 pub(super) fn problem<'a>(item: &'a Item, context: &Context<'_>) -> Problem<'a> {
     let state = context.account(&item.key.account);
     let as_it_is = || (item.subject.clone(), item.problem.clone());
-    let (subject, words) = match Stage::from(&item.event) {
+    let (subject, words) = match Telling::from(&item.event) {
         _ if item.ended.is_some() => as_it_is(),
-        Stage::Over => resolved::words(item, state),
-        Stage::Gone => (item.subject.clone(), format!("no longer listed, was {}", item.problem)),
-        Stage::WasDown => resolved::past(item),
-        Stage::StillSo => still(item),
-        Stage::Flapping => again(item),
-        Stage::Unwatched => (item.subject.clone(), "no longer watched".to_owned()),
-        Stage::Begun => as_it_is(),
+        Telling::Over => resolved::words(item, state),
+        Telling::Gone => (item.subject.clone(), format!("no longer listed, was {}", item.problem)),
+        Telling::WasDown => resolved::past(item),
+        Telling::StillSo => still(item),
+        Telling::Flapping => again(item),
+        Telling::Unwatched => (item.subject.clone(), "no longer watched".to_owned()),
+        Telling::Begun => as_it_is(),
     };
     let plain = |text: String| if text.is_empty() { text } else { sanitize::one_line(&text, LONGEST) };
     Problem {

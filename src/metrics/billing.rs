@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Days, Utc};
 
-use super::family::{Family, Section, Write};
+use super::family::{FactSet, Family, Write};
 use super::given::Given;
 use super::states;
 use super::text::{Label, Lines, Value};
@@ -106,7 +106,7 @@ pub(super) const FAMILIES: &[Family] = &[
         orders,
     ),
     Family::of(
-        Section::Charges,
+        FactSet::Charges,
         "hosting_billing_charged_amount",
         &["account"],
         "Sum of what was charged in the last 30 days, in the account's currency.",
@@ -120,11 +120,11 @@ const fn balance(
     about: &'static str,
     write: Write,
 ) -> Family {
-    Family::of(Section::Balance, name, labels, about, write)
+    Family::of(FactSet::Balance, name, labels, about, write)
 }
 
 const fn disconnect(name: &'static str, about: &'static str, write: Write) -> Family {
-    Family::of(Section::Disconnect, name, &["account"], about, write)
+    Family::of(FactSet::Disconnect, name, &["account"], about, write)
 }
 
 /// The report and when it was read, unless it is stale.

@@ -1,6 +1,6 @@
 //! Containers (interface 2.1) as metrics.
 
-use super::family::{Family, Section, Write};
+use super::family::{FactSet, Family, Write};
 use super::given::Given;
 use super::states;
 use super::text::Label;
@@ -82,7 +82,7 @@ const fn family(
     about: &'static str,
     write: Write,
 ) -> Family {
-    Family::of(Section::Containers, name, labels, about, write)
+    Family::of(FactSet::Containers, name, labels, about, write)
 }
 
 fn containers<'a>(given: &Given<'a>) -> &'a [Container] {

@@ -9,8 +9,8 @@ use chrono::{DateTime, Utc};
 use super::family::Family;
 use super::given::{Completed, Given};
 use super::page::{Chunk, Compressor, Page};
-use super::parts::{self, Part, Source};
-use super::series_limit::{Count, Limit};
+use super::parts::{self, PagePart, Source};
+use super::series_limit::{Limit, SeriesCount};
 use super::settings::{MetricsSettings, Selection};
 use super::table::families;
 use super::targets::{TargetWriter, Targets};
@@ -34,17 +34,17 @@ pub(crate) struct Encoder {
 /// What was encoded of an account, and from what.
 #[derive(Debug, Default)]
 struct Account {
-    sources: HashMap<Part, Source>,
+    sources: HashMap<PagePart, Source>,
     completed: Completed,
     /// Where there is a cap.
-    counts: HashMap<Part, Count>,
+    counts: HashMap<PagePart, SeriesCount>,
     limits: BTreeMap<Collector, Limit>,
 }
 
 #[derive(Debug)]
 struct OneFamily {
     header: Chunk,
-    parts: BTreeMap<(AccountName, Part), Chunk>,
+    parts: BTreeMap<(AccountName, PagePart), Chunk>,
 }
 
 impl Encoder {
@@ -163,28 +163,28 @@ impl Encoder {
 }
 
 /// The families of which a part has samples.
-fn of(part: Part) -> impl Iterator<Item = &'static Family> {
+fn of(part: PagePart) -> impl Iterator<Item = &'static Family> {
     families().filter(move |family| family.facts.is_some_and(|(section, _)| section == part.section))
 }
 
-fn write(family: &'static Family, part: Part, given: &Given<'_>, to: To<'_>) {
+fn write(family: &'static Family, part: PagePart, given: &Given<'_>, to: To<'_>) {
     if let Some((_, write)) = family.facts {
         let mut lines = Lines::new(to, family.name, family.labels, given.state.profile.name.as_str());
         write(&Given { shard: part.shard, ..*given }, &mut lines);
     }
 }
 
-fn count(part: Part, given: &Given<'_>, selection: &Selection) -> Count {
-    let mut count = Count::default();
+fn count(part: PagePart, given: &Given<'_>, selection: &Selection) -> SeriesCount {
+    let mut count = SeriesCount::default();
     for family in of(part).filter(|family| !selection.hides(family.name)) {
-        write(family, part, given, To::Count(&mut count));
+        write(family, part, given, To::SeriesCount(&mut count));
     }
     count
 }
 
 /// Applies the series limit to every collector; returns those whose cut-off id changed.
 fn cut(
-    counts: &HashMap<Part, Count>,
+    counts: &HashMap<PagePart, SeriesCount>,
     limits: &mut BTreeMap<Collector, Limit>,
     cap: u64,
 ) -> BTreeSet<Collector> {
@@ -204,7 +204,7 @@ fn cut(
 fn place(
     chunks: &mut BTreeMap<&'static str, OneFamily>,
     compressor: &mut Compressor,
-    (account, part): (&AccountName, Part),
+    (account, part): (&AccountName, PagePart),
     family: &'static Family,
     text: &[u8],
 ) -> bool {

@@ -26,7 +26,7 @@ impl Type {
 
 /// Facts of the provider that are encoded together, since they are made of the same rows.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) enum Section {
+pub(super) enum FactSet {
     Account,
     Vms,
     Containers,
@@ -42,7 +42,7 @@ pub(super) enum Section {
     Charges,
 }
 
-impl Section {
+impl FactSet {
     /// Whose readings it shows; none for what is configured.
     pub(super) const fn collector(self) -> Option<Collector> {
         Some(match self {
@@ -73,13 +73,13 @@ pub(crate) struct Family {
     /// In the order in which they are written.
     pub labels: &'static [&'static str],
     /// None for the daemon's own, which `own` keeps.
-    pub(super) facts: Option<(Section, Write)>,
+    pub(super) facts: Option<(FactSet, Write)>,
 }
 
 impl Family {
     /// A gauge of the provider's facts.
     pub(super) const fn of(
-        section: Section,
+        section: FactSet,
         name: &'static str,
         labels: &'static [&'static str],
         about: &'static str,
@@ -97,7 +97,7 @@ impl Family {
     /// escape them, each in its own way.
     fn help(&self) -> String {
         let Some(collector) = self.collector() else { return self.about.to_owned() };
-        let outlives = matches!(self.facts, Some((Section::Disconnect, _)));
+        let outlives = matches!(self.facts, Some((FactSet::Disconnect, _)));
         format!(
             "{} Where polls of {} fail the last good reading is served{}, its age is in \
              hostwatch_collector_last_success_timestamp_seconds.",

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::family::{Family, Section};
+use super::family::{FactSet, Family};
 use super::given::Given;
 use super::text::{Label, Lines};
 use crate::model::{Collector, RowCount, SiteId};
 
 pub(super) const ACCOUNT: &[Family] = &[
     Family::of(
-        Section::Account,
+        FactSet::Account,
         "hosting_account_info",
         &["account", "currency", "time_zone"],
         "Currency and time zone of the account as configured, always 1.",
@@ -20,7 +20,7 @@ pub(super) const ACCOUNT: &[Family] = &[
         },
     ),
     Family::of(
-        Section::Account,
+        FactSet::Account,
         "hosting_billing_lead_days",
         &["account"],
         "How many days a payment takes to arrive, as configured, absent where billing is not polled.",
@@ -34,21 +34,21 @@ pub(super) const ACCOUNT: &[Family] = &[
 
 pub(super) const FAMILIES: &[Family] = &[
     Family::of(
-        Section::Databases,
+        FactSet::Databases,
         "hosting_databases",
         &["account", "site"],
         "Databases of the site.",
         |given, lines| counts(given, Collector::Databases, &given.state.databases, lines),
     ),
     Family::of(
-        Section::CronJobs,
+        FactSet::CronJobs,
         "hosting_cron_jobs",
         &["account", "site"],
         "Cron jobs of the site.",
         |given, lines| counts(given, Collector::CronJobs, &given.state.cron_jobs, lines),
     ),
     Family::of(
-        Section::Ips,
+        FactSet::Ips,
         "hosting_ip_info",
         &["account", "ip", "address", "vm"],
         "The IP record with this id: its address and the numeric id of its VM, always 1.",
@@ -60,7 +60,7 @@ pub(super) const FAMILIES: &[Family] = &[
         },
     ),
     Family::of(
-        Section::SshKeys,
+        FactSet::SshKeys,
         "hosting_ssh_keys",
         &["account"],
         "SSH keys of the account, once the listing was read completely.",

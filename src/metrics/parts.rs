@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use super::family::Section;
+use super::family::FactSet;
 use super::given::{Given, SHARDS, shard_of};
 use crate::model::{Collector, Listing, RowCount, SiteId, forecast};
 
 /// A section of an account, or one shard of it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct Part {
-    pub(super) section: Section,
+pub(super) struct PagePart {
+    pub(super) section: FactSet,
     /// 0 where the section is not cut.
     pub(super) shard: u64,
 }
@@ -49,27 +49,27 @@ impl Source {
 }
 
 /// The parts made from what `which` collectors read, each with its current source.
-pub(super) fn sources(given: &Given<'_>, which: &[Collector]) -> Vec<(Part, Source)> {
+pub(super) fn sources(given: &Given<'_>, which: &[Collector]) -> Vec<(PagePart, Source)> {
     let state = given.state;
-    let mut sources = vec![whole(Section::Account, start(given))];
+    let mut sources = vec![whole(FactSet::Account, start(given))];
     for &collector in which {
         match collector {
-            Collector::Vms => sources.push(whole(Section::Vms, listing(given, collector, &state.vms))),
+            Collector::Vms => sources.push(whole(FactSet::Vms, listing(given, collector, &state.vms))),
             Collector::Containers => {
-                sources.push(whole(Section::Containers, listing(given, collector, &state.containers)));
+                sources.push(whole(FactSet::Containers, listing(given, collector, &state.containers)));
                 // Sites go with their container, and are counted only where all of them are known.
                 sites(given, &mut sources);
             }
             Collector::Sites => sites(given, &mut sources),
             Collector::Databases => {
-                sources.extend(counts(given, collector, &state.databases, Section::Databases));
+                sources.extend(counts(given, collector, &state.databases, FactSet::Databases));
             }
             Collector::CronJobs => {
-                sources.extend(counts(given, collector, &state.cron_jobs, Section::CronJobs));
+                sources.extend(counts(given, collector, &state.cron_jobs, FactSet::CronJobs));
             }
-            Collector::Ips => sources.push(whole(Section::Ips, listing(given, collector, &state.ips))),
+            Collector::Ips => sources.push(whole(FactSet::Ips, listing(given, collector, &state.ips))),
             Collector::SshKeys => {
-                sources.push(whole(Section::SshKeys, listing(given, collector, &state.ssh_keys)));
+                sources.push(whole(FactSet::SshKeys, listing(given, collector, &state.ssh_keys)));
             }
             Collector::ExpectedBalance => {
                 // Without a report, the part made of an earlier one is removed: the collector was switched off.
@@ -79,13 +79,13 @@ pub(super) fn sources(given: &Given<'_>, which: &[Collector]) -> Vec<(Part, Sour
                 let due =
                     state.billing.report.as_deref().map(|report| forecast::due_counts(report, given.now));
                 let balance = start().and((given.is_fresh(collector, read_at), read_at, due));
-                sources.extend([whole(Section::Balance, balance), whole(Section::Disconnect, start())]);
+                sources.extend([whole(FactSet::Balance, balance), whole(FactSet::Disconnect, start())]);
             }
             Collector::Charges => {
                 let read_at = state.charges.read_at;
                 let source = start(given).on(&state.charges.rows);
                 let source = source.and((given.is_fresh(collector, read_at), read_at));
-                sources.push(whole(Section::Charges, source));
+                sources.push(whole(FactSet::Charges, source));
             }
         }
     }
@@ -96,12 +96,12 @@ fn start(given: &Given<'_>) -> Source {
     Source { rows: Vec::new(), rest: 0 }.on(&given.state.profile)
 }
 
-const fn whole(section: Section, source: Source) -> (Part, Source) {
-    (Part { section, shard: 0 }, source)
+const fn whole(section: FactSet, source: Source) -> (PagePart, Source) {
+    (PagePart { section, shard: 0 }, source)
 }
 
-fn shards(section: Section, sources: Vec<Source>) -> impl Iterator<Item = (Part, Source)> {
-    (0..).map(move |shard| Part { section, shard }).zip(sources)
+fn shards(section: FactSet, sources: Vec<Source>) -> impl Iterator<Item = (PagePart, Source)> {
+    (0..).map(move |shard| PagePart { section, shard }).zip(sources)
 }
 
 fn listing<T: Send + Sync + 'static>(
@@ -113,7 +113,7 @@ fn listing<T: Send + Sync + 'static>(
     start(given).on(&listing.rows).and((given.is_fresh(collector, listing.read_at), counted))
 }
 
-fn sites(given: &Given<'_>, sources: &mut Vec<(Part, Source)>) {
+fn sites(given: &Given<'_>, sources: &mut Vec<(PagePart, Source)>) {
     let Given { state, completed, .. } = *given;
     let mut cut: Vec<Source> = (0..SHARDS).map(|_| start(given)).collect();
     let mut all = listing(given, Collector::Containers, &state.containers);
@@ -126,16 +126,16 @@ fn sites(given: &Given<'_>, sources: &mut Vec<(Part, Source)>) {
         (fresh, completed.sites.contains(container)).hash(&mut hasher);
         all.rows.push(Arc::clone(&listing.rows) as _);
     }
-    sources.extend(shards(Section::Sites, cut));
-    sources.push(whole(Section::SiteCounts, all.and(hasher.finish())));
+    sources.extend(shards(FactSet::Sites, cut));
+    sources.push(whole(FactSet::SiteCounts, all.and(hasher.finish())));
 }
 
 fn counts(
     given: &Given<'_>,
     collector: Collector,
     counts: &BTreeMap<SiteId, RowCount>,
-    section: Section,
-) -> impl Iterator<Item = (Part, Source)> {
+    section: FactSet,
+) -> impl Iterator<Item = (PagePart, Source)> {
     let mut hashers: Vec<DefaultHasher> = (0..SHARDS).map(|_| DefaultHasher::new()).collect();
     for (site, tally) in counts {
         let fresh = given.is_fresh(collector, Some(tally.read_at));

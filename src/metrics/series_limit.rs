@@ -6,13 +6,13 @@ use std::collections::HashMap;
 
 /// How many series a part would write.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Count {
+pub(super) struct SeriesCount {
     by_resource: HashMap<u64, u64>,
     /// Of no resource: counts by state, balances. Few, and never left out.
     others: u64,
 }
 
-impl Count {
+impl SeriesCount {
     /// One series, of the resource with this id or of none.
     pub(super) fn add(&mut self, resource: Option<u64>) {
         match resource {
@@ -33,7 +33,7 @@ pub(super) struct Limit {
 
 impl Limit {
     /// The resources that fit under `cap`, of all parts of a collector.
-    pub(super) fn of<'a>(counts: impl Iterator<Item = &'a Count>, cap: u64) -> Self {
+    pub(super) fn of<'a>(counts: impl Iterator<Item = &'a SeriesCount>, cap: u64) -> Self {
         let mut rows: Vec<(u64, u64)> = Vec::new();
         let mut room = cap;
         for count in counts {
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn whole_resources_are_left_out_the_newest_first() {
-        let mut counts = [Count::default(), Count::default()];
+        let mut counts = [SeriesCount::default(), SeriesCount::default()];
         // Five series of 1, two of 2, one of 3, in two parts, beside two of no resource.
         for (part, id, series) in [(0, 1, 5), (1, 2, 2), (0, 3, 1)] {
             for _ in 0..series {

@@ -1,6 +1,6 @@
 //! Sites (interface 2.3) as metrics. Each container's listing becomes stale by itself.
 
-use super::family::{Family, Section, Write};
+use super::family::{FactSet, Family, Write};
 use super::given::Given;
 use super::states;
 use super::text::Label;
@@ -62,7 +62,7 @@ pub(super) const FAMILIES: &[Family] = &[
         |given, lines| lines.each(sites(given), |site| site.updated),
     ),
     Family::of(
-        Section::SiteCounts,
+        FactSet::SiteCounts,
         "hosting_sites",
         &["account", "state"],
         "Sites by state, once those of every known container were read completely.",
@@ -81,7 +81,7 @@ const fn family(
     about: &'static str,
     write: Write,
 ) -> Family {
-    Family::of(Section::Sites, name, labels, about, write)
+    Family::of(FactSet::Sites, name, labels, about, write)
 }
 
 /// The sites of the shard's containers.

@@ -7,7 +7,7 @@ use std::io::Write as _;
 
 use chrono::{DateTime, Utc};
 
-use super::series_limit::{Count, Limit};
+use super::series_limit::{Limit, SeriesCount};
 use crate::model::{Money, Resource};
 
 /// The value of a label.
@@ -65,7 +65,7 @@ pub(super) enum To<'a> {
     /// Write them, but for the resources that the limit leaves out.
     Text(&'a mut Vec<u8>, Limit),
     /// Count them.
-    Count(&'a mut Count),
+    SeriesCount(&'a mut SeriesCount),
 }
 
 /// Takes the samples of one family of one account.
@@ -101,7 +101,7 @@ impl<'a> Lines<'a> {
             Some(_) | None => None,
         };
         let out = match &mut self.to {
-            To::Count(count) => return count.add(resource),
+            To::SeriesCount(count) => return count.add(resource),
             To::Text(_, limit) if resource.is_some_and(|id| !limit.lets(id)) => return,
             To::Text(out, _) => out,
         };

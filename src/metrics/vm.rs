@@ -1,6 +1,6 @@
 //! VMs (interface 2.5) as metrics.
 
-use super::family::{Family, Section, Write};
+use super::family::{FactSet, Family, Write};
 use super::given::Given;
 use super::states;
 use super::text::Label;
@@ -75,7 +75,7 @@ const fn family(
     about: &'static str,
     write: Write,
 ) -> Family {
-    Family::of(Section::Vms, name, labels, about, write)
+    Family::of(FactSet::Vms, name, labels, about, write)
 }
 
 fn vms<'a>(given: &Given<'a>) -> &'a [Vm] {

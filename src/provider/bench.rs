@@ -7,7 +7,7 @@ use chrono_tz::Tz;
 use super::error::ErrorKind;
 use super::report;
 use super::wire::{
-    ChargeRow, ContainerRow, CronJobRow, DatabaseRow, DecodeContext, Diagnostics, IpRow, Problem, RowOf,
+    ChargeRow, ContainerRow, CronJobRow, DatabaseRow, DecodeContext, Diagnostics, IpRow, OddValue, RowOf,
     Shape, SiteRow, SshKeyRow, VmRow, page,
 };
 use crate::model::{Charge, Container, ContainerId, CronJob, Database, Ip, Report, Site, SshKey, Vm};
@@ -78,7 +78,7 @@ pub(crate) struct Decoded<T> {
     /// Odd fields, by their names in [`super::FIELDS`].
     pub fields: BTreeMap<&'static str, u64>,
     /// The first few problems.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<OddValue>,
 }
 
 /// A record that comes in pages.

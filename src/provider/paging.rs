@@ -15,7 +15,7 @@ use crate::model::{Resource, Rows};
 use super::address::{Endpoint, shown};
 use super::client::Client;
 use super::error::{ApiError, ErrorKind};
-use super::wire::{self, Diagnostics, Next, Problem, RowOf, Shape, WirePage};
+use super::wire::{self, Diagnostics, NextPage, OddValue, RowOf, Shape, WirePage};
 
 /// Rows asked for at once, the most that the interface allows (8).
 const LIMIT: u64 = 100;
@@ -34,7 +34,7 @@ pub(crate) struct Listed<T> {
     /// Rows that could not be decoded, in the last reading.
     pub rejected: u64,
     /// The first few oddities.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<OddValue>,
 }
 
 impl<T> Listed<T> {
@@ -64,7 +64,7 @@ where
         // The first reading had all its pages; that the second failed leaves it incomplete.
         Err(error) => {
             let mut listed = first.judged();
-            listed.problems.push(Problem { path: "$".into(), what: format!("read again in vain: {error}") });
+            listed.problems.push(OddValue { path: "$".into(), what: format!("read again in vain: {error}") });
             Ok(listed)
         }
     }
@@ -193,10 +193,10 @@ impl RowTotal {
 }
 
 /// Why a listing may not be whole.
-pub(super) fn doubt(shown: u64, rejected: u64, duplicates: u64, count: RowTotal) -> Problem {
+pub(super) fn doubt(shown: u64, rejected: u64, duplicates: u64, count: RowTotal) -> OddValue {
     let count = count.described();
     let what = format!("{shown} rows, {rejected} of them undecodable, and {duplicates} came twice; {count}");
-    Problem { path: "$".into(), what }
+    OddValue { path: "$".into(), what }
 }
 
 /// Walks the pages of a listing.
@@ -295,9 +295,9 @@ impl<'a> Pages<'a> {
                 self.ended = rows < LIMIT;
                 self.next = more.then(|| at_offset(&self.endpoint.url, self.offset));
             }
-            (Shape::Vm | Shape::Charges, Next::End) => self.ended = true,
-            (Shape::Vm | Shape::Charges, Next::Unsaid) => {}
-            (Shape::Vm | Shape::Charges, Next::At(text)) => self.next = Some(self.follow(url, text)?),
+            (Shape::Vm | Shape::Charges, NextPage::End) => self.ended = true,
+            (Shape::Vm | Shape::Charges, NextPage::Unsaid) => {}
+            (Shape::Vm | Shape::Charges, NextPage::At(text)) => self.next = Some(self.follow(url, text)?),
         }
         Ok(())
     }

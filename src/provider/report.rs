@@ -18,7 +18,7 @@ use super::address::Endpoint;
 use super::client::Client;
 use super::error::{ApiError, ErrorKind};
 use super::wire::{
-    DecodeContext, Diagnostics, Field, MomentRow, OrderRow, Problem, Reader, Record, Stamp, decimal, edd,
+    DecodeContext, Diagnostics, Field, MomentRow, OddValue, OrderRecord, Reader, Record, Stamp, decimal, edd,
     error_text, mended, tolerant,
 };
 
@@ -45,7 +45,7 @@ impl Most {
 pub(crate) struct ReportRead {
     pub report: Report,
     /// The first few oddities.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<OddValue>,
 }
 
 /// Reads one report.
@@ -276,10 +276,10 @@ impl<'a> ReportParts<'a> {
         let mut reader =
             Reader { context: self.context, notes: self.notes, list: Some(("charge_moments", index)) };
         let Some(raw) = raw else { return reader.odd("moment.order", "missing or null") };
-        if let Some(&place) = OrderRow::id_in(raw.get()).and_then(|id| self.places.get(&id)) {
+        if let Some(&place) = OrderRecord::id_in(raw.get()).and_then(|id| self.places.get(&id)) {
             return Some(place);
         }
-        let Ok(Field::Value(row)) = tolerant::<Field<OrderRow>>(raw.get().as_bytes()) else {
+        let Ok(Field::Value(row)) = tolerant::<Field<OrderRecord>>(raw.get().as_bytes()) else {
             return reader.odd("moment.order", "no object");
         };
         let Ok(order) = row.into_model((), &mut reader) else {
@@ -287,7 +287,7 @@ impl<'a> ReportParts<'a> {
         };
         let place = *self.places.entry(order.id).or_insert(self.orders.len() as u32);
         if place as usize == self.orders.len() {
-            self.order_bytes += OrderRow::weight(&order) as u64;
+            self.order_bytes += OrderRecord::weight(&order) as u64;
             self.orders.push(Arc::new(order));
         }
         Some(place)

@@ -33,7 +33,7 @@ pub(crate) use outbox::{Claim, Expired, Lane, Outgoing, SendResult, Trouble, ret
 pub(crate) use polls::Polls;
 pub(crate) use queues::Queue;
 pub(crate) use rate_limited::RateLimited;
-pub(crate) use requests::{Envelope, Which};
+pub(crate) use requests::{Envelope, Envelopes};
 
 use crate::alert::{Incident, Key, Reason};
 use crate::failpoint;

@@ -8,7 +8,7 @@ use super::{Store, StoreError, meta, moment, set_meta};
 
 /// Which envelopes a command is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Which {
+pub(crate) enum Envelopes {
     One(i64),
     All,
 }
@@ -82,14 +82,14 @@ impl Store {
     }
 
     /// Has mails that wait or were given up tried again at once, with five days more; how many.
-    pub(crate) fn retry(&mut self, which: Which, now: DateTime<Utc>) -> Result<usize, StoreError> {
+    pub(crate) fn retry(&mut self, which: Envelopes, now: DateTime<Utc>) -> Result<usize, StoreError> {
         let transaction = self.writable()?.transaction()?;
         let sql = "UPDATE envelopes SET state = 'queued', due_at = ?1, revived_at = ?1, tried_seconds = 0, ended_at = NULL
                    WHERE state IN ('queued', 'dead')";
         let at = stamp(now);
         let changed = match which {
-            Which::All => transaction.execute(sql, [&at])?,
-            Which::One(id) => transaction.execute(&format!("{sql} AND id = ?2"), params![at, id])?,
+            Envelopes::All => transaction.execute(sql, [&at])?,
+            Envelopes::One(id) => transaction.execute(&format!("{sql} AND id = ?2"), params![at, id])?,
         };
         set_meta(&transaction, "retry_asked", &at)?;
         transaction.commit()?;
@@ -97,13 +97,13 @@ impl Store {
     }
 
     /// Takes mails that wait, or were given up, out of the outbox for good; how many.
-    pub(crate) fn drop_mails(&mut self, which: Which, now: DateTime<Utc>) -> Result<usize, StoreError> {
+    pub(crate) fn drop_mails(&mut self, which: Envelopes, now: DateTime<Utc>) -> Result<usize, StoreError> {
         let sql = "UPDATE envelopes SET state = 'withdrawn', error = 'dropped by hand', ended_at = ?1
                    WHERE state IN ('queued', 'dead')";
         let (at, connection) = (stamp(now), self.writable()?);
         Ok(match which {
-            Which::All => connection.execute(sql, [&at])?,
-            Which::One(id) => connection.execute(&format!("{sql} AND id = ?2"), params![at, id])?,
+            Envelopes::All => connection.execute(sql, [&at])?,
+            Envelopes::One(id) => connection.execute(&format!("{sql} AND id = ?2"), params![at, id])?,
         })
     }
 

@@ -5,7 +5,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::layout::{Layout, Tone};
+use super::layout::{Emphasis, Layout};
 use super::{text, words};
 use crate::model::PayBy;
 use crate::view::chart::Chart;
@@ -30,12 +30,12 @@ pub(super) fn draw(chart: &Chart, pay_by: Option<PayBy>, from_today: bool, layou
     let marks = chart.marks.map(|marks| (column(chart.x(marks.late)), column(chart.x(marks.cut_off))));
     let (late, cut) = marks.unwrap_or((columns, columns));
     let tone = |column: usize| match column {
-        column if column >= cut => Tone::Bad,
-        column if column >= late => Tone::Warn,
-        _ => Tone::Good,
+        column if column >= cut => Emphasis::Bad,
+        column if column >= late => Emphasis::Warn,
+        _ => Emphasis::Good,
     };
-    let mut line = |label: &str, axis: &str, cells: Vec<(String, Tone)>| {
-        let mut spans = vec![(format!("{}{axis}", text::pad(label, margin + 1, true)), Tone::Faint)];
+    let mut line = |label: &str, axis: &str, cells: Vec<(String, Emphasis)>| {
+        let mut spans = vec![(format!("{}{axis}", text::pad(label, margin + 1, true)), Emphasis::Faint)];
         spans.extend(joined(cells));
         layout.drawn(INDENT, &spans);
     };
@@ -45,30 +45,30 @@ pub(super) fn draw(chart: &Chart, pay_by: Option<PayBy>, from_today: bool, layou
         let label = if row + 1 == scale.above { short(high) } else { String::new() };
         line(&label, "│", cells.collect());
     }
-    let each = |cell: &dyn Fn(usize) -> (&'static str, Tone)| {
+    let each = |cell: &dyn Fn(usize) -> (&'static str, Emphasis)| {
         (0..columns).map(cell).map(|(mark, tone)| (mark.to_owned(), tone)).collect::<Vec<_>>()
     };
-    line("0", "┼", each(&|column| if column == cut { ("┼", Tone::Bad) } else { ("─", Tone::Faint) }));
+    line("0", "┼", each(&|column| if column == cut { ("┼", Emphasis::Bad) } else { ("─", Emphasis::Faint) }));
     for row in 0..scale.below {
-        let cells = values.iter().map(|&value| (scale.down(value, row).to_owned(), Tone::Bad));
+        let cells = values.iter().map(|&value| (scale.down(value, row).to_owned(), Emphasis::Bad));
         let label = if row + 1 == scale.below { short(low) } else { String::new() };
         line(&label, "│", cells.collect());
     }
     if marks.is_some() {
         let arrows = each(&|column| match column {
-            column if column == cut => ("▲", Tone::Bad),
-            column if column == late => ("△", Tone::Warn),
-            _ => (" ", Tone::Plain),
+            column if column == cut => ("▲", Emphasis::Bad),
+            column if column == late => ("△", Emphasis::Warn),
+            _ => (" ", Emphasis::Plain),
         });
         line("", " ", arrows);
     }
-    line("", " ", vec![(days(chart, from_today, columns), Tone::Faint)]);
+    line("", " ", vec![(days(chart, from_today, columns), Emphasis::Faint)]);
     if let Some(marks) = chart.marks {
         let date = pay_by.and_then(PayBy::date);
         let pay_by =
             date.map(|date| format!("△ pay by {} · ", words::short_weekday(date, chart.zone, chart.from)));
         let legend = format!("{}▲ cut off {}", pay_by.unwrap_or_default(), short_day(chart, marks.cut_off));
-        layout.text(INDENT + margin + 2, legend, Tone::Faint);
+        layout.text(INDENT + margin + 2, legend, Emphasis::Faint);
     }
 }
 
@@ -149,8 +149,8 @@ impl Scale {
 }
 
 /// Neighbours of one tone as one piece.
-fn joined(cells: Vec<(String, Tone)>) -> Vec<(String, Tone)> {
-    let mut out: Vec<(String, Tone)> = Vec::new();
+fn joined(cells: Vec<(String, Emphasis)>) -> Vec<(String, Emphasis)> {
+    let mut out: Vec<(String, Emphasis)> = Vec::new();
     for (text, tone) in cells {
         match out.last_mut() {
             Some((last, same)) if *same == tone => last.push_str(&text),

@@ -1,11 +1,11 @@
 //! `hostwatch doctor`: what was tried, how it went, and what to do. Pure.
 
 use super::Answer;
-use super::layout::{Layout, Style, Tone};
+use super::layout::{Emphasis, Layout, Style};
 
 /// How a check went.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Outcome {
+pub(crate) enum CheckOutcome {
     Ok,
     /// Works, and should be looked at.
     Warn,
@@ -15,41 +15,41 @@ pub(crate) enum Outcome {
     Skip,
 }
 
-impl Outcome {
-    fn word(self) -> (&'static str, Tone) {
+impl CheckOutcome {
+    fn word(self) -> (&'static str, Emphasis) {
         match self {
-            Self::Ok => ("ok", Tone::Good),
-            Self::Warn => ("warn", Tone::Warn),
-            Self::Fail => ("FAIL", Tone::Bad),
-            Self::Skip => ("-", Tone::Faint),
+            Self::Ok => ("ok", Emphasis::Good),
+            Self::Warn => ("warn", Emphasis::Warn),
+            Self::Fail => ("FAIL", Emphasis::Bad),
+            Self::Skip => ("-", Emphasis::Faint),
         }
     }
 }
 
 /// What a check found.
 #[derive(Clone, Debug)]
-pub(crate) struct Verdict {
-    pub outcome: Outcome,
+pub(crate) struct CheckVerdict {
+    pub outcome: CheckOutcome,
     pub says: String,
     /// What to do about it.
     pub remedy: Option<String>,
 }
 
-impl Verdict {
+impl CheckVerdict {
     pub(crate) fn ok(says: impl Into<String>) -> Self {
-        Self { outcome: Outcome::Ok, says: says.into(), remedy: None }
+        Self { outcome: CheckOutcome::Ok, says: says.into(), remedy: None }
     }
 
     pub(crate) fn warn(says: impl Into<String>) -> Self {
-        Self { outcome: Outcome::Warn, ..Self::ok(says) }
+        Self { outcome: CheckOutcome::Warn, ..Self::ok(says) }
     }
 
     pub(crate) fn fail(says: impl Into<String>) -> Self {
-        Self { outcome: Outcome::Fail, ..Self::ok(says) }
+        Self { outcome: CheckOutcome::Fail, ..Self::ok(says) }
     }
 
     pub(crate) fn skip(says: impl Into<String>) -> Self {
-        Self { outcome: Outcome::Skip, ..Self::ok(says) }
+        Self { outcome: CheckOutcome::Skip, ..Self::ok(says) }
     }
 
     /// The same with what to do.
@@ -60,31 +60,31 @@ impl Verdict {
 
 /// Checks that belong together, by name.
 #[derive(Clone, Debug)]
-pub(crate) struct Section {
+pub(crate) struct CheckSection {
     pub title: String,
-    pub checks: Vec<(String, Verdict)>,
+    pub checks: Vec<(String, CheckVerdict)>,
     /// Lines to copy into the configuration.
     pub paste: Vec<String>,
 }
 
-impl Section {
-    pub(crate) fn new(title: impl Into<String>, checks: Vec<(String, Verdict)>) -> Self {
+impl CheckSection {
+    pub(crate) fn new(title: impl Into<String>, checks: Vec<(String, CheckVerdict)>) -> Self {
         Self { title: title.into(), checks, paste: Vec::new() }
     }
 }
 
-fn count(sections: &[Section], outcome: Outcome) -> usize {
+fn count(sections: &[CheckSection], outcome: CheckOutcome) -> usize {
     let checks = sections.iter().flat_map(|section| &section.checks);
     checks.filter(|(_, verdict)| verdict.outcome == outcome).count()
 }
 
 /// Needs somebody where something that is needed does not work.
-pub(crate) fn answer(sections: &[Section]) -> Answer {
-    if count(sections, Outcome::Fail) > 0 { Answer::NeedsYou } else { Answer::Fine }
+pub(crate) fn answer(sections: &[CheckSection]) -> Answer {
+    if count(sections, CheckOutcome::Fail) > 0 { Answer::NeedsYou } else { Answer::Fine }
 }
 
 /// The table, and below it how many of each there are.
-pub(crate) fn text(sections: &[Section], style: Style) -> String {
+pub(crate) fn text(sections: &[CheckSection], style: Style) -> String {
     let mut layout = Layout::new(style);
     for section in sections {
         layout.heading(&section.title);
@@ -95,20 +95,20 @@ pub(crate) fn text(sections: &[Section], style: Style) -> String {
         });
         layout.findings(&checks.collect::<Vec<_>>());
         if !section.paste.is_empty() {
-            layout.text(0, "", Tone::Plain);
+            layout.text(0, "", Emphasis::Plain);
         }
         for line in &section.paste {
-            layout.text(0, line, Tone::Plain);
+            layout.text(0, line, Emphasis::Plain);
         }
     }
     let [ok, warned, failed] =
-        [Outcome::Ok, Outcome::Warn, Outcome::Fail].map(|outcome| count(sections, outcome));
+        [CheckOutcome::Ok, CheckOutcome::Warn, CheckOutcome::Fail].map(|outcome| count(sections, outcome));
     let tone = match (failed, warned) {
-        (0, 0) => Tone::Good,
-        (0, _) => Tone::Warn,
-        _ => Tone::Bad,
+        (0, 0) => Emphasis::Good,
+        (0, _) => Emphasis::Warn,
+        _ => Emphasis::Bad,
     };
-    layout.text(0, "", Tone::Plain);
+    layout.text(0, "", Emphasis::Plain);
     layout.text(0, format!("{ok} ok, {warned} to look at, {failed} failed"), tone);
     layout.finish()
 }

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
 use super::chart;
-use super::layout::{Cell, Column, Layout, Style, Tone};
+use super::layout::{Cell, Column, Emphasis, Layout, Style};
 use super::words;
 use crate::model::forecast::Disconnect;
 use crate::model::pay_by::{PayBy, friday_before};
@@ -29,8 +29,8 @@ impl Forecasts {
                 account.text(&mut layout, self.generated_at);
             }
         } else {
-            layout.text(0, "", Tone::Plain);
-            layout.text(0, "More of one account: hostwatch forecast ACCOUNT", Tone::Faint);
+            layout.text(0, "", Emphasis::Plain);
+            layout.text(0, "More of one account: hostwatch forecast ACCOUNT", Emphasis::Faint);
         }
         layout.finish()
     }
@@ -46,7 +46,7 @@ impl Forecasts {
         let rows = self.accounts.iter().map(|account| {
             let (zone, now) = (account.zone, self.generated_at);
             let Ok(billing) = &account.billing else {
-                return vec![Cell::new(&account.account), Cell::toned("not known", Tone::Warn)];
+                return vec![Cell::new(&account.account), Cell::toned("not known", Emphasis::Warn)];
             };
             let cut_off = words::cut_off_day(billing.facts.disconnect, zone, now);
             let pay_by = billing.facts.pay_by.map(|by| match by {
@@ -80,14 +80,14 @@ impl AccountForecast {
         let Ok(Outlook { as_of: Some(at), not_read: Some(error), .. }) = &self.billing else { return };
         let at = words::short_moment(*at, self.zone, now);
         let line = format!("{}: as of {at}; {}", self.account, cannot_be_read(error));
-        layout.item(2, "!", Tone::Warn, &line);
+        layout.item(2, "!", Emphasis::Warn, &line);
     }
 
     fn text(&self, layout: &mut Layout, now: DateTime<Utc>) {
         match &self.billing {
             Err(error) => {
                 layout.heading(format!("{}: not known", self.account));
-                layout.item(2, "?", Tone::Warn, error);
+                layout.item(2, "?", Emphasis::Warn, error);
             }
             Ok(billing) => {
                 let read = words::short_moment(billing.as_of.unwrap_or(now), self.zone, now);
@@ -98,7 +98,7 @@ impl AccountForecast {
                             "{}; shown is what the daemon read last, what to pay is counted from now",
                             cannot_be_read(error)
                         );
-                        layout.item(2, "!", Tone::Warn, &line);
+                        layout.item(2, "!", Emphasis::Warn, &line);
                     }
                     None => layout.heading(format!("Forecast of {}, {read}", self.account)),
                 }
@@ -115,13 +115,13 @@ impl AccountForecast {
         let mut pairs = Vec::new();
         let balance = words::known_amount(billing.facts.balance, &self.currency);
         let tone = if billing.facts.balance.is_some_and(|money| !money.is_positive()) {
-            Tone::Bad
+            Emphasis::Bad
         } else {
-            Tone::Plain
+            Emphasis::Plain
         };
         let name = if billing.as_of.is_some() { "Balance then" } else { "Balance now" };
         pairs.push((name, Cell::toned(balance, tone)));
-        let tone = if billing.is_near(now) { Tone::Bad } else { Tone::Warn };
+        let tone = if billing.is_near(now) { Emphasis::Bad } else { Emphasis::Warn };
         pairs.push(("Cut off", words::cut_off_in_full(&billing.facts, tone, self.zone, now)));
         if let Some(by) = billing.facts.pay_by {
             pairs.push(("Pay by", self.pay_by(by, billing.lead_days, now)));
@@ -129,17 +129,17 @@ impl AccountForecast {
         if let Some(computed) = billing.disagrees {
             let computed = words::short_moment(computed, self.zone, now);
             let text = format!("by the charges in the report the balance is used up {computed}");
-            pairs.push(("But", Cell::toned(text, Tone::Warn)));
+            pairs.push(("But", Cell::toned(text, Emphasis::Warn)));
         }
         if let Some(broken) = billing.does_not_add_up {
             let broken = words::short_moment(broken, self.zone, now);
             let text =
                 format!("the report does not add up from {broken} on; its balances are shown as they are");
-            pairs.push(("Note", Cell::toned(text, Tone::Warn)));
+            pairs.push(("Note", Cell::toned(text, Emphasis::Warn)));
         }
         if billing.moments_rejected > 0 {
             let text = format!("{} charges in the report could not be read", billing.moments_rejected);
-            pairs.push(("Note", Cell::toned(text, Tone::Warn)));
+            pairs.push(("Note", Cell::toned(text, Emphasis::Warn)));
         }
         if let Some(next) = &billing.next_charge {
             let at = words::short_moment(next.at, self.zone, now);
@@ -162,11 +162,11 @@ impl AccountForecast {
             None => String::new(),
         };
         match by {
-            PayBy::Now => Cell::toned("overdue: pay now", Tone::Bad),
+            PayBy::Now => Cell::toned("overdue: pay now", Emphasis::Bad),
             PayBy::Missed(date) => {
-                Cell::toned(format!("at once: {} was the last safe day ({takes})", day(date)), Tone::Bad)
+                Cell::toned(format!("at once: {} was the last safe day ({takes})", day(date)), Emphasis::Bad)
             }
-            PayBy::Today(date) => Cell::toned(format!("today ({takes}){}", weekend(date)), Tone::Bad),
+            PayBy::Today(date) => Cell::toned(format!("today ({takes}){}", weekend(date)), Emphasis::Bad),
             PayBy::On(date) => Cell::new(format!("{} ({takes}){}", day(date), weekend(date))),
         }
     }
@@ -182,7 +182,7 @@ impl AccountForecast {
                 Cell::new(to_pay.unwrap_or_else(|| "not known".to_owned())),
             ]
         });
-        layout.text(0, "", Tone::Plain);
+        layout.text(0, "", Emphasis::Plain);
         layout.table(2, &COLUMNS, &rows.collect::<Vec<_>>());
     }
 
@@ -192,7 +192,7 @@ impl AccountForecast {
             Disconnect::Now => Some(now),
             Disconnect::NotExpected | Disconnect::Unknown => None,
         };
-        layout.text(0, "", Tone::Plain);
+        layout.text(0, "", Emphasis::Plain);
         let from = billing.as_of.unwrap_or(now);
         if let Some(drawn) = Chart::new(&billing.report, from, disconnect, billing.lead_days, self.zone) {
             chart::draw(&drawn, billing.facts.pay_by, billing.as_of.is_none(), layout);
@@ -227,11 +227,11 @@ impl AccountForecast {
         });
         // Without a cut-off there is nothing to gain.
         let columns = if cut_off { &COLUMNS[..] } else { &COLUMNS[..4] };
-        layout.text(0, "", Tone::Plain);
+        layout.text(0, "", Emphasis::Plain);
         layout.table(2, columns, &rows.collect::<Vec<_>>());
         let others = billing.orders.orders_with_charges.saturating_sub(billing.orders.dearest.len());
         if others > 0 {
-            layout.text(2, words::count(others, "other order", "other orders"), Tone::Faint);
+            layout.text(2, words::count(others, "other order", "other orders"), Emphasis::Faint);
         }
     }
 }

@@ -17,7 +17,7 @@ const LEAST_FLEXIBLE: usize = 10;
 
 /// How a piece of text is meant; always beside a word or sign that says the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Tone {
+pub(super) enum Emphasis {
     Plain,
     Strong,
     Good,
@@ -26,7 +26,7 @@ pub(super) enum Tone {
     Faint,
 }
 
-impl Tone {
+impl Emphasis {
     /// Parameters of "select graphic rendition" (ECMA-48); the colours are the terminal's own.
     fn code(self) -> Option<&'static str> {
         match self {
@@ -44,21 +44,21 @@ impl Tone {
 #[derive(Clone, Debug)]
 pub(super) struct Cell {
     text: String,
-    tone: Tone,
+    tone: Emphasis,
 }
 
 impl Cell {
     pub(super) fn new(text: impl AsRef<str>) -> Self {
-        Self::toned(text, Tone::Plain)
+        Self::toned(text, Emphasis::Plain)
     }
 
-    pub(super) fn toned(text: impl AsRef<str>, tone: Tone) -> Self {
+    pub(super) fn toned(text: impl AsRef<str>, tone: Emphasis) -> Self {
         Self { text: text::plain(text.as_ref()), tone }
     }
 }
 
 /// A piece of a line.
-pub(super) type Span = (String, Tone);
+pub(super) type Span = (String, Emphasis);
 
 /// A column of a table.
 #[derive(Clone, Copy, Debug)]
@@ -110,16 +110,16 @@ impl Layout {
         if !self.out.is_empty() {
             self.out.push('\n');
         }
-        self.text(0, text, Tone::Strong);
+        self.text(0, text, Emphasis::Strong);
     }
 
     /// A paragraph.
-    pub(super) fn text(&mut self, indent: usize, text: impl AsRef<str>, tone: Tone) {
+    pub(super) fn text(&mut self, indent: usize, text: impl AsRef<str>, tone: Emphasis) {
         self.hanging(&[spaces(indent)], indent, &Cell::toned(text, tone));
     }
 
     /// A paragraph behind a sign that stands out.
-    pub(super) fn item(&mut self, indent: usize, sign: &str, sign_tone: Tone, text: impl AsRef<str>) {
+    pub(super) fn item(&mut self, indent: usize, sign: &str, sign_tone: Emphasis, text: impl AsRef<str>) {
         let lead = [spaces(indent), (format!("{sign} "), sign_tone)];
         self.hanging(&lead, indent + text::width(sign) + 1, &Cell::new(text));
     }
@@ -139,12 +139,12 @@ impl Layout {
         let columns = 2 + labels + 2;
         for (label, value) in pairs {
             if self.style.width >= columns + LEAST_FLEXIBLE {
-                let lead = [spaces(2), (text::pad(label, labels + 2, false), Tone::Faint)];
+                let lead = [spaces(2), (text::pad(label, labels + 2, false), Emphasis::Faint)];
                 self.hanging(&lead, columns, value);
                 continue;
             }
             if !label.is_empty() {
-                self.text(2, label, Tone::Faint);
+                self.text(2, label, Emphasis::Faint);
             }
             self.hanging(&[spaces(4)], 4, value);
         }
@@ -169,7 +169,7 @@ impl Layout {
         }
         if columns.iter().any(|column| !column.head.is_empty()) {
             let heads: Vec<Cell> =
-                columns.iter().map(|column| Cell::toned(column.head, Tone::Faint)).collect();
+                columns.iter().map(|column| Cell::toned(column.head, Emphasis::Faint)).collect();
             self.row(indent, columns, &widths, &heads);
         }
         for row in rows {
@@ -206,13 +206,13 @@ impl Layout {
             });
             let rest: Vec<String> = rest.collect();
             if !rest.is_empty() {
-                self.text(indent + 4, rest.join(" · "), Tone::Plain);
+                self.text(indent + 4, rest.join(" · "), Emphasis::Plain);
             }
         }
     }
 
     /// Rows of a word, what it is about, and paragraphs on it: the first says how it is, the next what to do.
-    pub(super) fn findings(&mut self, rows: &[(&str, Tone, &str, Vec<&str>)]) {
+    pub(super) fn findings(&mut self, rows: &[(&str, Emphasis, &str, Vec<&str>)]) {
         // As wide as the widest, so that sections line up.
         let words = rows.iter().map(|row| text::width(row.0)).max().unwrap_or(0).max(4);
         let names: Vec<String> = rows.iter().map(|row| text::plain(row.2)).collect();
@@ -224,7 +224,8 @@ impl Layout {
         for ((word, tone, _, paragraphs), name) in rows.iter().zip(names) {
             let name = text::cut(&name, self.style.width - 2 - words - 2);
             let name = text::pad(&name, if beside { widest + 2 } else { 0 }, false);
-            let mut lead = vec![spaces(2), (text::pad(word, words + 2, false), *tone), (name, Tone::Plain)];
+            let mut lead =
+                vec![spaces(2), (text::pad(word, words + 2, false), *tone), (name, Emphasis::Plain)];
             if !beside {
                 self.drawn(0, &lead);
                 lead = vec![spaces(indent)];
@@ -232,7 +233,7 @@ impl Layout {
             for (index, paragraph) in paragraphs.iter().enumerate() {
                 match index {
                     0 => self.hanging(&lead, indent, &Cell::new(paragraph)),
-                    _ => self.text(indent, format!("→ {paragraph}"), Tone::Plain),
+                    _ => self.text(indent, format!("→ {paragraph}"), Emphasis::Plain),
                 }
             }
         }
@@ -257,7 +258,7 @@ impl Layout {
 }
 
 fn spaces(count: usize) -> Span {
-    (" ".repeat(count), Tone::Plain)
+    (" ".repeat(count), Emphasis::Plain)
 }
 
 #[cfg(test)]
@@ -300,7 +301,7 @@ mod tests {
     #[test]
     fn colours_surround_text_and_no_space_ends_a_line() {
         let mut layout = Layout::new(Style { width: 40, colour: true });
-        layout.pairs(&[("Pay", Cell::toned("45 \u{1b}[5m RUB ", Tone::Bad)), ("Note", Cell::new(""))]);
+        layout.pairs(&[("Pay", Cell::toned("45 \u{1b}[5m RUB ", Emphasis::Bad)), ("Note", Cell::new(""))]);
         assert_eq!(
             layout.finish(),
             "  \u{1b}[2mPay   \u{1b}[0m\u{1b}[1;31m45 [5m RUB\u{1b}[0m\n  \u{1b}[2mNote\u{1b}[0m\n"

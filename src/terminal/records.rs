@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
-use super::layout::{Cell, Layout, Style, Tone};
+use super::layout::{Cell, Emphasis, Layout, Style};
 use super::{Answer, text, words};
 use crate::alert::Phase;
 use crate::view::records::{
@@ -40,12 +40,12 @@ impl IncidentRecords {
 /// One incident: what, how it stands, why, its key.
 pub(super) fn incident(layout: &mut Layout, row: &IncidentRow, zone: Tz, now: DateTime<Utc>) {
     let (sign, tone) = words::severity(row.severity);
-    let (sign, tone) = if row.phase == Phase::Resolved { ("✓", Tone::Good) } else { (sign, tone) };
+    let (sign, tone) = if row.phase == Phase::Resolved { ("✓", Emphasis::Good) } else { (sign, tone) };
     layout.item(2, sign, tone, &row.title);
     let known = row.looked_after_words(zone, now).map(|known| format!("; {known}")).unwrap_or_default();
-    layout.text(4, format!("{}, {}{known}", row.severity, stands(row, zone, now)), Tone::Plain);
-    layout.text(4, &row.reason, Tone::Faint);
-    layout.text(4, row.key.to_string(), Tone::Faint);
+    layout.text(4, format!("{}, {}{known}", row.severity, stands(row, zone, now)), Emphasis::Plain);
+    layout.text(4, &row.reason, Emphasis::Faint);
+    layout.text(4, row.key.to_string(), Emphasis::Faint);
 }
 
 /// `open for 23 min, since Tue 24 Nov 07:15 MSK`
@@ -68,7 +68,7 @@ impl OutboxRecords {
     pub(crate) fn text(&self, style: Style) -> String {
         let mut layout = Layout::new(style);
         if self.mails.is_empty() {
-            layout.text(0, "no mails", Tone::Plain);
+            layout.text(0, "no mails", Emphasis::Plain);
         }
         for row in &self.mails {
             let zone =
@@ -82,23 +82,23 @@ impl OutboxRecords {
 /// `  12  given up  Tue 24 Nov 07:15 MSK  ops@example.com`, below it the subject and what the server said.
 fn mail(layout: &mut Layout, row: &MailRecord, zone: Tz, now: DateTime<Utc>) {
     let tone = match row.state {
-        MailState::Dead => Tone::Bad,
-        MailState::Queued | MailState::Sending => Tone::Warn,
-        MailState::Sent => Tone::Good,
-        MailState::Withdrawn => Tone::Faint,
+        MailState::Dead => Emphasis::Bad,
+        MailState::Queued | MailState::Sending => Emphasis::Warn,
+        MailState::Sent => Emphasis::Good,
+        MailState::Withdrawn => Emphasis::Faint,
     };
     let created = words::sentence_moment(row.created_at, zone, now);
     let head = [
-        (text::pad(&row.id.to_string(), 6, true), Tone::Plain),
-        ("  ".to_owned(), Tone::Plain),
+        (text::pad(&row.id.to_string(), 6, true), Emphasis::Plain),
+        ("  ".to_owned(), Emphasis::Plain),
         (text::pad(row.state.words(), 9, false), tone),
-        (format!("  {created}"), Tone::Plain),
+        (format!("  {created}"), Emphasis::Plain),
     ];
     layout.drawn(0, &head);
-    layout.text(8, format!("{}: {}", row.recipient, row.subject), Tone::Plain);
+    layout.text(8, format!("{}: {}", row.recipient, row.subject), Emphasis::Plain);
     if let Some(error) = &row.error {
         let tried = words::count(row.attempts as usize, "attempt", "attempts");
-        layout.text(8, format!("after {tried}: {error}"), Tone::Faint);
+        layout.text(8, format!("after {tried}: {error}"), Emphasis::Faint);
     }
 }
 
@@ -107,7 +107,7 @@ impl SilenceRecords {
     pub(crate) fn text(&self, style: Style) -> String {
         let mut layout = Layout::new(style);
         if self.silences.is_empty() {
-            layout.text(0, "no silences", Tone::Plain);
+            layout.text(0, "no silences", Emphasis::Plain);
         }
         for one in &self.silences {
             silence(&mut layout, one, self.generated_at);
@@ -119,15 +119,20 @@ impl SilenceRecords {
 fn silence(layout: &mut Layout, one: &SilenceRecord, now: DateTime<Utc>) {
     let until = words::sentence_moment(one.until, one.zone(), now);
     let note = if one.note.is_empty() { String::new() } else { format!(": {}", one.note) };
-    layout.item(0, &text::pad(&one.id.to_string(), 4, true), Tone::Strong, format!("{}{note}", one.pattern));
-    layout.text(5, format!("until {until}, {} more", words::lasted(one.until - now)), Tone::Plain);
+    layout.item(
+        0,
+        &text::pad(&one.id.to_string(), 4, true),
+        Emphasis::Strong,
+        format!("{}{note}", one.pattern),
+    );
+    layout.text(5, format!("until {until}, {} more", words::lasted(one.until - now)), Emphasis::Plain);
     for covered in one.covers.iter().take(MOST_COVERED) {
-        layout.text(5, format!("{}  {}", covered.key, covered.title), Tone::Faint);
+        layout.text(5, format!("{}  {}", covered.key, covered.title), Emphasis::Faint);
     }
     match one.covers.len() {
-        0 => layout.text(5, "nothing that is open now", Tone::Faint),
+        0 => layout.text(5, "nothing that is open now", Emphasis::Faint),
         count if count > MOST_COVERED => {
-            layout.text(5, format!("and {} more that are open", count - MOST_COVERED), Tone::Faint);
+            layout.text(5, format!("and {} more that are open", count - MOST_COVERED), Emphasis::Faint);
         }
         _ => {}
     }
@@ -140,10 +145,10 @@ impl WhyRecord {
         let (zone, now) = (self.zone(), self.generated_at);
         layout.heading(if self.title.is_empty() { self.key.to_string() } else { self.title.clone() });
         if let Some(row) = &self.incident {
-            layout.text(2, format!("{}, {}", row.severity, stands(row, zone, now)), Tone::Plain);
+            layout.text(2, format!("{}, {}", row.severity, stands(row, zone, now)), Emphasis::Plain);
         }
         if !self.title.is_empty() {
-            layout.text(2, self.key.to_string(), Tone::Faint);
+            layout.text(2, self.key.to_string(), Emphasis::Faint);
         }
         if !self.decisions.is_empty() {
             layout.heading("What was decided");
@@ -158,7 +163,7 @@ impl WhyRecord {
         layout.pairs(&pairs);
         layout.heading("Conclusion");
         for line in &self.conclusion {
-            layout.text(2, line, Tone::Plain);
+            layout.text(2, line, Emphasis::Plain);
         }
         layout.finish()
     }
@@ -188,18 +193,18 @@ impl PolledRecords {
         if let Some(billing) = &account.billing {
             let balance = words::known_amount(billing.facts.balance, &account.currency);
             let read = words::distance(billing.read_at, now);
-            let cut_off = words::cut_off_in_full(&billing.facts, Tone::Warn, zone, now);
+            let cut_off = words::cut_off_in_full(&billing.facts, Emphasis::Warn, zone, now);
             layout.pairs(&[("Balance", Cell::new(format!("{balance}, read {read}"))), ("Cut off", cut_off)]);
         }
         let failed = account.collectors.iter().filter(|row| row.success == Some(false));
         for row in failed {
             let error = row.error.as_deref().unwrap_or("no reason was given");
-            layout.item(2, "✕", Tone::Bad, format!("cannot read {}: {error}", row.collector.words()));
+            layout.item(2, "✕", Emphasis::Bad, format!("cannot read {}: {error}", row.collector.words()));
         }
         let unfinished = self.unfinished.iter().filter(|(name, _)| *name == account.name);
         let unfinished: Vec<&str> = unfinished.map(|(_, collector)| collector.words()).collect();
         if !unfinished.is_empty() {
-            layout.item(2, "?", Tone::Warn, format!("still being read: {}", unfinished.join(", ")));
+            layout.item(2, "?", Emphasis::Warn, format!("still being read: {}", unfinished.join(", ")));
         }
     }
 }

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
-use super::layout::{Layout, Style, Tone};
+use super::layout::{Emphasis, Layout, Style};
 use super::{Answer, words};
 use crate::alert::Severity;
 use crate::model::forecast::Disconnect;
@@ -66,22 +66,26 @@ impl Rehearsal {
         };
         layout.heading(heading);
         if let Err(error) = &self.disconnect {
-            layout.item(2, "?", Tone::Warn, error);
+            layout.item(2, "?", Emphasis::Warn, error);
         }
         for mail in &self.mails {
             self.mail(layout, mail);
         }
         match &self.disconnect {
             Ok(Disconnect::NotExpected) if self.mails.is_empty() => {
-                layout.text(2, "No mail is to come. hostwatch rehearse --days 10 supposes one.", Tone::Plain);
+                layout.text(
+                    2,
+                    "No mail is to come. hostwatch rehearse --days 10 supposes one.",
+                    Emphasis::Plain,
+                );
             }
-            Ok(_) if self.mails.is_empty() => layout.item(2, "✕", Tone::Bad, "No mail is to come."),
+            Ok(_) if self.mails.is_empty() => layout.item(2, "✕", Emphasis::Bad, "No mail is to come."),
             _ => {}
         }
         if !self.never.is_empty() {
-            layout.text(2, "Never mailed:", Tone::Faint);
+            layout.text(2, "Never mailed:", Emphasis::Faint);
             for reason in &self.never {
-                layout.item(2, "-", Tone::Faint, reason);
+                layout.item(2, "-", Emphasis::Faint, reason);
             }
         }
     }
@@ -92,8 +96,8 @@ impl Rehearsal {
         let distance =
             if mail.at <= self.now { "now".to_owned() } else { words::distance(mail.at, self.now) };
         layout.item(2, sign, tone, format!("{when} ({distance}), {}", mail.severity));
-        layout.text(4, &mail.subject, Tone::Strong);
-        layout.text(4, format!("to {}", mail.to.join(", ")), Tone::Plain);
+        layout.text(4, &mail.subject, Emphasis::Strong);
+        layout.text(4, format!("to {}", mail.to.join(", ")), Emphasis::Plain);
         let by = match mail.pay_by {
             Some(PayBy::Now) => " now".to_owned(),
             Some(PayBy::Missed(_)) => " at once".to_owned(),
@@ -103,9 +107,9 @@ impl Rehearsal {
         };
         if let Some((days, amount)) = mail.pay {
             let amount = words::to_pay(amount, &self.currency);
-            layout.text(4, format!("pay {amount}{by} to stay up for {days} days"), Tone::Plain);
+            layout.text(4, format!("pay {amount}{by} to stay up for {days} days"), Emphasis::Plain);
         } else if mail.pay_by.is_some() {
-            layout.text(4, format!("pay{by}; the amount is not known"), Tone::Plain);
+            layout.text(4, format!("pay{by}; the amount is not known"), Emphasis::Plain);
         }
     }
 }
@@ -117,10 +121,10 @@ pub(crate) fn text(rehearsals: &[Rehearsal], style: Style) -> String {
         rehearsal.write(&mut layout);
     }
     if rehearsals.iter().any(|rehearsal| !rehearsal.mails.is_empty()) {
-        layout.text(0, "", Tone::Plain);
+        layout.text(0, "", Emphasis::Plain);
         let note = "If nobody pays and nothing else changes. Nothing was sent or stored; a daemon that runs does not \
                     repeat what it has mailed.";
-        layout.text(0, note, Tone::Faint);
+        layout.text(0, note, Emphasis::Faint);
     }
     layout.finish()
 }

@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::layout::{Cell, Column, Layout, Style, Tone};
+use super::layout::{Cell, Column, Emphasis, Layout, Style};
 use super::{Answer, records, text, words};
 use crate::model::PayBy;
 use crate::view::{AccountStatus, Billing, CollectorRow, Health, ResourceKind, ResourceRow, Status, Urgency};
@@ -41,9 +41,9 @@ impl Status {
         self.resources(&mut layout);
         self.collectors(&mut layout, in_full);
         self.mails(&mut layout);
-        layout.text(0, "", Tone::Plain);
+        layout.text(0, "", Emphasis::Plain);
         let running = words::age(self.started_at, self.generated_at);
-        layout.text(0, format!("hostwatch {}, running for {running}", self.version), Tone::Faint);
+        layout.text(0, format!("hostwatch {}, running for {running}", self.version), Emphasis::Faint);
         layout.finish()
     }
 
@@ -51,7 +51,7 @@ impl Status {
         let (sign, tone) = sign(self.headline.level);
         layout.item(0, sign, tone, &self.headline.sentence);
         for detail in self.headline.details.iter().filter(|detail| **detail != self.headline.sentence) {
-            layout.item(2, "-", Tone::Faint, detail);
+            layout.item(2, "-", Emphasis::Faint, detail);
         }
     }
 
@@ -91,8 +91,11 @@ impl Status {
         layout.heading(format!("Billing{of}, read {}", words::distance(billing.read_at, now)));
         let balance = words::known_amount(billing.facts.balance, &account.currency);
         let mut pairs = vec![("Balance", Cell::new(balance))];
-        let tone =
-            if billing.facts.disconnect.at().is_some_and(|at| at <= now) { Tone::Bad } else { Tone::Warn };
+        let tone = if billing.facts.disconnect.at().is_some_and(|at| at <= now) {
+            Emphasis::Bad
+        } else {
+            Emphasis::Warn
+        };
         let cut_off = words::cut_off_in_full(&billing.facts, tone, zone, now);
         pairs.push(("Cut off", cut_off));
         let by = match billing.facts.pay_by {
@@ -145,7 +148,7 @@ impl Status {
             layout.table(2, columns, &rows);
             let others = billing.orders.orders_with_charges.saturating_sub(rows.len());
             if others > 0 {
-                layout.text(2, words::count(others, "other order", "other orders"), Tone::Faint);
+                layout.text(2, words::count(others, "other order", "other orders"), Emphasis::Faint);
             }
         }
     }
@@ -177,7 +180,7 @@ impl Status {
         let odd = |row: &&ResourceRow| is_odd(row.health);
         let odd: Vec<&ResourceRow> = resources.rows.iter().filter(odd).collect();
         for row in odd.iter().take(MOST_LISTED) {
-            let tone = if row.health == Health::Bad { Tone::Bad } else { Tone::Warn };
+            let tone = if row.health == Health::Bad { Emphasis::Bad } else { Emphasis::Warn };
             let sign = row.health.words().0;
             let name = row.name.as_deref().map_or_else(String::new, |name| {
                 format!(" {}", text::cut(&text::name(name), layout.width().saturating_sub(24).max(8)))
@@ -210,7 +213,7 @@ impl Status {
                 layout.text(
                     4,
                     format!("{}, {}: {error}", row.collector.as_str(), self.last_read(row)),
-                    Tone::Plain,
+                    Emphasis::Plain,
                 );
             }
         }
@@ -220,13 +223,13 @@ impl Status {
         let now = self.generated_at;
         let read = self.last_read(row);
         let (sign, tone, words) = match (row.success, row.complete) {
-            (None, _) => ("?", Tone::Warn, "not read yet".to_owned()),
+            (None, _) => ("?", Emphasis::Warn, "not read yet".to_owned()),
             (Some(false), _) => {
                 let since = row.failing_since.map(|at| format!(" for {}", words::age(at, now)));
-                ("✕", Tone::Bad, format!("failing{}", since.unwrap_or_default()))
+                ("✕", Emphasis::Bad, format!("failing{}", since.unwrap_or_default()))
             }
-            (Some(true), Some(false)) => ("!", Tone::Warn, format!("{read}, not all of it")),
-            (Some(true), _) => ("✓", Tone::Good, read),
+            (Some(true), Some(false)) => ("!", Emphasis::Warn, format!("{read}, not all of it")),
+            (Some(true), _) => ("✓", Emphasis::Good, read),
         };
         vec![Cell::toned(sign, tone), Cell::new(row.collector.as_str()), Cell::new(words)]
     }
@@ -239,15 +242,15 @@ impl Status {
     fn mails(&self, layout: &mut Layout) {
         layout.heading("Mails");
         if let Some(clock) = &self.clock {
-            layout.item(2, "!", Tone::Warn, format!("{clock}: set it right, timedatectl set-ntp true."));
+            layout.item(2, "!", Emphasis::Warn, format!("{clock}: set it right, timedatectl set-ntp true."));
         }
         if let Some(vm) = &self.mails.lives_on {
             let text =
                 format!("This daemon runs on what it watches, {vm}: cut off with it, it mails nobody.");
-            layout.item(2, "!", Tone::Warn, text);
+            layout.item(2, "!", Emphasis::Warn, text);
         }
         let Some(outbox) = &self.mails.outbox else {
-            layout.text(2, "off: no [email] is configured", Tone::Plain);
+            layout.text(2, "off: no [email] is configured", Emphasis::Plain);
             return;
         };
         let now = self.generated_at;
@@ -256,8 +259,8 @@ impl Status {
         let queued = outbox.waiting();
         let oldest = outbox.oldest.filter(|_| queued > 0);
         let oldest = oldest.map(|at| format!(", the oldest for {}", words::age(at, now)));
-        let waiting = if queued > 0 { Tone::Warn } else { Tone::Plain };
-        let given_up = if outbox.dead > 0 { Tone::Bad } else { Tone::Plain };
+        let waiting = if queued > 0 { Emphasis::Warn } else { Emphasis::Plain };
+        let given_up = if outbox.dead > 0 { Emphasis::Bad } else { Emphasis::Plain };
         layout.pairs(&[
             (
                 "Sent",
@@ -269,18 +272,18 @@ impl Status {
     }
 }
 
-fn sign(level: Urgency) -> (&'static str, Tone) {
+fn sign(level: Urgency) -> (&'static str, Emphasis) {
     let tone = match level {
-        Urgency::Attention => Tone::Bad,
-        Urgency::Unknown | Urgency::Notice => Tone::Warn,
-        Urgency::Fine => Tone::Good,
+        Urgency::Attention => Emphasis::Bad,
+        Urgency::Unknown | Urgency::Notice => Emphasis::Warn,
+        Urgency::Fine => Emphasis::Good,
     };
     (level.sign(), tone)
 }
 
 fn more(layout: &mut Layout, all: usize) {
     if all > MOST_LISTED {
-        layout.text(2, format!("and {} more; the status page lists all", all - MOST_LISTED), Tone::Faint);
+        layout.text(2, format!("and {} more; the status page lists all", all - MOST_LISTED), Emphasis::Faint);
     }
 }
 

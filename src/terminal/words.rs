@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
-use super::layout::{Cell, Tone};
+use super::layout::{Cell, Emphasis};
 use super::text;
 use crate::alert::Severity;
 use crate::model::Money;
@@ -24,29 +24,29 @@ pub(super) fn cut_off_day(disconnect: Disconnect, zone: Tz, now: DateTime<Utc>) 
 }
 
 /// The same in full; `ahead` is the tone of a moment.
-pub(super) fn cut_off_in_full(facts: &BillingFacts, ahead: Tone, zone: Tz, now: DateTime<Utc>) -> Cell {
+pub(super) fn cut_off_in_full(facts: &BillingFacts, ahead: Emphasis, zone: Tz, now: DateTime<Utc>) -> Cell {
     match facts.disconnect {
         Disconnect::At { at, computed } => {
             let when = short_moment(at, zone, now);
             let computed = if computed { ", computed: the report names no date" } else { "" };
             Cell::toned(format!("{when} ({}){computed}", distance(at, now)), ahead)
         }
-        Disconnect::Now => Cell::toned("now: the balance is used up", Tone::Bad),
+        Disconnect::Now => Cell::toned("now: the balance is used up", Emphasis::Bad),
         Disconnect::NotExpected => {
             let until = facts.horizon.map(|end| end.with_timezone(&zone).date_naive());
             let until = until.map(|date| format!(" before {}", short_weekday(date, zone, now)));
-            Cell::toned(format!("not expected{}", until.unwrap_or_default()), Tone::Good)
+            Cell::toned(format!("not expected{}", until.unwrap_or_default()), Emphasis::Good)
         }
-        Disconnect::Unknown => Cell::toned("not known: the report does not tell", Tone::Warn),
+        Disconnect::Unknown => Cell::toned("not known: the report does not tell", Emphasis::Warn),
     }
 }
 
 /// The sign of a severity, shown beside its word.
-pub(super) fn severity(severity: Severity) -> (&'static str, Tone) {
+pub(super) fn severity(severity: Severity) -> (&'static str, Emphasis) {
     match severity {
-        Severity::Critical => ("✕", Tone::Bad),
-        Severity::Warning => ("!", Tone::Warn),
-        Severity::Info => ("i", Tone::Plain),
+        Severity::Critical => ("✕", Emphasis::Bad),
+        Severity::Warning => ("!", Emphasis::Warn),
+        Severity::Info => ("i", Emphasis::Plain),
     }
 }
 

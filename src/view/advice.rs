@@ -94,7 +94,7 @@ fn container(key: &Key, state: Option<&AccountState>) -> &'static str {
 
 /// What helps to find a resource in the provider's panel.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Which {
+pub(crate) struct PanelHint {
     /// `VM`, `Site`, `Container`.
     pub sort: &'static str,
     pub name: Option<String>,
@@ -103,7 +103,7 @@ pub(crate) struct Which {
     pub place: Vec<String>,
 }
 
-impl Which {
+impl PanelHint {
     /// `web-1 (id 10001), 198.51.100.7`: where its sort stands before it.
     pub(crate) fn in_full(&self) -> String {
         let name = match &self.name {
@@ -121,7 +121,7 @@ impl Which {
 }
 
 /// What helps to find it in the provider's panel.
-pub(crate) fn which(key: &Key, state: &AccountState) -> Option<Which> {
+pub(crate) fn which(key: &Key, state: &AccountState) -> Option<PanelHint> {
     let id = key.id()?;
     let plain = |name: &str| sanitize::one_line(name, 40);
     match key.kind.sort()? {
@@ -129,20 +129,20 @@ pub(crate) fn which(key: &Key, state: &AccountState) -> Option<Which> {
             let vm = state.vms.get(VmId::new(id))?;
             let addresses = vm.ips.iter().flatten().filter_map(|ip| ip.address.as_deref());
             let place = addresses.take(3).map(|address| sanitize::one_line(address, 45)).collect();
-            Some(Which { sort: "VM", name: vm.name.as_deref().map(plain), id, place })
+            Some(PanelHint { sort: "VM", name: vm.name.as_deref().map(plain), id, place })
         }
         Sort::Site => {
             let site = state.site(SiteId::new(id))?;
             let container = state.containers.get(site.container).and_then(|found| found.name.as_deref());
             let container = container.map_or_else(|| site.container.to_string(), plain);
             let place = vec![format!("container {container}")];
-            Some(Which { sort: "Site", name: site.name.as_deref().map(plain), id, place })
+            Some(PanelHint { sort: "Site", name: site.name.as_deref().map(plain), id, place })
         }
         Sort::Container => {
             let container = state.containers.get(ContainerId::new(id))?;
             let place = container.server.as_deref().map(|name| format!("server {}", plain(name)));
             let name = container.name.as_deref().map(plain);
-            Some(Which { sort: "Container", name, id, place: place.into_iter().collect() })
+            Some(PanelHint { sort: "Container", name, id, place: place.into_iter().collect() })
         }
     }
 }

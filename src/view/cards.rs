@@ -10,7 +10,7 @@ use super::advice;
 use super::cut_off::{CutOff, Payer};
 use super::headline::problem;
 use super::incidents::IncidentRow;
-use super::sentence::{Group, Problem};
+use super::sentence::{Problem, ProblemGroup};
 use super::words;
 use crate::alert::{Key, Kind, Phase, Severity};
 use crate::model::{AccountState, sanitize};
@@ -62,19 +62,19 @@ pub(crate) struct Card {
 /// Some names, and how many there are.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
-    pub shown: Vec<Named>,
+    pub shown: Vec<NamedIncident>,
     pub count: usize,
 }
 
 /// One incident by its name.
 #[derive(Clone, Debug)]
-pub(crate) struct Named {
+pub(crate) struct NamedIncident {
     pub key: Key,
     pub name: String,
 }
 
 impl Names {
-    fn of(all: &[Named], most: usize) -> Self {
+    fn of(all: &[NamedIncident], most: usize) -> Self {
         Self { shown: all.iter().take(most).cloned().collect(), count: all.len() }
     }
 
@@ -123,8 +123,8 @@ impl Cards {
 struct Draft<'a> {
     worst: &'a IncidentRow,
     problem: Problem<'a>,
-    alike: Vec<Named>,
-    covers: Vec<Named>,
+    alike: Vec<NamedIncident>,
+    covers: Vec<NamedIncident>,
 }
 
 impl<'a> Draft<'a> {
@@ -137,7 +137,7 @@ impl<'a> Draft<'a> {
     fn of(accounts: &[&AccountState], incidents: &[&'a IncidentRow], now: DateTime<Utc>) -> Vec<Self> {
         let open: BTreeMap<&Key, &IncidentRow> =
             incidents.iter().filter(|row| row.is_open()).map(|row| (&row.key, *row)).collect();
-        let mut covered: BTreeMap<&Key, Vec<Named>> = BTreeMap::new();
+        let mut covered: BTreeMap<&Key, Vec<NamedIncident>> = BTreeMap::new();
         let mut rows: Vec<&IncidentRow> = Vec::new();
         for row in incidents.iter().copied().filter(|row| row.is_open() || row.phase == Phase::Pending) {
             match cause(row, &open) {
@@ -200,7 +200,7 @@ impl<'a> Draft<'a> {
                 CutOff::of(disconnect, Payer::of(state), now).sentence()
             }
             _ if self.alike.len() == 1 => self.worst.title.clone(),
-            _ => Group { first: self.problem.clone(), count: self.alike.len() }.text(),
+            _ => ProblemGroup { first: self.problem.clone(), count: self.alike.len() }.text(),
         }
     }
 }
@@ -213,8 +213,8 @@ fn cause<'a>(row: &'a IncidentRow, open: &BTreeMap<&Key, &'a IncidentRow>) -> Op
     next(first).is_none().then_some(first)
 }
 
-fn named(row: &IncidentRow, name: &str) -> Named {
-    Named { key: row.key.clone(), name: sanitize::one_line(name, 80) }
+fn named(row: &IncidentRow, name: &str) -> NamedIncident {
+    NamedIncident { key: row.key.clone(), name: sanitize::one_line(name, 80) }
 }
 
 /// What was seen is more than the title says.

@@ -57,7 +57,7 @@ pub(crate) struct Headline {
 }
 
 /// All that is to be said of accounts together.
-struct Findings {
+struct Weighed {
     /// Cut-offs that somebody has to act on; the soonest first.
     money: Vec<Said>,
     problems: Vec<Said>,
@@ -74,7 +74,7 @@ impl Headline {
         own: &[Said],
         now: DateTime<Utc>,
     ) -> Self {
-        let found = Findings::of(accounts, incidents, own, now);
+        let found = Weighed::of(accounts, incidents, own, now);
         let names = accounts.iter().map(|account| &account.profile.name);
         let (level, sentence) = if !found.money.is_empty() || !found.problems.is_empty() {
             (Urgency::Attention, found.sentence())
@@ -94,7 +94,7 @@ impl Headline {
     }
 }
 
-impl Findings {
+impl Weighed {
     fn of(accounts: &[&AccountState], incidents: &[&IncidentRow], own: &[Said], now: DateTime<Utc>) -> Self {
         let mut found =
             Self { money: Vec::new(), problems: own.to_vec(), unknown: Vec::new(), known: Vec::new() };

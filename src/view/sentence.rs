@@ -41,12 +41,12 @@ impl Problem<'_> {
 
 /// Problems of one account, container and kind, with the same words.
 #[derive(Clone, Debug)]
-pub(crate) struct Group<'a> {
+pub(crate) struct ProblemGroup<'a> {
     pub first: Problem<'a>,
     pub count: usize,
 }
 
-impl Group<'_> {
+impl ProblemGroup<'_> {
     /// `VM web-1 in error`, `26 sites in error in agency`, `Cannot read VMs and 2 more`.
     pub(crate) fn text(&self) -> String {
         let Problem { key, subject, words, place } = &self.first;
@@ -68,12 +68,12 @@ impl Group<'_> {
 }
 
 /// Groups in the order of their first.
-pub(crate) fn groups<'a>(problems: impl IntoIterator<Item = Problem<'a>>) -> Vec<Group<'a>> {
-    let mut groups: Vec<Group<'a>> = Vec::new();
+pub(crate) fn groups<'a>(problems: impl IntoIterator<Item = Problem<'a>>) -> Vec<ProblemGroup<'a>> {
+    let mut groups: Vec<ProblemGroup<'a>> = Vec::new();
     for problem in problems {
         match groups.iter_mut().find(|group| group.first.is_like(&problem)) {
             Some(group) => group.count += 1,
-            None => groups.push(Group { first: problem, count: 1 }),
+            None => groups.push(ProblemGroup { first: problem, count: 1 }),
         }
     }
     groups

@@ -6,7 +6,7 @@ use std::fmt;
 
 use chrono::TimeDelta;
 
-use crate::book::{Book, Told, copies, given_up, in_order, read, watched_again};
+use crate::book::{Book, Told, copies, given_up, in_order, watched_again};
 use crate::history::{History, Line, Moment, Span};
 use crate::ladder::Expected;
 use crate::world::World;
@@ -53,11 +53,7 @@ pub fn audit(world: &World) -> Verdict {
     let mut book = Book::new();
     let doubtful = copies(&mails, &world.history, &mut book, &mut verdict);
     let refused: usize = ["Rcpt 550", "Data 550", "Dot 550"].iter().filter_map(|act| acts.get(*act)).sum();
-    let received = mails.iter().filter(|mail| mail.accepted).flat_map(|mail| {
-        let (message_id, ..) = read(&mail.raw);
-        mail.to.iter().map(move |to| (to.clone(), message_id.clone()))
-    });
-    let replaced = given_up(world, refused, &received.collect(), &mut book, &mut verdict);
+    let replaced = given_up(world, refused, &mails, &mut book, &mut verdict);
     let mut auditor = Auditor { history: &world.history, doubtful, replaced, verdict };
     auditor.everyone_was_told_of_the_start(world, &book);
     for account in &world.accounts {
@@ -292,7 +288,8 @@ impl Auditor<'_> {
             }
         }
         // Whoever reads only the mails knows how it stands.
-        let last = told.iter().rfind(|told| told.arrived).map(|told| told.event.as_str());
+        // What was refused for good a later mail says, which `book` looks for.
+        let last = told.last().map(|told| told.event.as_str());
         if flapping.is_none() && !was && last == Some("opened") {
             self.verdict.lost.push(format!("{what}: its end; told {told:?}"));
         }
@@ -342,7 +339,12 @@ impl Auditor<'_> {
         let mut told = (0..told.len()).filter(|&index| !again(index)).map(|index| &told[index]).peekable();
         for (index, due) in expected.iter().enumerate() {
             self.verdict.count("disconnect events that were due", 1);
-            let in_time = |told: &Told| told.until() > due.from && told.date <= due.to;
+            // What waited when its account was taken out is told once it is back.
+            let unheard = |told: &Told| {
+                let away = self.history.away.iter().find(|at| **at >= due.from && **at < told.until());
+                away.is_some_and(|at| self.history.troubled(due.from, *at))
+            };
+            let in_time = |told: &Told| told.until() > due.from && (told.date <= due.to || unheard(told));
             let is_it = |told: &Told| in_time(told) && told.event == due.event;
             while told.next_if(|next| next.again && !is_it(next)).is_some() {}
             if let Some(next) = told.peek() {

@@ -99,20 +99,24 @@ pub fn read(raw: &[u8]) -> (String, Moment, Vec<(String, String)>) {
     (mail.message_id().unwrap().to_owned(), date, pairs)
 }
 
-/// What was refused for good counts as said: the store says so, and the next mail does. It may have been received all
+/// What was refused for good counts as said, for a later mail of its account says so. It may have been received all
 /// the same, where that reply was lost. Who was mailed of flapping that a newer mail replaced hears the end once it is
 /// quiet. Returns the recipients and incidents of mails that may have arrived and were replaced.
 pub fn given_up(
     world: &World,
     refused: usize,
-    received: &BTreeSet<(String, String)>,
+    mails: &[Mail],
     book: &mut Book,
     verdict: &mut Verdict,
 ) -> BTreeSet<(String, String)> {
+    let received: Vec<Received<'_>> = mails.iter().filter(|mail| mail.accepted).map(Received::of).collect();
     let path = world.daemon.directory.path().join("hostwatch.db");
     let store = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
     let mut query = store
-        .prepare("SELECT e.state, e.recipient, m.raw, e.perhaps FROM envelopes e JOIN messages m USING (message_id)")
+        .prepare(
+            "SELECT e.state, e.recipient, m.raw, e.perhaps, m.subject, e.ended_at
+             FROM envelopes e JOIN messages m USING (message_id)",
+        )
         .unwrap();
     let rows = query.query_map([], |row| {
         Ok((
@@ -120,17 +124,27 @@ pub fn given_up(
             row.get::<_, String>(1)?,
             row.get::<_, Vec<u8>>(2)?,
             row.get::<_, bool>(3)?,
+            row.get::<_, String>(4)?,
+            row.get::<_, Option<String>>(5)?.map(|at| at.parse::<Moment>().unwrap()),
         ))
     });
     let (mut dead, mut replaced) = (0, BTreeSet::new());
-    for (state, to, raw, perhaps) in rows.unwrap().map(Result::unwrap) {
+    for (state, to, raw, perhaps, subject, ended) in rows.unwrap().map(Result::unwrap) {
         match state.as_str() {
             "dead" => {
                 dead += 1;
                 let (message_id, date, pairs) = read(&raw);
-                if !received.contains(&(to.clone(), message_id.clone())) {
-                    take(book, &to, &message_id, date, &pairs, false);
+                if received.iter().any(|mail| mail.to.contains(&to) && mail.message_id == message_id) {
+                    continue;
                 }
+                let is_later = |mail: &&Received<'_>| {
+                    mail.to.contains(&to) && ended.is_some_and(|ended| mail.date > ended)
+                };
+                let mut later = received.iter().filter(is_later).peekable();
+                if later.peek().is_some() && !later.any(|mail| mail.says(&subject)) {
+                    verdict.lost.push(format!("that {subject:?} to {to} was given up"));
+                }
+                take(book, &to, &message_id, date, &pairs, false);
             }
             "withdrawn" => {
                 let (message_id, date, pairs) = read(&raw);
@@ -152,6 +166,31 @@ pub fn given_up(
         verdict.lost.push(format!("{dead} mails given up, and the servers refused {refused}"));
     }
     replaced
+}
+
+/// A mail that a server took.
+struct Received<'a> {
+    to: &'a [String],
+    message_id: String,
+    date: Moment,
+    words: String,
+}
+
+impl<'a> Received<'a> {
+    fn of(mail: &'a Mail) -> Self {
+        let (message_id, date, _) = read(&mail.raw);
+        let parsed = mail_parser::MessageParser::default().parse(&mail.raw).unwrap();
+        let words = in_one_line(&parsed.body_text(0).unwrap());
+        Self { to: &mail.to, message_id, date, words }
+    }
+
+    fn says(&self, subject: &str) -> bool {
+        self.words.contains(&in_one_line(subject))
+    }
+}
+
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The daemon's own reasons, for whoever has to find out why.

@@ -25,7 +25,7 @@ fn run_has_the_defaults_of_the_contract() {
     assert_eq!(run.web.telemetry_path, "/metrics");
     assert!(!run.web.enable_lifecycle && !run.web.systemd_socket);
     assert_eq!((run.web.config_file, run.web.max_requests), (None, 40));
-    assert_eq!((run.log.level, run.log.format), (telemetry::Level::Info, telemetry::Format::Logfmt));
+    assert_eq!((run.log.level, run.log.format), (telemetry::Level::Info, telemetry::LogFormat::Logfmt));
     assert_eq!(run.config.file, PathBuf::from(CONFIG_FILE));
 }
 
@@ -54,7 +54,7 @@ fn every_flag_of_run() {
     assert_eq!((run.config.file, run.web.telemetry_path), ("x.toml".into(), "/probe/metrics".to_owned()));
     assert!(run.web.enable_lifecycle);
     assert_eq!((run.web.config_file, run.web.max_requests), (Some("web.yml".into()), 0));
-    assert_eq!((run.log.level, run.log.format), (telemetry::Level::Debug, telemetry::Format::Json));
+    assert_eq!((run.log.level, run.log.format), (telemetry::Level::Debug, telemetry::LogFormat::Json));
 }
 
 #[test]

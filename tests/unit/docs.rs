@@ -1,4 +1,5 @@
-//! The pages for people: every relative link leads somewhere, to the heading it names; every test that is named is there.
+//! The pages for people: every relative link leads somewhere, to the heading it names; every test that is named is there;
+//! the provider's addresses, badges and versions are those of the code.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeSet;
@@ -44,6 +45,64 @@ fn every_case_names_a_test_that_is_there() {
     for (file, name) in named {
         let tests = read(&format!("tests/daemon/{file}.rs"));
         assert!(tests.contains(&format!("\nfn {name}() {{")), "no test {file}::{name}");
+    }
+}
+
+#[test]
+fn the_interface_begins_with_every_address_that_is_asked() {
+    let page = read("docs/provider.md");
+    let (table, _) = page.split_once("\n## The simulator\n").unwrap();
+    let named: BTreeSet<String> =
+        table.split('`').filter(|word| word.starts_with("/api/")).map(without_names).collect();
+    let source = read("src/provider/endpoints.rs");
+    let asked: BTreeSet<String> =
+        source.split('"').filter(|word| word.starts_with("/api/")).map(str::to_owned).collect();
+    assert!(asked.len() > 5, "paths are not found where they stand");
+    assert_eq!(named, asked);
+}
+
+/// A path with `{}` for what a page calls `{id}`.
+fn without_names(path: &str) -> String {
+    let mut parts = path.split('{');
+    let first = parts.next().unwrap().to_owned();
+    parts.fold(first, |path, part| format!("{path}{{{}", &part[part.find('}').unwrap()..]))
+}
+
+#[test]
+fn the_front_door_says_what_the_manifest_says() {
+    let manifest: toml::Table = read("Cargo.toml").parse().unwrap();
+    let package = |key: &str| manifest["package"][key].as_str().unwrap().to_owned();
+    let (repository, rust, licence) = (package("repository"), package("rust-version"), package("license"));
+    let readme = read("README.md");
+    for badge in [
+        format!("({repository}/actions/workflows/ci.yml/badge.svg)]({repository}/actions/workflows/ci.yml)"),
+        format!("[![Rust {rust} or later](https://img.shields.io/badge/Rust-{rust}%2B-"),
+        format!("[![licence: {licence}](https://img.shields.io/badge/licence-{licence}-"),
+    ] {
+        assert!(readme.contains(&badge), "README.md has no {badge}");
+    }
+    assert!(root().join(".github/workflows/ci.yml").exists());
+    let toolchain = format!("image: docker.io/library/rust:{rust}-bookworm\n");
+    assert!(read(".github/workflows/ci.yml").contains(&toolchain), "ci.yml does not take Rust {rust}");
+
+    let version = package("version");
+    let minor = version.rsplit_once('.').unwrap().0;
+    let supported = format!("\n| {minor} | yes |\n");
+    assert!(read("SECURITY.md").contains(&supported), "SECURITY.md does not support {minor}");
+    let released = format!("\n## [{version}] - 20");
+    assert!(read("CHANGELOG.md").contains(&released), "CHANGELOG.md has no {version}");
+    let pages = ["README.md", "SECURITY.md"];
+    let forms = ["bug.yml", "feature.yml", "config.yml"].map(|form| format!(".github/ISSUE_TEMPLATE/{form}"));
+    for page in pages.into_iter().chain(forms.iter().map(String::as_str)) {
+        for link in
+            read(page).split("https://github.com/").skip(1).filter(|link| link.starts_with("hostwatch"))
+        {
+            let there = format!("https://github.com/{link}");
+            assert!(
+                there.starts_with(&format!("{repository}/")),
+                "{page}: another repository than {repository}"
+            );
+        }
     }
 }
 

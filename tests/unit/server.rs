@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::alert::{History, Past};
 use crate::http::{
-    Answering, BuildInfo, ConnectionLimits, Context, Control, Hosts, Listener, Reload, Remember, WebSettings,
-    serve,
+    AllowedHosts, Answering, BuildInfo, ConnectionLimits, Context, Control, Listener, Reload, Remember,
+    WebSettings, serve,
 };
 use crate::metrics::{Encoder, MetricsSettings, Own};
 use crate::model::{Collector, KnownAccount};
@@ -98,15 +98,15 @@ impl Server {
             snapshot: Shared::new(snapshot(books.iter().copied())),
             page: Shared::new(encoder.page()),
             targets: Shared::new(encoder.new_targets().unwrap()),
-            own: Arc::new(Own::new("0.1.0", "abcdef")),
+            own: Arc::new(Own::new("0.2.0", "abcdef")),
             alerting: Shared::default(),
             memory: Arc::new(Told(Arc::clone(&history))),
             control: Arc::new(Deaf),
             telemetry_path: "/metrics".into(),
-            hosts: Shared::new(Hosts::new(&WebSettings::default(), [])),
+            hosts: Shared::new(AllowedHosts::new(&WebSettings::default(), [])),
             lifecycle,
             reload,
-            build: BuildInfo { version: "0.1.0", commit: "abcdef" },
+            build: BuildInfo { version: "0.2.0", commit: "abcdef" },
             started_at: read_at(),
             clock: crate::clock::Clock::by(read_at),
         });

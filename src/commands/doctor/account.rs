@@ -22,7 +22,7 @@ use crate::model::{
 };
 use crate::provider::poll::span;
 use crate::provider::{ApiError, Client, Hosts, Listed};
-use crate::terminal::doctor::{Section, Verdict};
+use crate::terminal::doctor::{CheckSection, CheckVerdict};
 use crate::view::words;
 
 /// How many containers' sites are read; the others are assumed to be similar.
@@ -32,7 +32,7 @@ const PAST_CHARGE: chrono::Duration = chrono::Duration::hours(1);
 
 /// What was found of one account.
 pub(super) struct Examined {
-    pub(super) section: Section,
+    pub(super) section: CheckSection,
     pub(super) state: Arc<AccountState>,
     pub(super) report: Result<Arc<Report>, String>,
 }
@@ -63,11 +63,11 @@ pub(super) async fn examine(account: &AccountSettings, hosts: &Hosts) -> Examine
         }
         Err(error) => {
             facts.report = Err(error.to_string());
-            vec![("client".to_owned(), Verdict::fail(error.to_string()))]
+            vec![("client".to_owned(), CheckVerdict::fail(error.to_string()))]
         }
     };
     checks.extend(calls::checks(account, &facts.readings));
-    let mut section = Section::new(format!("Account {}", account.name()), checks);
+    let mut section = CheckSection::new(format!("Account {}", account.name()), checks);
     section.paste = unnamed_states(account.name(), facts.known.state());
     Examined { section, state: facts.known.publish(), report: facts.report }
 }
@@ -138,7 +138,7 @@ impl Facts<'_> {
         ("vm gives", |facts| Some(facts.on(Group::Vm)?.gives(Group::Vm))),
         ("hosting", |facts| facts.off(Group::Hosting, "hosting_token")),
         ("containers", |facts| Some(facts.on(Group::Hosting)?.readings.containers.verdict(""))),
-        ("sites", |facts| facts.readings.sites.error.as_deref().map(Verdict::fail)),
+        ("sites", |facts| facts.readings.sites.error.as_deref().map(CheckVerdict::fail)),
         ("sites", Self::sites),
         ("hosting gives", |facts| Some(facts.on(Group::Hosting)?.gives(Group::Hosting))),
         ("billing", |facts| facts.off(Group::Billing, "billing_username and billing_password")),
@@ -154,40 +154,40 @@ impl Facts<'_> {
         self.account.has(group).then_some(self)
     }
 
-    fn off(&self, group: Group, keys: &str) -> Option<Verdict> {
-        (!self.account.has(group)).then(|| Verdict::skip(format!("off: no {keys}, or no address")))
+    fn off(&self, group: Group, keys: &str) -> Option<CheckVerdict> {
+        (!self.account.has(group)).then(|| CheckVerdict::skip(format!("off: no {keys}, or no address")))
     }
 
-    fn sites(&self) -> Option<Verdict> {
+    fn sites(&self) -> Option<CheckVerdict> {
         let (some, of) = (self.readings.looked_into, self.readings.containers.rows);
         let part = if some < of { format!(" in {some} of {of} containers") } else { String::new() };
         let says = format!("{}{part}, {}", self.readings.sites.rows, self.readings.sites.cost());
-        (some > 0 && self.readings.sites.error.is_none()).then(|| Verdict::ok(says))
+        (some > 0 && self.readings.sites.error.is_none()).then(|| CheckVerdict::ok(says))
     }
 
     /// Charges to come are not in the past, if the account's zone is the one it is taken for.
-    fn time_zone(&self) -> Option<Verdict> {
+    fn time_zone(&self) -> Option<CheckVerdict> {
         let report = self.report.as_ref().ok()?;
         let zone = self.account.profile.zone();
         let there = self.now.with_timezone(&zone).format("%H:%M on %Y-%m-%d");
         let says = format!("{}: it is {there} there", zone.name());
         let late = report.moments.first().map(|moment| self.now - moment.at);
-        let Some(late) = late.filter(|&late| late > PAST_CHARGE) else { return Some(Verdict::ok(says)) };
+        let Some(late) = late.filter(|&late| late > PAST_CHARGE) else { return Some(CheckVerdict::ok(says)) };
         let late = late.num_hours();
         let verdict =
-            Verdict::warn(format!("{says}, and the next charge of the report was due {late} h ago"));
+            CheckVerdict::warn(format!("{says}, and the next charge of the report was due {late} h ago"));
         Some(verdict.remedy("set time_zone to the zone in which the provider writes its dates"))
     }
 
     /// Which metrics and alerts come of a group's collectors.
-    fn gives(&self, group: Group) -> Verdict {
+    fn gives(&self, group: Group) -> CheckVerdict {
         if self.readings.failed(group) {
-            return Verdict::skip("nothing until that works");
+            return CheckVerdict::skip("nothing until that works");
         }
         let on = &self.account.profile.collectors;
         let ours = |collector: Collector| collector.group() == group && on.contains(&collector);
         if !on.iter().copied().any(ours) {
-            return Verdict::warn("nothing: its schedules are all off")
+            return CheckVerdict::warn("nothing: its schedules are all off")
                 .remedy("give [schedule] a cron expression for it");
         }
         let families = families().filter(|family| family.collector().is_some_and(ours));
@@ -197,11 +197,11 @@ impl Facts<'_> {
         let kinds: Vec<&str> = kinds.copied().map(Kind::as_str).collect();
         let alerts = if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") };
         let such = names.first().map(|name| format!(" such as {name}")).unwrap_or_default();
-        Verdict::ok(format!("{} metrics{such}; alerts: {alerts}", names.len()))
+        CheckVerdict::ok(format!("{} metrics{such}; alerts: {alerts}", names.len()))
     }
 
     /// States unknown to hostwatch raise no alert of their own.
-    fn states(&self) -> Option<Verdict> {
+    fn states(&self) -> Option<CheckVerdict> {
         let state = self.known.state();
         let containers = state.containers.rows.iter().map(|one| &one.state);
         let containers =
@@ -224,7 +224,7 @@ impl Facts<'_> {
         };
         let odd: Vec<String> = odd.iter().take(10).map(|(kind, name)| format!("{kind} '{name}'")).collect();
         let says = format!("without a meaning known here: {}", odd.join(", "));
-        (!odd.is_empty()).then(|| Verdict::warn(says).remedy(remedy))
+        (!odd.is_empty()).then(|| CheckVerdict::warn(says).remedy(remedy))
     }
 }
 
@@ -277,12 +277,12 @@ impl Reading {
         }
     }
 
-    fn verdict(&self, of_what: &str) -> Verdict {
+    fn verdict(&self, of_what: &str) -> CheckVerdict {
         let says = format!("{}{of_what}, {}", self.rows, self.cost());
         match (&self.error, &self.flaw) {
-            (Some(error), _) => Verdict::fail(error),
-            (None, Some(flaw)) => Verdict::warn(format!("{says}; {flaw}")),
-            (None, None) => Verdict::ok(says),
+            (Some(error), _) => CheckVerdict::fail(error),
+            (None, Some(flaw)) => CheckVerdict::warn(format!("{says}; {flaw}")),
+            (None, None) => CheckVerdict::ok(says),
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::config::AccountSettings;
 use crate::model::{Collector, Group};
 use crate::provider::Limits;
-use crate::terminal::doctor::Verdict;
+use crate::terminal::doctor::CheckVerdict;
 
 /// The limits, and which collectors share each.
 type Limit = (&'static str, fn(&Limits) -> u32, fn(Collector) -> bool);
@@ -90,14 +90,14 @@ impl Sweep {
 }
 
 /// One check for each limit that is used.
-pub(super) fn checks(account: &AccountSettings, readings: &Readings) -> Vec<(String, Verdict)> {
+pub(super) fn checks(account: &AccountSettings, readings: &Readings) -> Vec<(String, CheckVerdict)> {
     let all = account.schedules.iter();
     let all = all.map(|(&one, schedule)| Sweep(one, readings.sweep(one), schedule.shortest_gap()));
     let all: Vec<Sweep> = all.collect();
     let check = |&(key, allowed, shares): &Limit| {
         if account.schedules.keys().any(|&one| shares(one) && readings.failed(one.group())) {
             // How many calls it takes shows once it can be read.
-            return Some((format!("calls, {key}"), Verdict::skip("not known until that works")));
+            return Some((format!("calls, {key}"), CheckVerdict::skip("not known until that works")));
         }
         let sweeps: Vec<Sweep> = all.iter().copied().filter(|sweep| shares(sweep.0)).collect();
         Some((format!("calls, {key}"), verdict(key, allowed(&account.api.limits), &sweeps)?))
@@ -106,7 +106,7 @@ pub(super) fn checks(account: &AccountSettings, readings: &Readings) -> Vec<(Str
 }
 
 /// Whether the sweeps fit the limit that they share; `None` where there are none.
-fn verdict(key: &str, allowed: u32, sweeps: &[Sweep]) -> Option<Verdict> {
+fn verdict(key: &str, allowed: u32, sweeps: &[Sweep]) -> Option<CheckVerdict> {
     let most = sweeps.iter().max_by(|a, b| a.rate().total_cmp(&b.rate()))?;
     let rate: f64 = sweeps.iter().map(Sweep::rate).sum();
     let parts =
@@ -114,14 +114,14 @@ fn verdict(key: &str, allowed: u32, sweeps: &[Sweep]) -> Option<Verdict> {
     let parts = parts.collect::<Vec<_>>().join(", ");
     let says = format!("{rate:.1} a minute of {allowed}: {parts}");
     if rate <= f64::from(allowed) {
-        return Some(Verdict::ok(says));
+        return Some(CheckVerdict::ok(says));
     }
     let slow = most.0.as_str();
     let remedy = format!(
         "polls will skip ticks: poll {slow} less often (schedule.{slow}), or raise limits.{key} if the provider \
          allows it"
     );
-    Some(Verdict::warn(says).remedy(remedy))
+    Some(CheckVerdict::warn(says).remedy(remedy))
 }
 
 /// `2 min`, `24 h`.
@@ -136,7 +136,7 @@ fn every(gap: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terminal::doctor::Outcome;
+    use crate::terminal::doctor::CheckOutcome;
 
     #[test]
     fn what_was_looked_into_stands_for_the_rest() {
@@ -159,10 +159,10 @@ mod tests {
         let sweep = |collector, calls, seconds| Sweep(collector, calls, Duration::from_secs(seconds));
         let sweeps = [sweep(Collector::Containers, 61, 120), sweep(Collector::Databases, 150, 86_400)];
         let fits = verdict("hosting_per_minute", 31, &sweeps).unwrap();
-        assert_eq!(fits.outcome, Outcome::Ok);
+        assert_eq!(fits.outcome, CheckOutcome::Ok);
         assert_eq!(fits.says, "30.6 a minute of 31: containers 61 every 2 min, databases 150 every 24 h");
         let over = verdict("hosting_per_minute", 30, &sweeps).unwrap();
-        assert_eq!(over.outcome, Outcome::Warn);
+        assert_eq!(over.outcome, CheckOutcome::Warn);
         assert!(over.remedy.unwrap().contains("schedule.containers"));
     }
 }

@@ -17,7 +17,7 @@ use crate::mail::smtp::{Capabilities, Transport};
 use crate::model::{Snapshot, lives_on};
 use crate::provider::{self, probe};
 use crate::store::Store;
-use crate::terminal::doctor::Verdict;
+use crate::terminal::doctor::CheckVerdict;
 
 /// Largest difference of clocks that is not warned of.
 const SKEW: Duration = Duration::seconds(30);
@@ -43,12 +43,12 @@ struct Facts<'a> {
 }
 
 /// All checks that do not belong to an account.
-pub(super) async fn checks(settings: &Settings, snapshot: &Snapshot) -> Vec<(String, Verdict)> {
+pub(super) async fn checks(settings: &Settings, snapshot: &Snapshot) -> Vec<(String, CheckVerdict)> {
     let name = || "configuration".to_owned();
     let mut checks: Vec<_> =
-        settings.warnings.iter().map(|warning| (name(), Verdict::warn(warning))).collect();
+        settings.warnings.iter().map(|warning| (name(), CheckVerdict::warn(warning))).collect();
     if checks.is_empty() {
-        checks.push((name(), Verdict::ok("nothing wrong with it")));
+        checks.push((name(), CheckVerdict::ok("nothing wrong with it")));
     }
     // Each host once, however many accounts it has.
     let mut hosts: BTreeMap<String, &Url> = BTreeMap::new();
@@ -82,7 +82,9 @@ async fn probe_mail_server(settings: &Settings) -> Option<Result<Capabilities, S
 impl Host {
     const CHECKS: [Row<Self>; 3] = [
         // Its groups fail by themselves, with the remedy.
-        ("host", |host| Some(Verdict::warn(format!("{}: {}", host.origin, host.probed.as_ref().err()?)))),
+        ("host", |host| {
+            Some(CheckVerdict::warn(format!("{}: {}", host.origin, host.probed.as_ref().err()?)))
+        }),
         ("clock", |host| Some(clocks(&host.origin, host.probed.as_ref().ok()?.date, host.now))),
         ("certificate", |host| {
             let until = host.probed.as_ref().ok()?.certificate_until;
@@ -105,12 +107,12 @@ impl Facts<'_> {
         ("independence", |facts| Some(facts.independence())),
     ];
 
-    fn mails_nobody(&self, so: &str) -> Option<Verdict> {
+    fn mails_nobody(&self, so: &str) -> Option<CheckVerdict> {
         let off = !self.settings.mails;
-        off.then(|| Verdict::skip(format!("{so}: there is no [email] table")))
+        off.then(|| CheckVerdict::skip(format!("{so}: there is no [email] table")))
     }
 
-    fn mail_server(&self) -> Option<Verdict> {
+    fn mail_server(&self) -> Option<CheckVerdict> {
         let email = self.settings.email.as_ref()?;
         let place = format!("{}:{}", email.server.host, email.server.port);
         Some(match self.mail_server.as_ref()? {
@@ -118,50 +120,52 @@ impl Facts<'_> {
                 let tls = server.tls_version.unwrap_or("no TLS");
                 let login = server.login.as_ref();
                 let login = login.map_or_else(|| "no login".to_owned(), |how| format!("login by {how}"));
-                Verdict::ok(format!("{place}: {tls}, {login}, takes mail from {}", email.from.email))
+                CheckVerdict::ok(format!("{place}: {tls}, {login}, takes mail from {}", email.from.email))
             }
-            Err(error) => Verdict::fail(format!("{place}: {error}"))
+            Err(error) => CheckVerdict::fail(format!("{place}: {error}"))
                 .remedy("mails wait in the store until it works; hostwatch test-email sends one as a proof"),
         })
     }
 
     /// Each would post what it is asked to try.
-    fn webhooks(&self) -> Option<Verdict> {
+    fn webhooks(&self) -> Option<CheckVerdict> {
         let names: Vec<&str> = self.settings.webhooks.iter().map(|webhook| webhook.name.as_str()).collect();
         let says = format!("{}: not tried; hostwatch test-email posts a sample to each", names.join(", "));
-        (!names.is_empty()).then(|| Verdict::skip(says))
+        (!names.is_empty()).then(|| CheckVerdict::skip(says))
     }
 
-    fn daemon(&self) -> Verdict {
+    fn daemon(&self) -> CheckVerdict {
         let (socket, mails) = (&self.socket, self.settings.mails);
         match (&self.status, Store::is_held(&self.settings.store_path)) {
-            (Ok(_), _) => Verdict::ok(format!("runs, and answers at {socket}")),
-            (Err(error), Ok(true)) => Verdict::warn(format!("holds the store, but {error}")),
-            (Err(_), Ok(false)) if mails => Verdict::skip("none holds this store"),
-            (Err(_), Ok(false)) => Verdict::skip(format!("none answers at {socket}")),
+            (Ok(_), _) => CheckVerdict::ok(format!("runs, and answers at {socket}")),
+            (Err(error), Ok(true)) => CheckVerdict::warn(format!("holds the store, but {error}")),
+            (Err(_), Ok(false)) if mails => CheckVerdict::skip("none holds this store"),
+            (Err(_), Ok(false)) => CheckVerdict::skip(format!("none answers at {socket}")),
             (Err(_), Err(error)) => {
-                Verdict::skip(format!("whether one holds the store cannot be seen: {error}"))
+                CheckVerdict::skip(format!("whether one holds the store cannot be seen: {error}"))
             }
         }
     }
 
     /// Whether this machine is one of those it watches.
-    fn independence(&self) -> Verdict {
+    fn independence(&self) -> CheckVerdict {
         let own = match addresses::of_this_machine() {
             Ok(own) => own,
             Err(error) => {
-                return Verdict::skip(format!("the addresses of this machine cannot be listed: {error}"));
+                return CheckVerdict::skip(format!(
+                    "the addresses of this machine cannot be listed: {error}"
+                ));
             }
         };
         let Some(home) = lives_on(self.snapshot, &own) else {
-            return Verdict::ok("this machine is none of the VMs that are watched");
+            return CheckVerdict::ok("this machine is none of the VMs that are watched");
         };
         let name = home.vm_name.map_or_else(|| home.vm.to_string(), |name| format!("{name} ({})", home.vm));
         let says = format!(
             "this machine ({}) is VM {name} of account {}: cut off with it, hostwatch mails nobody",
             home.address, home.account
         );
-        Verdict::warn(says).remedy(match self.settings.heartbeat_url {
+        CheckVerdict::warn(says).remedy(match self.settings.heartbeat_url {
             Some(_) => {
                 "heartbeat.url tells another service that hostwatch is alive; make sure that somebody hears when it stops"
             }
@@ -170,55 +174,55 @@ impl Facts<'_> {
     }
 }
 
-fn clocks(origin: &str, theirs: Option<DateTime<Utc>>, ours: DateTime<Utc>) -> Verdict {
+fn clocks(origin: &str, theirs: Option<DateTime<Utc>>, ours: DateTime<Utc>) -> CheckVerdict {
     let Some(theirs) = theirs else {
-        return Verdict::skip(format!("{origin} does not tell its time"));
+        return CheckVerdict::skip(format!("{origin} does not tell its time"));
     };
     let skew = ours - theirs;
     if skew.abs() <= SKEW {
-        return Verdict::ok(format!("as that of {origin}"));
+        return CheckVerdict::ok(format!("as that of {origin}"));
     }
     let way = if skew > Duration::zero() { "ahead of" } else { "behind" };
     let says = format!("this machine is {} s {way} {origin}", skew.abs().num_seconds());
-    Verdict::warn(says).remedy("keep the clock right: timedatectl set-ntp true")
+    CheckVerdict::warn(says).remedy("keep the clock right: timedatectl set-ntp true")
 }
 
-fn certificate(origin: &str, scheme: &str, until: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Verdict {
+fn certificate(origin: &str, scheme: &str, until: Option<DateTime<Utc>>, now: DateTime<Utc>) -> CheckVerdict {
     let Some(until) = until else {
         let why = if scheme == "https" { "its certificate cannot be read" } else { "no TLS" };
-        return Verdict::skip(format!("{origin}: {why}"));
+        return CheckVerdict::skip(format!("{origin}: {why}"));
     };
     let days = (until - now).num_days();
     let says = format!("{origin}: good until {}, {days} days", until.format("%Y-%m-%d"));
     if days >= CERTIFICATE_DAYS {
-        return Verdict::ok(says);
+        return CheckVerdict::ok(says);
     }
-    Verdict::warn(says)
+    CheckVerdict::warn(says)
         .remedy("once it has ended nothing can be read; tell the provider if it is not renewed soon")
 }
 
 /// Whether the store can be written. The file is opened, and a probe file created in its directory and removed.
 /// `state` is systemd's list of directories, which it creates when it starts the daemon.
-fn writable(path: &Path, state: Option<&str>) -> Verdict {
+fn writable(path: &Path, state: Option<&str>) -> CheckVerdict {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let systemd_makes = state.is_some_and(|list| list.split(':').any(|made| Path::new(made) == directory));
     if systemd_makes && !directory.exists() {
         let says = format!("systemd will make {} at the first start", directory.display());
-        return Verdict::ok(says);
+        return CheckVerdict::ok(says);
     }
     let probe = directory.join(format!(".hostwatch-doctor-{}", std::process::id()));
     let made = File::create_new(&probe).and_then(|_| std::fs::remove_file(&probe));
     if let Err(error) = made {
         let says = format!("{} cannot be written: {error}", directory.display());
-        return Verdict::fail(says)
+        return CheckVerdict::fail(says)
             .remedy("correct store.path, or give its directory to the user that runs hostwatch");
     }
     if !path.exists() {
-        return Verdict::ok(format!("{} will be made", path.display()));
+        return CheckVerdict::ok(format!("{} will be made", path.display()));
     }
     match File::options().read(true).append(true).open(path) {
-        Ok(_) => Verdict::ok(format!("{} can be written", path.display())),
-        Err(error) => Verdict::fail(format!("{} cannot be written: {error}", path.display()))
+        Ok(_) => CheckVerdict::ok(format!("{} can be written", path.display())),
+        Err(error) => CheckVerdict::fail(format!("{} cannot be written: {error}", path.display()))
             .remedy("give the file to the user that runs hostwatch"),
     }
 }
@@ -226,7 +230,7 @@ fn writable(path: &Path, state: Option<&str>) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terminal::doctor::Outcome;
+    use crate::terminal::doctor::CheckOutcome;
 
     fn now() -> DateTime<Utc> {
         DateTime::from_timestamp(1_800_000_000, 0).unwrap()
@@ -234,14 +238,19 @@ mod tests {
 
     #[test]
     fn clocks_that_differ_are_told_by_how_much() {
-        let table = [(0, Outcome::Ok), (-30, Outcome::Ok), (31, Outcome::Warn), (-4000, Outcome::Warn)];
+        let table = [
+            (0, CheckOutcome::Ok),
+            (-30, CheckOutcome::Ok),
+            (31, CheckOutcome::Warn),
+            (-4000, CheckOutcome::Warn),
+        ];
         for (seconds, want) in table {
             let check = clocks("https://a.example", Some(now() - Duration::seconds(seconds)), now());
             assert_eq!(check.outcome, want, "{seconds}: {}", check.says);
         }
         let behind = clocks("https://a.example", Some(now() + Duration::hours(1)), now());
         assert_eq!(behind.says, "this machine is 3600 s behind https://a.example");
-        assert_eq!(clocks("https://a.example", None, now()).outcome, Outcome::Skip);
+        assert_eq!(clocks("https://a.example", None, now()).outcome, CheckOutcome::Skip);
     }
 
     #[test]
@@ -250,9 +259,9 @@ mod tests {
         let missing = directory.path().join("hostwatch");
         let path = missing.join("hostwatch.db");
         let list = format!("/elsewhere:{}", missing.display());
-        assert_eq!(writable(&path, Some(&list)).outcome, Outcome::Ok);
-        assert_eq!(writable(&path, Some("/elsewhere")).outcome, Outcome::Fail);
-        assert_eq!(writable(&path, None).outcome, Outcome::Fail);
+        assert_eq!(writable(&path, Some(&list)).outcome, CheckOutcome::Ok);
+        assert_eq!(writable(&path, Some("/elsewhere")).outcome, CheckOutcome::Fail);
+        assert_eq!(writable(&path, None).outcome, CheckOutcome::Fail);
         std::fs::create_dir(&missing).unwrap();
         assert_eq!(writable(&path, None).says, format!("{} will be made", path.display()));
         assert_eq!(std::fs::read_dir(&missing).unwrap().count(), 0, "nothing is left");
@@ -260,7 +269,12 @@ mod tests {
 
     #[test]
     fn certificates_that_end_soon_are_told() {
-        for (days, want) in [(90, Outcome::Ok), (14, Outcome::Ok), (13, Outcome::Warn), (-1, Outcome::Warn)] {
+        for (days, want) in [
+            (90, CheckOutcome::Ok),
+            (14, CheckOutcome::Ok),
+            (13, CheckOutcome::Warn),
+            (-1, CheckOutcome::Warn),
+        ] {
             let check = certificate("https://a.example", "https", Some(now() + Duration::days(days)), now());
             assert_eq!(check.outcome, want, "{days}");
         }

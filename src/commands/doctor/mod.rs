@@ -17,7 +17,7 @@ use crate::clock;
 use crate::daemon::pipeline::Accounts;
 use crate::model::{Group, Snapshot};
 use crate::provider::Hosts;
-use crate::terminal::doctor::Section;
+use crate::terminal::doctor::CheckSection;
 use crate::terminal::{self, Answer};
 
 /// Prints the table; the answer is whether something that is needed fails.
@@ -32,9 +32,9 @@ pub(super) async fn run(args: cli::Doctor) -> Result<Answer> {
     let examined = reading::in_order(examinations).await;
     let states = examined.iter().map(|one| (one.state.profile.name.clone(), Arc::clone(&one.state)));
     let snapshot = Snapshot { accounts: states.collect() };
-    let mut sections: Vec<Section> = examined.iter().map(|one| one.section.clone()).collect();
+    let mut sections: Vec<CheckSection> = examined.iter().map(|one| one.section.clone()).collect();
     let checks = machine::checks(&settings, &snapshot).await;
-    sections.push(Section::new("This machine", checks));
+    sections.push(CheckSection::new("This machine", checks));
     print(&terminal::doctor::text(&sections, style))?;
 
     let watch = Accounts::of(&settings);

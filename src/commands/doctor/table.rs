@@ -1,11 +1,11 @@
 //! Checks as rows of a table. What they look at was read before: a check itself asks nobody.
 
-use crate::terminal::doctor::Verdict;
+use crate::terminal::doctor::CheckVerdict;
 
 /// The name of a check, and its verdict on the facts; `None` where the facts that it needs are not there.
-pub(super) type Row<F> = (&'static str, fn(&F) -> Option<Verdict>);
+pub(super) type Row<F> = (&'static str, fn(&F) -> Option<CheckVerdict>);
 
 /// The verdicts of all checks that apply, by name.
-pub(super) fn run<F>(rows: &[Row<F>], facts: &F) -> Vec<(String, Verdict)> {
+pub(super) fn run<F>(rows: &[Row<F>], facts: &F) -> Vec<(String, CheckVerdict)> {
     rows.iter().filter_map(|(name, check)| Some(((*name).to_owned(), check(facts)?))).collect()
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 
-use super::protocol::{Answer, Health, POLL_AT_MOST, Request};
+use super::protocol::{DaemonHealth, POLL_AT_MOST, Reply, Request};
 use super::records::{self, Watching};
 use crate::clock::Clock;
 use crate::daemon::liveness::Liveness;
@@ -53,12 +53,12 @@ impl Control for Desk {
 
 impl Desk {
     /// `Err` says why not, in words for people.
-    async fn ask(&self, request: Request) -> Result<Answer, String> {
+    async fn ask(&self, request: Request) -> Result<Reply, String> {
         match &request {
-            Request::Health => Ok(Answer::Health(self.health())),
+            Request::Health => Ok(Reply::Health(self.health())),
             Request::Poll { account } => self.poll(account.clone()).await,
             // As the page has them, without the store.
-            Request::Incidents => Ok(Answer::Incidents(self.incidents())),
+            Request::Incidents => Ok(Reply::Incidents(self.incidents())),
             Request::Outbox
             | Request::Silences
             | Request::Why { .. }
@@ -71,9 +71,9 @@ impl Desk {
         }
     }
 
-    fn health(&self) -> Health {
+    fn health(&self) -> DaemonHealth {
         let stuck = self.liveness.stuck().into_iter().map(str::to_owned).collect();
-        Health { started_at: self.about.started_at, now: self.clock.now(), stuck }
+        DaemonHealth { started_at: self.about.started_at, now: self.clock.now(), stuck }
     }
 
     fn incidents(&self) -> IncidentRecords {
@@ -81,7 +81,7 @@ impl Desk {
         IncidentRecords::of_rows(rows, self.watching.get().zones(), self.clock.now())
     }
 
-    async fn of_the_store(&self, request: Request) -> Result<Answer, String> {
+    async fn of_the_store(&self, request: Request) -> Result<Reply, String> {
         let (published, watching, now) = (self.published.clone(), self.watching.get(), self.clock.now());
         let work = move || {
             let answer = records::answer(&mut published.store.lock(), &watching, request, now);
@@ -94,7 +94,7 @@ impl Desk {
     }
 
     /// Has states and the balance read now, within the limits, and waits for them.
-    async fn poll(&self, account: Option<String>) -> Result<Answer, String> {
+    async fn poll(&self, account: Option<String>) -> Result<Reply, String> {
         let names: Vec<AccountName> = self.snapshot.get().accounts.keys().cloned().collect();
         let meant = |name: &&AccountName| account.as_deref().is_none_or(|one| one == name.as_str());
         let asked: Vec<AccountName> = names.iter().filter(meant).cloned().collect();
@@ -116,7 +116,7 @@ impl Desk {
         let query = Query { account, ..Query::default() };
         let (snapshot, alerting) = (self.snapshot.get(), self.published.alerting.get());
         let status = Status::new(&snapshot, &alerting, &self.about, &query, self.clock.now());
-        Ok(Answer::Polled(Box::new(PolledRecords { status, unfinished })))
+        Ok(Reply::Polled(Box::new(PolledRecords { status, unfinished })))
     }
 }
 

@@ -77,8 +77,8 @@ impl Request {
 /// What it gets.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Answer {
-    Health(Health),
+pub(crate) enum Reply {
+    Health(DaemonHealth),
     Polled(Box<PolledRecords>),
     Incidents(IncidentRecords),
     Outbox(OutboxRecords),
@@ -90,7 +90,7 @@ pub(crate) enum Answer {
 
 /// How the daemon itself is.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Health {
+pub(crate) struct DaemonHealth {
     pub started_at: DateTime<Utc>,
     pub now: DateTime<Utc>,
     /// Loops that have not run for too long.

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Duration, Utc};
 
-use super::protocol::{Answer, Request};
+use super::protocol::{Reply, Request};
 use crate::alert::{AlertSettings, Incident, Key, Kind, Target, Watcher};
 use crate::config::Settings;
 use crate::daemon::pipeline::Accounts;
 use crate::model::{AccountName, Profile};
-use crate::store::{Envelope, Store, StoreError, Which};
+use crate::store::{Envelope, Envelopes, Store, StoreError};
 use crate::view::records::{IncidentRecords, MailRecord, OutboxRecords, SilenceRecords, Zones};
 use crate::view::why::{DecisionRecord, Facts, WhyRecord};
 use crate::view::{decided, lookup};
@@ -45,13 +45,13 @@ pub(crate) fn answer(
     watching: &Watching,
     request: Request,
     now: DateTime<Utc>,
-) -> Result<Answer, String> {
+) -> Result<Reply, String> {
     let desk = Desk { store, watching, now };
     match request {
         Request::Health | Request::Poll { .. } => Err("that takes a running daemon".to_owned()),
         Request::Incidents => desk.incidents(),
         Request::Outbox => desk.outbox(),
-        Request::Silences => desk.silences().map(Answer::Silences),
+        Request::Silences => desk.silences().map(Reply::Silences),
         Request::Why { what } => desk.why(&what),
         Request::Ack { what, comment } => desk.acknowledge(&what, &comment),
         Request::TakeBackAck { what } => desk.take_back_ack(&what),
@@ -69,7 +69,7 @@ struct Desk<'a> {
     now: DateTime<Utc>,
 }
 
-type Answered<T = Answer> = Result<T, String>;
+type Answered<T = Reply> = Result<T, String>;
 
 #[allow(clippy::needless_pass_by_value)] // as map_err gives it
 fn failed(error: StoreError) -> String {
@@ -79,7 +79,7 @@ fn failed(error: StoreError) -> String {
 impl Desk<'_> {
     fn incidents(&self) -> Answered {
         let (known, muted) = (self.known()?, self.store.silences(self.now).map_err(failed)?);
-        Ok(Answer::Incidents(IncidentRecords::of(&known, &muted, self.watching.zones(), self.now)))
+        Ok(Reply::Incidents(IncidentRecords::of(&known, &muted, self.watching.zones(), self.now)))
     }
 
     fn known(&self) -> Answered<Vec<Incident>> {
@@ -90,7 +90,7 @@ impl Desk<'_> {
         let mails = self.store.envelopes(MOST_MAILS).map_err(failed)?;
         let mails = mails.into_iter().filter_map(record).collect();
         let zones = self.watching.zones();
-        Ok(Answer::Outbox(OutboxRecords { generated_at: self.now, time_zones: zones, mails }))
+        Ok(Reply::Outbox(OutboxRecords { generated_at: self.now, time_zones: zones, mails }))
     }
 
     fn silences(&self) -> Answered<SilenceRecords> {
@@ -121,7 +121,7 @@ impl Desk<'_> {
             zone: self.watching.zones().of(&key.account),
             now: self.now,
         };
-        Ok(Answer::Why(Box::new(WhyRecord::of(facts))))
+        Ok(Reply::Why(Box::new(WhyRecord::of(facts))))
     }
 
     /// A key of an account that is watched and of a kind that is off, or that is about the account itself.
@@ -140,14 +140,14 @@ impl Desk<'_> {
             return Err(decided::not_open(&incident.key));
         }
         self.store.acknowledge(&incident.key, incident.episode, comment, self.now).map_err(failed)?;
-        Ok(Answer::Done(decided::acknowledged(&incident.key)))
+        Ok(Reply::Done(decided::acknowledged(&incident.key)))
     }
 
     fn take_back_ack(self, what: &str) -> Answered {
         let known = self.known()?;
         let key = &lookup::find(&known, what)?.key;
         match self.store.take_back_ack(key).map_err(failed)? {
-            true => Ok(Answer::Done(decided::no_longer_acknowledged(key))),
+            true => Ok(Reply::Done(decided::no_longer_acknowledged(key))),
             false => Err(format!("{key} was not acknowledged")),
         }
     }
@@ -159,13 +159,13 @@ impl Desk<'_> {
         let id = self.store.silence(pattern, until, comment, self.now).map_err(failed)?;
         let all = self.silences()?;
         let one = all.silences.iter().find(|one| one.id == id);
-        one.map(|one| Answer::Done(decided::silenced(one, self.now)))
+        one.map(|one| Reply::Done(decided::silenced(one, self.now)))
             .ok_or_else(|| format!("silence {id} is not there any more"))
     }
 
     fn end_silence(self, id: i64) -> Answered {
         match self.store.end_silence(id, self.now).map_err(failed)? {
-            true => Ok(Answer::Done(decided::silence_ended(id))),
+            true => Ok(Reply::Done(decided::silence_ended(id))),
             false => {
                 Err(format!("there is no silence {id}; `hostwatch silence --list` shows those that are on"))
             }
@@ -176,22 +176,22 @@ impl Desk<'_> {
     fn each(
         self,
         mails: Option<Vec<i64>>,
-        act: fn(&mut Store, Which, DateTime<Utc>) -> Result<usize, StoreError>,
+        act: fn(&mut Store, Envelopes, DateTime<Utc>) -> Result<usize, StoreError>,
         words: fn(usize) -> String,
     ) -> Answered {
         let Some(ids) = mails else {
-            return act(self.store, Which::All, self.now)
-                .map(|count| Answer::Done(words(count)))
+            return act(self.store, Envelopes::All, self.now)
+                .map(|count| Reply::Done(words(count)))
                 .map_err(failed);
         };
         for &id in &ids {
-            if act(self.store, Which::One(id), self.now).map_err(failed)? == 0 {
+            if act(self.store, Envelopes::One(id), self.now).map_err(failed)? == 0 {
                 return Err(format!(
                     "mail {id} neither waits nor was given up; `hostwatch outbox list` shows the mails"
                 ));
             }
         }
-        Ok(Answer::Done(words(ids.len())))
+        Ok(Reply::Done(words(ids.len())))
     }
 }
 

@@ -6,14 +6,14 @@ use crate::config_error::{ConfigErrors, ConfigProblem, one_line};
 use crate::file_stamp::FileStamp;
 
 /// Problems and notes found so far, and the files read.
-pub(super) struct Findings {
+pub(super) struct WebFindings {
     main: PathBuf,
     problems: Vec<ConfigProblem>,
     notes: Vec<String>,
     files: Vec<FileStamp>,
 }
 
-impl Findings {
+impl WebFindings {
     pub(super) fn new(main: &Path) -> Self {
         Self { main: main.to_owned(), problems: Vec::new(), notes: Vec::new(), files: Vec::new() }
     }

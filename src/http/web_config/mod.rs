@@ -22,7 +22,7 @@ pub(super) use reload::ReloadingConfig;
 pub(super) use users::{Admission, Checks};
 
 use file::File;
-use findings::Findings;
+use findings::WebFindings;
 use users::Users;
 
 use crate::config_error::ConfigErrors;
@@ -68,7 +68,7 @@ impl WebConfig {
     /// # Errors
     /// Everything that is wrong.
     pub(crate) fn read(path: &Path) -> Result<Self, ConfigErrors> {
-        let mut findings = Findings::new(path);
+        let mut findings = WebFindings::new(path);
         let text = findings.text(path, "");
         let parsed = text.map(|text| file::parse(&text));
         let file = match parsed {
@@ -133,7 +133,7 @@ impl fmt::Debug for WebConfig {
 }
 
 /// A header to be set; `None` where the value is blank, or wrong.
-fn header(name: &str, value: &str, findings: &mut Findings) -> Option<(HeaderName, HeaderValue)> {
+fn header(name: &str, value: &str, findings: &mut WebFindings) -> Option<(HeaderName, HeaderValue)> {
     let key = format!("http_server_config.headers.{name}");
     let Some((_, header, allowed)) = HEADERS.iter().find(|(known, ..)| *known == name) else {
         let known = HEADERS.iter().map(|(known, ..)| *known).collect::<Vec<_>>();
@@ -155,7 +155,7 @@ fn header(name: &str, value: &str, findings: &mut Findings) -> Option<(HeaderNam
     Some((header.clone(), value))
 }
 
-fn rate_limit(rate: &file::RateLimit, findings: &mut Findings) -> Option<Rate> {
+fn rate_limit(rate: &file::RateLimit, findings: &mut WebFindings) -> Option<Rate> {
     let interval = match rate.interval.as_deref().map(file::duration) {
         Some(None) => {
             findings.error("rate_limit.interval", "is no duration; write one such as 1s, 250ms or 1m30s");

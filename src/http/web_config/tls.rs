@@ -13,17 +13,17 @@ use secrecy::ExposeSecret as _;
 
 use super::clients::Clients;
 use super::file;
-use super::findings::Findings;
+use super::findings::WebFindings;
 use super::names::{self, Suite, Version};
 
 /// The TLS configuration; `None` where TLS is off, or the configuration is wrong.
-pub(super) fn read(tls: &file::Tls, findings: &mut Findings) -> Option<Arc<ServerConfig>> {
+pub(super) fn read(tls: &file::Tls, findings: &mut WebFindings) -> Option<Arc<ServerConfig>> {
     let versions = versions(tls, findings);
     let provider = provider(tls, &versions, findings);
     let clients = clients(tls, &provider, findings);
     let pair = pair(tls, findings);
     let (chain, key) = pair?;
-    let failed = |error: rustls::Error, findings: &mut Findings| {
+    let failed = |error: rustls::Error, findings: &mut WebFindings| {
         findings.error("tls_server_config", format!("cannot be used: {error}"));
     };
     let builder = ServerConfig::builder_with_provider(Arc::new(provider)).with_protocol_versions(&versions);
@@ -42,7 +42,7 @@ pub(super) fn read(tls: &file::Tls, findings: &mut Findings) -> Option<Arc<Serve
 /// The certificates and the key to the first of them.
 fn pair(
     tls: &file::Tls,
-    findings: &mut Findings,
+    findings: &mut WebFindings,
 ) -> Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
     let inline_key = tls.key.as_ref().map(|key| key.expose_secret());
     if [&tls.cert, &tls.cert_file].into_iter().flatten().all(String::is_empty)
@@ -65,7 +65,7 @@ fn pair(
 }
 
 /// What a key or the file beside it holds; one of the two must be there.
-fn pem(name: &str, inline: Option<&str>, path: Option<&str>, findings: &mut Findings) -> Option<Vec<u8>> {
+fn pem(name: &str, inline: Option<&str>, path: Option<&str>, findings: &mut WebFindings) -> Option<Vec<u8>> {
     let key = format!("tls_server_config.{name}_file");
     match (inline.filter(|text| !text.is_empty()), path.filter(|path| !path.is_empty())) {
         (Some(_), Some(_)) => {
@@ -84,7 +84,7 @@ fn pem(name: &str, inline: Option<&str>, path: Option<&str>, findings: &mut Find
     }
 }
 
-fn certificates(pem: &[u8], name: &str, findings: &mut Findings) -> Option<Vec<CertificateDer<'static>>> {
+fn certificates(pem: &[u8], name: &str, findings: &mut WebFindings) -> Option<Vec<CertificateDer<'static>>> {
     let read = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
     match read {
         Ok(certificates) if !certificates.is_empty() => Some(certificates),
@@ -96,7 +96,7 @@ fn certificates(pem: &[u8], name: &str, findings: &mut Findings) -> Option<Vec<C
 }
 
 /// The newest first; TLS 1.2 and 1.3 where something is wrong.
-fn versions(tls: &file::Tls, findings: &mut Findings) -> Vec<&'static SupportedProtocolVersion> {
+fn versions(tls: &file::Tls, findings: &mut WebFindings) -> Vec<&'static SupportedProtocolVersion> {
     let mut read = |key: &str, name: Option<&str>, default: Version| {
         let found = names::find(name.filter(|name| !name.is_empty())?, names::VERSIONS);
         let key = format!("tls_server_config.{key}");
@@ -127,7 +127,7 @@ fn versions(tls: &file::Tls, findings: &mut Findings) -> Vec<&'static SupportedP
 fn provider(
     tls: &file::Tls,
     versions: &[&'static SupportedProtocolVersion],
-    findings: &mut Findings,
+    findings: &mut WebFindings,
 ) -> CryptoProvider {
     let mut provider = aws_lc_rs::default_provider();
     if let Some(names) = tls.cipher_suites.as_ref().filter(|names| !names.is_empty()) {
@@ -155,7 +155,7 @@ fn provider(
     provider
 }
 
-fn suites(names: &[String], findings: &mut Findings) -> Vec<SupportedCipherSuite> {
+fn suites(names: &[String], findings: &mut WebFindings) -> Vec<SupportedCipherSuite> {
     let mut chosen: Vec<SupportedCipherSuite> = Vec::new();
     for name in names {
         match names::find(name, names::SUITES) {
@@ -174,7 +174,7 @@ fn suites(names: &[String], findings: &mut Findings) -> Vec<SupportedCipherSuite
     chosen
 }
 
-fn curves(names: &[String], findings: &mut Findings) -> Vec<&'static dyn SupportedKxGroup> {
+fn curves(names: &[String], findings: &mut WebFindings) -> Vec<&'static dyn SupportedKxGroup> {
     let mut chosen = Vec::new();
     for name in names {
         match names::find(name, names::CURVES) {
@@ -199,7 +199,7 @@ pub(super) fn requires_certificates(tls: &file::Tls) -> bool {
 fn clients(
     tls: &file::Tls,
     provider: &CryptoProvider,
-    findings: &mut Findings,
+    findings: &mut WebFindings,
 ) -> Option<Option<Arc<dyn ClientCertVerifier>>> {
     const KEY: &str = "tls_server_config.client_auth_type";
     let name = tls.client_auth_type.as_deref().filter(|name| !name.is_empty()).unwrap_or("NoClientCert");
@@ -240,7 +240,7 @@ fn clients(
 fn authority(
     pem: &[u8],
     provider: &CryptoProvider,
-    findings: &mut Findings,
+    findings: &mut WebFindings,
 ) -> Option<Arc<dyn ClientCertVerifier>> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates(pem, "client_ca", findings)? {

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use secrecy::{ExposeSecret as _, SecretSlice, SecretString};
 use tokio::sync::Semaphore;
 
-use super::findings::Findings;
+use super::findings::WebFindings;
 
 /// From this cost on a check takes a second and more.
 const SLOW_COST: u32 = 14;
@@ -63,7 +63,7 @@ impl Checks {
 }
 
 impl Users {
-    pub(super) fn read(users: BTreeMap<String, SecretString>, findings: &mut Findings) -> Self {
+    pub(super) fn read(users: BTreeMap<String, SecretString>, findings: &mut WebFindings) -> Self {
         let mut by_name = BTreeMap::new();
         for (name, hash) in users {
             let key = format!("basic_auth_users.{name}");
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     fn users(pairs: &[(&str, &str, u32)]) -> Users {
-        let mut findings = Findings::new(Path::new("web.yml"));
+        let mut findings = WebFindings::new(Path::new("web.yml"));
         let hashed = |&(name, password, cost): &(&str, &str, u32)| {
             (name.to_owned(), bcrypt::hash(password, cost).unwrap().into())
         };
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn hashes_are_checked_and_never_shown() {
-        let mut findings = Findings::new(Path::new("web.yml"));
+        let mut findings = WebFindings::new(Path::new("web.yml"));
         let slow = "$2y$15$mDwo.lAisC94iLAyP81MCesa29IzH37oigHC/42V2pdJlUprsJPze";
         let given = [
             ("alice", "s3cret"),

@@ -26,7 +26,7 @@ pub(super) struct AccountWeek<'a> {
     pub report: Option<(&'a Report, DateTime<Utc>)>,
     /// What is to be paid for which span; none without a report.
     due: Vec<Due>,
-    pub cut_off: CutOff,
+    pub cut_off: DueOn,
     pub by: Option<PayBy>,
     /// As the incident has it, else the report.
     disconnect: Disconnect,
@@ -37,7 +37,7 @@ pub(super) struct AccountWeek<'a> {
 
 /// When the account is cut off, as far as is known; the soonest first, what nobody watches last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum CutOff {
+pub(super) enum DueOn {
     Now,
     At(DateTime<Utc>),
     NotKnown,
@@ -56,9 +56,9 @@ impl<'a> AccountWeek<'a> {
         });
         let cut_off = cut_off(state, report.map(|(report, _)| report), disconnect);
         let by = match cut_off {
-            CutOff::Now => Some(PayBy::Now),
-            CutOff::At(edd) => PayBy::before(edd, context.lead(name), zone, context.now),
-            CutOff::NotKnown | CutOff::Beyond(_) | CutOff::NotWatched => None,
+            DueOn::Now => Some(PayBy::Now),
+            DueOn::At(edd) => PayBy::before(edd, context.lead(name), zone, context.now),
+            DueOn::NotKnown | DueOn::Beyond(_) | DueOn::NotWatched => None,
         };
         let ladder = disconnect.and_then(|item| item.ladder.as_ref());
         let known = ladder.map(Ladder::disconnect);
@@ -96,7 +96,7 @@ impl<'a> AccountWeek<'a> {
     }
 
     pub(super) fn watches_billing(&self) -> bool {
-        self.cut_off != CutOff::NotWatched
+        self.cut_off != DueOn::NotWatched
     }
 
     /// What keeps it online for [`PAY_DAYS`]; `None` where that is not known.
@@ -170,28 +170,28 @@ impl<'a> AccountWeek<'a> {
     }
 }
 
-fn cut_off(state: Option<&AccountState>, report: Option<&Report>, incident: Option<&Item>) -> CutOff {
+fn cut_off(state: Option<&AccountState>, report: Option<&Report>, incident: Option<&Item>) -> DueOn {
     let watched = state.is_none_or(|state| state.profile.collectors.contains(&Collector::ExpectedBalance));
     if !watched && report.is_none() {
-        return CutOff::NotWatched;
+        return DueOn::NotWatched;
     }
     let ladder = incident.and_then(|item| item.ladder.as_ref());
     if report.and_then(forecast::is_used_up) == Some(true) {
-        return CutOff::Now;
+        return DueOn::Now;
     }
     match report.map(forecast::disconnect) {
-        Some(Disconnect::At { at, .. }) => CutOff::At(at),
-        Some(Disconnect::Now) => CutOff::Now,
+        Some(Disconnect::At { at, .. }) => DueOn::At(at),
+        Some(Disconnect::Now) => DueOn::Now,
         // Until the incident is over, its date stands.
         Some(Disconnect::NotExpected | Disconnect::Unknown) | None if ladder.is_some() => {
             let used_up = ladder.is_some_and(|ladder| ladder.used_up);
-            let edd = ladder.and_then(|ladder| ladder.edd).map(CutOff::At);
-            if used_up { CutOff::Now } else { edd.unwrap_or(CutOff::NotKnown) }
+            let edd = ladder.and_then(|ladder| ladder.edd).map(DueOn::At);
+            if used_up { DueOn::Now } else { edd.unwrap_or(DueOn::NotKnown) }
         }
         Some(Disconnect::NotExpected) => {
-            report.and_then(|report| report.date).map_or(CutOff::NotKnown, CutOff::Beyond)
+            report.and_then(|report| report.date).map_or(DueOn::NotKnown, DueOn::Beyond)
         }
-        Some(Disconnect::Unknown) | None => CutOff::NotKnown,
+        Some(Disconnect::Unknown) | None => DueOn::NotKnown,
     }
 }
 

@@ -3,7 +3,7 @@
 mod accounts;
 mod tables;
 
-use self::accounts::{AccountWeek, CutOff, PAY_DAYS, Totals};
+use self::accounts::{AccountWeek, DueOn, PAY_DAYS, Totals};
 use super::body::{Body, Section, Tone};
 use super::context::Context;
 use super::{parts, subject};
@@ -116,7 +116,7 @@ impl<'a> DigestMail<'a> {
     fn calm(&self) -> String {
         let mut parts = vec![words::capital(&self.summary()), self.resources()];
         parts.extend(self.paid());
-        let not_known = self.accounts.iter().filter(|account| account.cut_off == CutOff::NotKnown).count();
+        let not_known = self.accounts.iter().filter(|account| account.cut_off == DueOn::NotKnown).count();
         if not_known > 0 {
             parts.push(format!("{} not known", words::count(not_known, "balance", "balances")));
         }
@@ -128,9 +128,9 @@ impl<'a> DigestMail<'a> {
         let first = self.accounts.first()?;
         let day = |at| words::short_day(first.local_day(at), first.zone, self.context.now);
         match first.cut_off {
-            CutOff::At(edd) => Some(format!("paid until {}", day(edd))),
-            CutOff::Beyond(end) => Some(format!("paid until {} at least", day(end))),
-            CutOff::Now | CutOff::NotKnown | CutOff::NotWatched => None,
+            DueOn::At(edd) => Some(format!("paid until {}", day(edd))),
+            DueOn::Beyond(end) => Some(format!("paid until {} at least", day(end))),
+            DueOn::Now | DueOn::NotKnown | DueOn::NotWatched => None,
         }
     }
 

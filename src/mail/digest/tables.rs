@@ -1,7 +1,7 @@
 //! The tables of a digest: to pay, states, money to come, polls. Each has at most so many rows; what is
 //! added up is added up over all accounts. Pure.
 
-use super::accounts::{AccountWeek, CutOff, PAY_DAYS, Totals};
+use super::accounts::{AccountWeek, DueOn, PAY_DAYS, Totals};
 use super::{DigestMail, MOST_ROWS};
 use crate::mail::body::{Figure, Section, Table};
 use crate::mail::chart;
@@ -53,8 +53,8 @@ impl DigestMail<'_> {
     fn figure(&self, account: &AccountWeek<'_>) -> Option<Figure> {
         let (report, from) = account.report?;
         let disconnect = match account.cut_off {
-            CutOff::At(edd) => Some(edd),
-            CutOff::Now | CutOff::NotKnown | CutOff::Beyond(_) | CutOff::NotWatched => None,
+            DueOn::At(edd) => Some(edd),
+            DueOn::Now | DueOn::NotKnown | DueOn::Beyond(_) | DueOn::NotWatched => None,
         };
         let lead_days = self.context.lead(account.name);
         let drawn = Chart::new(report, from, disconnect, lead_days, account.zone)?;
@@ -172,7 +172,7 @@ fn table(
 fn pay_row(account: &AccountWeek<'_>) -> Vec<String> {
     let by = match (account.cut_off, account.by) {
         (_, Some(by)) => by.in_table(account.zone, account.now),
-        (CutOff::NotKnown, None) => NOT_KNOWN.to_owned(),
+        (DueOn::NotKnown, None) => NOT_KNOWN.to_owned(),
         (_, None) => NONE.to_owned(),
     };
     let to_pay = match account.to_pay() {
@@ -181,10 +181,10 @@ fn pay_row(account: &AccountWeek<'_>) -> Vec<String> {
         None => NOT_KNOWN.to_owned(),
     };
     let disconnect = match account.cut_off {
-        CutOff::Now => "now".to_owned(),
-        CutOff::At(edd) => account.day(edd),
-        CutOff::Beyond(_) => "none expected".to_owned(),
-        CutOff::NotKnown | CutOff::NotWatched => NOT_KNOWN.to_owned(),
+        DueOn::Now => "now".to_owned(),
+        DueOn::At(edd) => account.day(edd),
+        DueOn::Beyond(_) => "none expected".to_owned(),
+        DueOn::NotKnown | DueOn::NotWatched => NOT_KNOWN.to_owned(),
     };
     let mut balance = account.money(account.balance());
     if let Some(at) = account.as_of(Collector::ExpectedBalance) {
@@ -199,8 +199,8 @@ fn pay_row(account: &AccountWeek<'_>) -> Vec<String> {
 /// To where the reports see no cut-off.
 fn ends(accounts: &[&AccountWeek<'_>]) -> Option<String> {
     let beyond = accounts.iter().filter_map(|account| match account.cut_off {
-        CutOff::Beyond(end) => Some((end, account)),
-        CutOff::Now | CutOff::At(_) | CutOff::NotKnown | CutOff::NotWatched => None,
+        DueOn::Beyond(end) => Some((end, account)),
+        DueOn::Now | DueOn::At(_) | DueOn::NotKnown | DueOn::NotWatched => None,
     });
     let (end, account) = beyond.min_by_key(|(end, _)| *end)?;
     let soonest = account.day(end);

@@ -11,7 +11,7 @@ use tokio::net::{TcpStream, lookup_host};
 
 use super::reply::{ReplyError, TimeLimits};
 use super::tls::{self, TlsClient};
-use super::wire::Wire;
+use super::wire::SmtpStream;
 use crate::mail::Security;
 
 /// Where to connect and how.
@@ -31,31 +31,31 @@ pub(super) enum Protection {
 }
 
 /// A conversation after EHLO, and the version of TLS around it.
-pub(super) struct Connected {
+pub(super) struct Greeted {
     pub chat: AsyncSmtpConnection,
     pub tls_version: Option<&'static str>,
 }
 
 /// Connects; the error says what to do.
-pub(super) async fn connect(route: &Route, limits: &TimeLimits) -> Result<Connected, String> {
+pub(super) async fn connect(route: &Route, limits: &TimeLimits) -> Result<Greeted, String> {
     let (tcp, peer) = tcp(route, limits).await?;
     let hello = hello(route.host_name.as_deref(), tcp.local_addr().ok());
     match &route.protection {
         Protection::None => {
-            let chat = greeted(Wire::new(tcp, peer), &hello, limits).await?;
-            Ok(Connected { chat, tls_version: None })
+            let chat = greeted(SmtpStream::new(tcp, peer), &hello, limits).await?;
+            Ok(Greeted { chat, tls_version: None })
         }
         Protection::FromTheFirstByte(tls) => {
             let stream = encrypted(tls, tcp, Security::Tls, limits).await?;
             let tls_version = Some(tls::version(&stream));
-            Ok(Connected { chat: greeted(Wire::new(stream, peer), &hello, limits).await?, tls_version })
+            Ok(Greeted { chat: greeted(SmtpStream::new(stream, peer), &hello, limits).await?, tls_version })
         }
         Protection::StartTls(tls) => {
             let tcp = start_tls(tcp, peer, &hello, limits).await?;
             let stream = encrypted(tls, tcp, Security::StartTls, limits).await?;
             let tls_version = Some(tls::version(&stream));
-            let wire = Wire::after_starttls(stream, peer);
-            Ok(Connected { chat: greeted(wire, &hello, limits).await?, tls_version })
+            let wire = SmtpStream::after_starttls(stream, peer);
+            Ok(Greeted { chat: greeted(wire, &hello, limits).await?, tls_version })
         }
     }
 }
@@ -101,7 +101,7 @@ async fn start_tls(
         Ok((TcpStream::from_std(tcp)?, TcpStream::from_std(twin)?))
     };
     let (tcp, twin) = twins().map_err(|error| format!("handling the socket: {error}"))?;
-    let mut chat = greeted(Wire::before_tls(twin, peer), hello, limits).await?;
+    let mut chat = greeted(SmtpStream::before_tls(twin, peer), hello, limits).await?;
     if !chat.server_info().supports_feature(Extension::StartTls) {
         return Err("the server offers no STARTTLS there, and hostwatch sends no mail in the open; write \
                     smtps:// (usually port 465) or correct the port in email.smtp_url"

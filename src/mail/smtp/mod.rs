@@ -20,7 +20,7 @@ use std::time::Duration;
 use self::connect::{Protection, Route, full_host_name};
 use self::session::{Login, Session};
 use self::tls::TlsClient;
-use super::settings::{Security, Server};
+use super::settings::{MailServer, Security};
 use crate::failpoint;
 
 pub(crate) use self::error::{SendError, TransportError};
@@ -69,12 +69,12 @@ pub(crate) struct Capabilities {
 
 impl Transport {
     /// Reads the certificates to trust; blocks for some milliseconds. The error says what to change.
-    pub(crate) fn new(server: &Server) -> Result<Self, TransportError> {
+    pub(crate) fn new(server: &MailServer) -> Result<Self, TransportError> {
         Self::with_timing(server, Timing::default())
     }
 
     /// The same with other limits.
-    pub(crate) fn with_timing(server: &Server, timing: Timing) -> Result<Self, TransportError> {
+    pub(crate) fn with_timing(server: &MailServer, timing: Timing) -> Result<Self, TransportError> {
         let protection = match server.security {
             Security::Tls => Protection::FromTheFirstByte(TlsClient::new(server)?),
             Security::StartTls => Protection::StartTls(TlsClient::new(server)?),

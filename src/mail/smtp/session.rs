@@ -15,7 +15,7 @@ use lettre::transport::smtp::response::Severity::{PositiveCompletion, PositiveIn
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::timeout;
 
-use super::connect::{Connected, Route, connect};
+use super::connect::{Greeted, Route, connect};
 use super::error::SendError;
 use super::reply::{ReplyError, TimeLimits, of_kind};
 use super::{Capabilities, Timing};
@@ -46,7 +46,7 @@ impl Session {
     ) -> Result<Self, SendError> {
         let limits = TimeLimits::start(timing);
         let server = format!("{}:{}", route.host, route.port);
-        let Connected { chat, tls_version } =
+        let Greeted { chat, tls_version } =
             connect(route, &limits).await.map_err(|reason| connection(&server, &reason))?;
         let mut session = Self { chat, server, limits, tls_version, mechanism: None };
         // A route with a login has TLS; a second look costs nothing, a password in the open does.

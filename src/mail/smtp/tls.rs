@@ -11,7 +11,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::error::TransportError;
-use crate::mail::{Security, Server};
+use crate::mail::{MailServer, Security};
 
 /// A stream after its handshake.
 pub(super) type Stream = TlsStream<TcpStream>;
@@ -25,7 +25,7 @@ pub(super) struct TlsClient {
 
 impl TlsClient {
     /// Trusts the system's roots and those in `ca_file`. Reads files; blocks for some milliseconds.
-    pub(super) fn new(server: &Server) -> Result<Self, TransportError> {
+    pub(super) fn new(server: &MailServer) -> Result<Self, TransportError> {
         let name = ServerName::try_from(server.host.clone())
             .map_err(|_| TransportError::Host { host: server.host.clone() })?;
         let setup = |error: rustls::Error| TransportError::Tls { reason: error.to_string() };

@@ -14,7 +14,7 @@ use crate::failpoint;
 
 /// A stream to the server, open or encrypted.
 #[derive(Debug)]
-pub(super) struct Wire<S> {
+pub(super) struct SmtpStream<S> {
     stream: S,
     peer: SocketAddr,
     replies: Replies,
@@ -23,7 +23,7 @@ pub(super) struct Wire<S> {
     over: bool,
 }
 
-impl<S> Wire<S> {
+impl<S> SmtpStream<S> {
     /// A conversation from its greeting to its end.
     pub(super) fn new(stream: S, peer: SocketAddr) -> Self {
         Self { stream, peer, replies: Replies::default(), octetwise: false, over: false }
@@ -56,7 +56,7 @@ impl<S> Wire<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for SmtpStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -83,7 +83,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for SmtpStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, data);
         if data == b"\r\n.\r\n" && written.is_ready() {
@@ -101,7 +101,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
     }
 }
 
-impl<S> AsyncTokioStream for Wire<S>
+impl<S> AsyncTokioStream for SmtpStream<S>
 where
     S: AsyncRead + AsyncWrite + Send + Sync + Unpin + std::fmt::Debug,
 {
@@ -121,7 +121,7 @@ mod tests {
 
     #[tokio::test]
     async fn octets_beyond_ascii_become_question_marks() {
-        let mut wire = Wire::new(&b"550 \xcf\xee\xf7\xf2\xe0\r\n"[..], peer());
+        let mut wire = SmtpStream::new(&b"550 \xcf\xee\xf7\xf2\xe0\r\n"[..], peer());
         let mut text = String::new();
         wire.read_to_string(&mut text).await.unwrap();
         assert_eq!(text, "550 ?????\r\n");
@@ -129,7 +129,7 @@ mod tests {
 
     #[tokio::test]
     async fn before_tls_nothing_is_read_ahead() {
-        let mut wire = Wire::before_tls(&b"220 go\r\n250 slipped in\r\n"[..], peer());
+        let mut wire = SmtpStream::before_tls(&b"220 go\r\n250 slipped in\r\n"[..], peer());
         let mut buffer = [0; 64];
         assert_eq!(wire.read(&mut buffer).await.unwrap(), 8);
         assert_eq!(&buffer[..8], b"220 go\r\n");
@@ -139,13 +139,13 @@ mod tests {
     #[tokio::test]
     async fn a_line_without_end_is_an_error() {
         let endless = [b'2'; 70_000];
-        let error = Wire::new(&endless[..], peer()).read_to_end(&mut Vec::new()).await.unwrap_err();
+        let error = SmtpStream::new(&endless[..], peer()).read_to_end(&mut Vec::new()).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
     }
 
     #[tokio::test]
     async fn after_starttls_a_greeting_comes_first() {
-        let mut wire = Wire::after_starttls(&b"250 ok\r\n"[..], peer());
+        let mut wire = SmtpStream::after_starttls(&b"250 ok\r\n"[..], peer());
         let mut small = [0; 5];
         wire.read_exact(&mut small).await.unwrap();
         assert_eq!(&small, b"220 e");

@@ -12,7 +12,7 @@ use crate::model::{Collector, Container, ContainerId, Failure, Read, Rows};
 use crate::provider::{ChargesRead, Client, Listed, ReportRead};
 
 /// What a collector remembers from poll to poll.
-pub(super) struct Memory {
+pub(super) struct PollMemory {
     /// Of the expected-balance report; halved while the provider cannot deliver as much.
     horizon_days: u32,
     charges: Option<ChargesRead>,
@@ -22,7 +22,7 @@ pub(super) struct Memory {
     sites: sweep::Found,
 }
 
-impl Memory {
+impl PollMemory {
     pub(super) fn new(horizon_days: u32) -> Self {
         Self {
             horizon_days,
@@ -38,7 +38,7 @@ impl Memory {
 const KEEP_CHARGES_DAYS: u64 = 31;
 
 /// One poll, passed on as it goes.
-pub(super) async fn poll(poller: &Poller, collector: Collector, memory: &mut Memory) {
+pub(super) async fn poll(poller: &Poller, collector: Collector, memory: &mut PollMemory) {
     let began = Instant::now();
     let client = match poller.plan.client.begin_poll(collector.group()) {
         Ok(client) => client,
@@ -89,7 +89,7 @@ async fn listing<T: Resource>(
     }
 }
 
-async fn containers(poller: &Poller, client: &Client, memory: &mut Memory, began: Instant) {
+async fn containers(poller: &Poller, client: &Client, memory: &mut PollMemory, began: Instant) {
     let failure = match within(poller, Collector::Containers, client.containers()).await {
         Ok(listed) => {
             remember(memory, &listed);
@@ -114,7 +114,7 @@ async fn containers(poller: &Poller, client: &Client, memory: &mut Memory, began
 async fn sites(
     poller: &Poller,
     client: &Client,
-    memory: &mut Memory,
+    memory: &mut PollMemory,
     no_containers: Option<Failure>,
     began: Instant,
 ) {
@@ -147,7 +147,7 @@ async fn no_sites(poller: &Poller, began: Instant, failure: Failure) {
     poller.end(Collector::Sites, began, Err(failure), UpdatePart::default()).await;
 }
 
-fn remember(memory: &mut Memory, listed: &Listed<Container>) {
+fn remember(memory: &mut PollMemory, listed: &Listed<Container>) {
     let shown = listed.rows.iter().map(|container| container.id);
     if listed.complete {
         memory.containers = shown.collect();
@@ -159,7 +159,7 @@ fn remember(memory: &mut Memory, listed: &Listed<Container>) {
     memory.containers.dedup();
 }
 
-async fn expected_balance(poller: &Poller, client: &Client, memory: &mut Memory, began: Instant) {
+async fn expected_balance(poller: &Poller, client: &Client, memory: &mut PollMemory, began: Instant) {
     let collector = Collector::ExpectedBalance;
     let deadline = poller.deadline(collector);
     let asked = report::ask(&poller.plan, client, deadline, &mut memory.horizon_days).await;
@@ -177,7 +177,7 @@ async fn expected_balance(poller: &Poller, client: &Client, memory: &mut Memory,
     }
 }
 
-async fn charges(poller: &Poller, client: &Client, memory: &mut Memory, began: Instant) {
+async fn charges(poller: &Poller, client: &Client, memory: &mut PollMemory, began: Instant) {
     let collector = Collector::Charges;
     let today = poller.now().with_timezone(&poller.plan.profile.zone()).date_naive();
     let keep_from = today.checked_sub_days(Days::new(KEEP_CHARGES_DAYS)).unwrap_or(today);

@@ -7,7 +7,7 @@ mod report;
 mod scheduler;
 mod sweep;
 
-pub(crate) use poller::{Plan, Update};
+pub(crate) use poller::{AccountPlan, Update};
 pub(crate) use report::read_report;
 pub(crate) use scheduler::run;
 

@@ -15,7 +15,7 @@ use crate::model::resources::Resource;
 use crate::model::snapshot::PollEnd;
 use crate::model::{AccountName, Collector, Failure, FailureKind, Profile, Read, Rows, SiteId};
 use crate::provider::cron::Schedule;
-use crate::provider::{ApiError, Client, Listed, Problem};
+use crate::provider::{ApiError, Client, Listed, OddValue};
 
 /// What a collector sends: listings as they come, and how the poll ended.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(crate) struct Update {
 
 /// What one account's collectors need.
 #[derive(Clone)]
-pub(crate) struct Plan {
+pub(crate) struct AccountPlan {
     pub profile: Arc<Profile>,
     pub client: Client,
     /// Of the collectors that are on; sites follow their containers.
@@ -75,7 +75,7 @@ pub(super) struct Sites {
 
 /// What a poll works with.
 pub(super) struct Poller {
-    pub(super) plan: Plan,
+    pub(super) plan: AccountPlan,
     pub(super) sites: Sites,
     pub(super) updates: mpsc::Sender<Box<Update>>,
     pub(super) stop: CancellationToken,
@@ -159,7 +159,7 @@ pub(super) fn late(deadline: Duration) -> Failure {
     Failure::new(FailureKind::Other, message)
 }
 
-pub(super) fn as_text(problems: &[Problem]) -> Vec<String> {
+pub(super) fn as_text(problems: &[OddValue]) -> Vec<String> {
     problems.iter().map(ToString::to_string).collect()
 }
 

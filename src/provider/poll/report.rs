@@ -6,7 +6,7 @@ use chrono::{Days, Months};
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
-use super::poller::{Plan, late};
+use super::poller::{AccountPlan, late};
 use super::span;
 use crate::model::{Collector, Failure, FailureKind, Group, Report};
 use crate::provider::{Client, ReportRead};
@@ -23,15 +23,23 @@ pub(super) struct Asked {
 }
 
 /// Reads the report of `horizon_days` ahead, or of half as many, which is then kept there.
-pub(super) async fn ask(plan: &Plan, client: &Client, deadline: Duration, horizon_days: &mut u32) -> Asked {
+pub(super) async fn ask(
+    plan: &AccountPlan,
+    client: &Client,
+    deadline: Duration,
+    horizon_days: &mut u32,
+) -> Asked {
     let zone = plan.profile.zone();
-    let mut halved = false;
+    let today_is = || plan.clock.now().with_timezone(&zone).date_naive();
+    let (mut halved, mut asked_again) = (false, false);
     let result = loop {
-        let today = plan.clock.now().with_timezone(&zone).date_naive();
+        let today = today_is();
         let ahead = Days::new(u64::from(*horizon_days) + 1);
         let date = today.checked_add_days(ahead).unwrap_or(today);
         let date = today.checked_add_months(TWO_YEARS).map_or(date, |last| date.min(last));
         match timeout(deadline, client.expected_balance(date)).await {
+            // After a sleep the first answer tells which day it is: what was asked for ends too early.
+            Ok(Ok(_)) if !asked_again && today_is() != today => asked_again = true,
             Ok(Ok(read)) => break Ok(read),
             // Once a poll: a provider that hangs today is no reason to look ahead less for ever.
             Ok(Err(error)) if error.wants_less() && !halved && *horizon_days > plan.least_horizon_days => {
@@ -60,7 +68,7 @@ pub(super) async fn ask(plan: &Plan, client: &Client, deadline: Duration, horizo
 ///
 /// # Errors
 /// As a poll fails: no answer, or a report that carries an error.
-pub(crate) async fn read_report(plan: &Plan, deadline: Duration) -> Result<Report, Failure> {
+pub(crate) async fn read_report(plan: &AccountPlan, deadline: Duration) -> Result<Report, Failure> {
     let client = plan.client.begin_poll(Group::Billing).map_err(|error| error.failure())?;
     let mut horizon_days = plan.horizon_days;
     let asked = ask(plan, &client, deadline, &mut horizon_days);

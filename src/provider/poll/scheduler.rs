@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use super::collectors;
-use super::poller::{Plan, Poller, Sites, Update};
+use super::poller::{AccountPlan, Poller, Sites, Update};
 use super::span;
 use crate::model::Collector;
 use crate::model::freshness::sees_states;
@@ -25,7 +25,7 @@ const RETRY_LATER: Duration = Duration::from_secs(30 * 60);
 const LEAST_RETRY: Duration = Duration::from_secs(5);
 
 /// Runs the collectors of one account until stopped. Returns when all have stopped.
-pub(crate) async fn run(plan: Plan, updates: mpsc::Sender<Box<Update>>, stop: CancellationToken) {
+pub(crate) async fn run(plan: AccountPlan, updates: mpsc::Sender<Box<Update>>, stop: CancellationToken) {
     let sites = Sites::default();
     let mut tasks = JoinSet::new();
     for (&collector, schedule) in &plan.schedules {
@@ -54,7 +54,7 @@ async fn follow(poller: Poller, collector: Collector, schedule: Schedule) {
         if matches!(collector, Collector::Databases | Collector::CronJobs) {
             wait_for_sites(&poller).await;
         }
-        let mut memory = collectors::Memory::new(poller.plan.horizon_days);
+        let mut memory = collectors::PollMemory::new(poller.plan.horizon_days);
         let (mut looks, mut asked) = (poller.plan.clock.looks(), poller.plan.asked.clone());
         let mut failures = 0;
         loop {

@@ -6,12 +6,12 @@ use crate::model::{Charge, ContainerId, ContainerState, Order, OrderId, OrderSta
 use crate::model::{Tariff, Vm, VmId, VmIp, VmState};
 use crate::provider::error::ErrorKind;
 use crate::provider::wire::{
-    ChargeRow, ContainerRow, CronJobRow, DatabaseRow, IpRow, OrderRow, RowOf, SiteRow,
+    ChargeRow, ContainerRow, CronJobRow, DatabaseRow, IpRow, OrderRecord, RowOf, SiteRow,
 };
 use crate::provider::wire::{
-    DecodeContext, Diagnostics, Next, Record as _, Shape, SshKeyRow, VmRow, WirePage, page,
+    DecodeContext, Diagnostics, NextPage, Record as _, Shape, SshKeyRow, VmRow, WirePage, page,
 };
-use crate::provider::{FIELDS, Problem};
+use crate::provider::{FIELDS, OddValue};
 
 use super::server::{Reply, Server};
 use super::{client, settings};
@@ -37,8 +37,8 @@ fn vm(json: &str) -> (Option<Vm>, Diagnostics) {
     (page.rows.pop(), notes)
 }
 
-fn problem(path: &str, what: &str) -> Problem {
-    Problem { path: path.into(), what: what.into() }
+fn problem(path: &str, what: &str) -> OddValue {
+    OddValue { path: path.into(), what: what.into() }
 }
 
 const FULL: &str = r#"{"id": 7, "vm_id": "v-7", "name": "web", "type": "m", "ncpu": 2, "memsize": 2048,
@@ -185,11 +185,11 @@ fn a_page_says_how_many_there_are_and_where_the_next_is() {
         page.next
     };
     let table = [
-        (r#", "next": null"#, Next::End),
-        (r#", "next": " ""#, Next::End),
-        (r#", "next": "?page=2""#, Next::At("?page=2".into())),
-        (r#", "next": 2"#, Next::Unsaid),
-        ("", Next::Unsaid),
+        (r#", "next": null"#, NextPage::End),
+        (r#", "next": " ""#, NextPage::End),
+        (r#", "next": "?page=2""#, NextPage::At("?page=2".into())),
+        (r#", "next": 2"#, NextPage::Unsaid),
+        ("", NextPage::Unsaid),
     ];
     for (json, want) in table {
         assert_eq!(next(json), want, "{json}");
@@ -200,7 +200,7 @@ fn a_page_says_how_many_there_are_and_where_the_next_is() {
         read.map(|page| (page.count, page.next, page.rows.len()))
     };
     let whole = r#"{"meta": {"total_count": 5, "next": "?offset=2"}, "objects": []}"#;
-    assert_eq!(charges(whole).unwrap(), (Some(5), Next::At("?offset=2".into()), 0));
+    assert_eq!(charges(whole).unwrap(), (Some(5), NextPage::At("?offset=2".into()), 0));
     for (body, what) in [
         (r#"{"objects": []}"#, "$.meta is no object"),
         (r#"{"meta": {}}"#, "$.objects is no list"),
@@ -379,11 +379,11 @@ fn a_row_weighs_itself_and_its_texts() {
         let id = OrderId::new(1);
         Order { id, state, comment, tariff }
     };
-    assert_eq!(OrderRow::weight(&order("abc", None)), 2 * size_of::<Order>() + 3);
+    assert_eq!(OrderRecord::weight(&order("abc", None)), 2 * size_of::<Order>() + 3);
     let tariff = Tariff {
         generic_type: Some("hosting".into()),
         name: Some("Big".into()),
         short_name: Some("b".into()),
     };
-    assert_eq!(OrderRow::weight(&order("", Some(tariff))), 2 * size_of::<Order>() + 7 + 4);
+    assert_eq!(OrderRecord::weight(&order("", Some(tariff))), 2 * size_of::<Order>() + 7 + 4);
 }

@@ -124,14 +124,14 @@ struct IdOnly {
 /// A billing order (2.8).
 #[derive(Deserialize, Default)]
 #[serde(default)]
-pub(crate) struct OrderRow {
+pub(crate) struct OrderRecord {
     id: Field<u64>,
     comment: Field<Box<str>>,
     state: Field<Box<str>>,
     tariff: Field<TariffRow>,
 }
 
-impl OrderRow {
+impl OrderRecord {
     /// The id in an order's text, if it can be found without decoding the rest.
     pub(crate) fn id_in(text: &str) -> Option<OrderId> {
         match serde_json::from_str::<Field<IdOnly>>(text).ok()? {
@@ -141,7 +141,7 @@ impl OrderRow {
     }
 }
 
-impl Record for OrderRow {
+impl Record for OrderRecord {
     type Model = Order;
     type Parent = ();
 
@@ -185,7 +185,7 @@ impl TariffRow {
     }
 }
 
-row!(ChargeRow, IdOnly, OrderRow, TariffRow);
+row!(ChargeRow, IdOnly, OrderRecord, TariffRow);
 
 /// The expected disconnect date: null has a meaning, anything that is no date has none.
 pub(crate) fn edd(field: Field<Stamp>, reader: &mut Reader<'_>) -> Edd {

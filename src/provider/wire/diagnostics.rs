@@ -65,13 +65,13 @@ pub(crate) const FIELDS: &[&str] = &[
 
 /// Something in an answer that is not as documented.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Problem {
+pub(crate) struct OddValue {
     /// Where, as a JSON path: `$.results[3].memsize`.
     pub path: String,
     pub what: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for OddValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.path, self.what)
     }
@@ -112,7 +112,7 @@ pub(crate) fn lengths<'a>(texts: impl IntoIterator<Item = &'a Option<Box<str>>>)
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Diagnostics {
     /// The first few; those that cost a record before those that cost a field.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<OddValue>,
     refusals: usize,
     pub fields: BTreeMap<&'static str, u64>,
 }
@@ -120,7 +120,7 @@ pub(crate) struct Diagnostics {
 impl Diagnostics {
     pub(crate) fn problem(&mut self, path: impl FnOnce() -> String, what: impl FnOnce() -> String) {
         if self.problems.len() < KEPT {
-            self.problems.push(Problem { path: path(), what: what() });
+            self.problems.push(OddValue { path: path(), what: what() });
         }
     }
 
@@ -128,7 +128,7 @@ impl Diagnostics {
     pub(crate) fn refusal(&mut self, path: impl FnOnce() -> String, what: &'static str) {
         if self.refusals < KEPT {
             let what = format!("{what}, so the record is left out");
-            self.problems.insert(self.refusals, Problem { path: path(), what });
+            self.problems.insert(self.refusals, OddValue { path: path(), what });
             self.problems.truncate(KEPT);
             self.refusals += 1;
         }

@@ -154,9 +154,9 @@ impl Wire<'_> for Box<str> {
 
 /// How many elements a list has; what they are does not matter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Count(pub u32);
+pub(crate) struct ListLength(pub u32);
 
-impl<'de> Wire<'de> for Count {
+impl<'de> Wire<'de> for ListLength {
     fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Option<Self>, A::Error> {
         let mut count = 0u32;
         while list.next_element::<IgnoredAny>()?.is_some() {
@@ -333,9 +333,9 @@ mod tests {
 
     #[test]
     fn lists_are_counted_or_tolerated_one_by_one() {
-        assert_eq!(field::<Count>(r#"[1, {"a": []}, null]"#), Field::Value(Count(3)));
-        assert_eq!(field::<Count>("[]"), Field::Value(Count(0)));
-        assert_eq!(field::<Count>("3"), Field::Mistyped("a number"));
+        assert_eq!(field::<ListLength>(r#"[1, {"a": []}, null]"#), Field::Value(ListLength(3)));
+        assert_eq!(field::<ListLength>("[]"), Field::Value(ListLength(0)));
+        assert_eq!(field::<ListLength>("3"), Field::Mistyped("a number"));
         let each = vec![Field::Value(1), Field::Mistyped("a string"), Field::Null, Field::Value(2)];
         assert_eq!(field::<Vec<Field<u64>>>(r#"[1, "x", null, 2]"#), Field::Value(each));
         assert_eq!(field::<Box<str>>("7"), Field::Mistyped("a number"));

@@ -29,7 +29,7 @@ pub(crate) const MOST_ROWS: usize = 250_000;
 pub(crate) struct WirePage<T> {
     /// How many rows the whole listing has, where the page says so.
     pub count: Option<u64>,
-    pub next: Next,
+    pub next: NextPage,
     pub rows: Vec<T>,
     /// Rows that could not be decoded.
     pub rejected: u64,
@@ -39,7 +39,7 @@ pub(crate) struct WirePage<T> {
 
 /// What a page has about the next one.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Next {
+pub(crate) enum NextPage {
     /// Null or empty: this was the last.
     End,
     /// Nothing that can be understood.
@@ -81,10 +81,10 @@ pub(crate) fn page<R: RowOf>(
             Field::Missing | Field::Null | Field::Mistyped(_) => None,
         },
         next: match next {
-            Field::Null => Next::End,
-            Field::Value(next) if next.trim().is_empty() => Next::End,
-            Field::Value(next) => Next::At(next),
-            Field::Missing | Field::Mistyped(_) => Next::Unsaid,
+            Field::Null => NextPage::End,
+            Field::Value(next) if next.trim().is_empty() => NextPage::End,
+            Field::Value(next) => NextPage::At(next),
+            Field::Missing | Field::Mistyped(_) => NextPage::Unsaid,
         },
         rows: Vec::with_capacity(rows.len()),
         rejected: 0,

@@ -9,7 +9,7 @@ use serde::de::value::MapAccessDeserializer;
 use crate::model::{Ip, IpId, SshKey, SshKeyId, Vm, VmId, VmIp, VmState};
 
 use super::diagnostics::{ROW_BYTES, Reader, Record, Rejected, lengths, row};
-use super::field::{Count, Field, Wire};
+use super::field::{Field, ListLength, Wire};
 
 /// A VM (2.5).
 #[derive(Deserialize, Default)]
@@ -24,7 +24,7 @@ pub(crate) struct VmRow {
     state: Field<Box<str>>,
     monitoring_enabled: Field<bool>,
     ips: Field<Vec<Field<VmIp>>>,
-    storages: Field<Count>,
+    storages: Field<ListLength>,
 }
 
 impl Record for VmRow {
@@ -49,7 +49,7 @@ impl Record for VmRow {
             ips: reader
                 .take("vm.ips", self.ips)
                 .map(|ips| ips.into_iter().filter_map(|ip| reader.take("vm.ips", ip)).collect()),
-            disks: reader.take("vm.storages", self.storages).map(|Count(count)| count),
+            disks: reader.take("vm.storages", self.storages).map(|ListLength(count)| count),
         })
     }
 

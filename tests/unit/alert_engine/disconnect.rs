@@ -1,7 +1,7 @@
 //! The disconnect incident: its ladder, its end, and the balance beside it.
 
 use crate::alert::{Form, Kind, Phase};
-use crate::model::{Collector, FailureKind};
+use crate::model::{Collector, Edd, FailureKind};
 use chrono::Duration;
 
 use super::alert_support::*;
@@ -26,7 +26,6 @@ fn the_ladder_tells_the_tightest_rung_once_through_restarts_and_failures() {
 
 #[test]
 fn only_reports_that_prove_it_are_an_all_clear() {
-    use crate::model::Edd;
     let opened = || {
         let mut world = World::healthy();
         world.report(cut_off_in(53));
@@ -149,6 +148,27 @@ fn one_good_report_does_not_stop_the_ladder() {
     let events = world.take_events();
     let ladder: Vec<_> = events.iter().filter(|event| event.contains("disconnect")).collect();
     assert_eq!(ladder, ["main/disconnect/account rung:1", "main/disconnect/account rung:0"]);
+}
+
+#[test]
+fn a_failed_poll_after_one_report_with_more_money_than_ever_tells_no_rung_twice() {
+    let mut world = World::healthy();
+    let lasts = |balance: &str, days: i64| report(balance, Edd::At(start() + Duration::days(days)));
+    world.report(lasts("5000", 80));
+    world.report(lasts("10.50", 1));
+    world.report(lasts("90", 9));
+    let told = ["main/disconnect/account rung:1", "main/disconnect/account paid:2026-03-11"];
+    assert_eq!(world.take_events(), told);
+    // It was told today, and the balance was higher yet.
+    world.report(lasts("10.50", 1));
+    world.report(report("9000", Edd::Null));
+    world.fail(Collector::ExpectedBalance, FailureKind::Other);
+    world.pass(Duration::hours(2));
+    let told = world.take_events();
+    assert!(!told.iter().any(|event| event.contains("disconnect")), "{told:?}");
+    // Two days after, it is as true as ever that nothing proves the contrary.
+    world.pass(Duration::hours(30));
+    assert!(world.take_events().contains(&"main/disconnect/account rung:0".to_owned()));
 }
 
 #[test]
@@ -315,4 +335,62 @@ fn a_clock_that_is_days_ahead_tells_the_rung_of_its_own_time_and_no_tighter_one(
             assert_eq!(rungs.count(), 0, "{ahead} days ahead, {starts_anew}");
         }
     }
+}
+
+/// As an account that pays before anybody was mailed: a date that the last report takes back crosses no rung.
+#[test]
+fn a_date_that_nobody_was_mailed_of_and_the_last_report_takes_back_moves_nothing() {
+    let mut world = World::healthy();
+    world.report(report("5000.00", crate::model::Edd::At(start() + Duration::hours(14 * 24 + 1))));
+    world.report(rich());
+    world.pass(Duration::hours(2));
+    assert_eq!(world.take_events(), [""; 0], "one report of two that prove it");
+    // While no other comes, that one is no proof.
+    world.fail(Collector::ExpectedBalance, FailureKind::Other);
+    world.tick();
+    assert_eq!(world.take_events(), ["main/disconnect/account rung:14"]);
+}
+
+/// Between the report before a payment and the first that names the new date, one named none.
+#[test]
+fn a_payment_counts_though_a_report_without_a_date_showed_it_first() {
+    use crate::model::Edd;
+    let mut world = World::healthy();
+    world.report(report("25.50", Edd::At(start() + Duration::hours(1))));
+    world.pass(Duration::hours(2));
+    assert_eq!(world.take_events(), ["main/disconnect/account rung:1", "main/disconnect/account rung:0"]);
+    world.report(rich());
+    world.pass(Duration::hours(1));
+    world.report(report("4990.00", Edd::At(start() + Duration::days(90))));
+    assert_eq!(world.take_events(), ["main/disconnect/account paid:2026-05-31"]);
+    // Less than at the last date is no payment.
+    world.report(rich());
+    world.report(report("4980.00", Edd::At(start() + Duration::days(91))));
+    assert_eq!(world.take_events(), [""; 0]);
+}
+
+/// A provider that names no date: behind the cut-off its next charge is no later one.
+#[test]
+fn an_account_that_is_off_stays_overdue_while_nothing_is_left() {
+    use crate::model::Edd;
+    let charged = |balance: &str, days: i64| {
+        let mut report = report(balance, Edd::Null);
+        report.moments.edit(|moments| moments.iter_mut().for_each(|one| one.at += Duration::days(days)));
+        report.date = report.date.map(|date| date + Duration::days(days));
+        report
+    };
+    let mut world = World::healthy();
+    world.report(charged("5.00", 0));
+    assert_eq!(world.take_events(), ["main/disconnect/account rung:1"]);
+    world.pass(Duration::hours(24));
+    assert_eq!(world.take_events(), ["main/disconnect/account rung:0"]);
+    for balance in ["-5.00", "-5.00", "-1.00"] {
+        world.pass(Duration::minutes(50));
+        world.report(charged(balance, 5));
+    }
+    assert_eq!(world.take_events(), [""; 0], "no later date, and paid in part it is still off");
+    world.pass(Duration::hours(22));
+    assert_eq!(world.take_events(), ["main/disconnect/account overdue:2026-03-04"]);
+    world.report(charged("15.00", 5));
+    assert_eq!(world.take_events(), ["main/disconnect/account paid:2026-03-09"]);
 }

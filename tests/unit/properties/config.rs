@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::config::keys::{KEYS, Key, ValueType};
+use crate::config::keys::{KEYS, KeyRow, ValueType};
 use crate::config::{self, Environment, Settings};
 use crate::config_error::ConfigErrors;
 use proptest::collection::vec;
@@ -81,7 +81,7 @@ fn distance(one: &str, other: &str) -> usize {
 }
 
 /// Where a key of the table could stand in a file, and under which name.
-fn place(key: &Key) -> (String, String) {
+fn place(key: &KeyRow) -> (String, String) {
     let path = key
         .path
         .replace("<name>", "main")
@@ -107,13 +107,13 @@ fn value(kind: ValueType) -> &'static str {
     }
 }
 
-fn keys() -> impl Strategy<Value = &'static Key> {
+fn keys() -> impl Strategy<Value = &'static KeyRow> {
     select(KEYS.iter().collect::<Vec<_>>())
 }
 
 /// Keys whose last name is ours to misspell.
-fn named_keys() -> impl Strategy<Value = &'static Key> {
-    let named: Vec<&Key> = KEYS.iter().filter(|key| !key.path.ends_with('>')).collect();
+fn named_keys() -> impl Strategy<Value = &'static KeyRow> {
+    let named: Vec<&KeyRow> = KEYS.iter().filter(|key| !key.path.ends_with('>')).collect();
     select(named)
 }
 
@@ -153,7 +153,7 @@ fn piece() -> impl Strategy<Value = String> {
         "a.b.c.d.e = nan",
         "x = 0xffffffffffffffff",
     ];
-    let line = |key: &Key, value: &str| {
+    let line = |key: &KeyRow, value: &str| {
         let (table, name) = place(key);
         format!("\n[{table}]\n{name} = {value}\n")
     };

@@ -14,7 +14,7 @@ use crate::unit::properties::given;
 #[derive(Clone, Copy, Debug)]
 pub enum Due {
     Text,
-    Count,
+    ListLength,
     Switch,
     Moment,
     List,
@@ -32,7 +32,7 @@ fn mistyped(due: Due) -> BoxedStrategy<Value> {
     let list = Just(json!([1, "a"])).boxed();
     let all: Vec<BoxedStrategy<Value>> = match due {
         Due::Text => vec![object, number, negative, part, switch, list],
-        Due::Count => vec![object, word, negative, part, switch, list],
+        Due::ListLength => vec![object, word, negative, part, switch, list],
         Due::Switch => vec![object, word, number, negative, part, list],
         Due::Moment => vec![object, word, number, negative, part, switch, list],
         Due::List => vec![object, word, number, negative, part, switch],
@@ -66,8 +66,8 @@ impl Sent for Vm {
         ("vm_id", "vm.vm_id", Due::Text, |vm| vm.vm_id = None),
         ("name", "vm.name", Due::Text, |vm| vm.name = None),
         ("type", "vm.type", Due::Text, |vm| vm.tariff = None),
-        ("ncpu", "vm.ncpu", Due::Count, |vm| vm.ncpu = None),
-        ("memsize", "vm.memsize", Due::Count, |vm| vm.memsize = None),
+        ("ncpu", "vm.ncpu", Due::ListLength, |vm| vm.ncpu = None),
+        ("memsize", "vm.memsize", Due::ListLength, |vm| vm.memsize = None),
         ("monitoring_enabled", "vm.monitoring_enabled", Due::Switch, |vm| vm.monitoring_enabled = None),
         ("ips", "vm.ips", Due::List, |vm| vm.ips = None),
         ("storages", "vm.storages", Due::List, |vm| vm.disks = None),
@@ -95,8 +95,8 @@ impl Sent for Container {
         ("login", "container.login", Due::Text, |row| row.login = None),
         ("name", "container.name", Due::Text, |row| row.name = None),
         ("service_address", "container.service_address", Due::Text, |row| row.server = None),
-        ("memory_limit", "container.memory_limit", Due::Count, |row| row.memory_limit_mb = None),
-        ("quota", "container.quota", Due::Count, |row| row.disk_quota_mb = None),
+        ("memory_limit", "container.memory_limit", Due::ListLength, |row| row.memory_limit_mb = None),
+        ("quota", "container.quota", Due::ListLength, |row| row.disk_quota_mb = None),
         ("created", "container.created", Due::Moment, |row| row.created = None),
         ("updated", "container.updated", Due::Moment, |row| row.updated = None),
         ("is_in_transfer", "container.is_in_transfer", Due::Switch, |row| row.in_transfer = None),
@@ -126,9 +126,9 @@ impl Sent for Site {
         ("main_alias", "site.main_alias", Due::Text, |row| row.main_alias = None),
         ("engine", "site.engine", Due::Text, |row| row.engine = None),
         ("engine_version", "site.engine_version", Due::Text, |row| row.engine_version = None),
-        ("num_workers", "site.num_workers", Due::Count, |row| row.workers = None),
+        ("num_workers", "site.num_workers", Due::ListLength, |row| row.workers = None),
         ("force_https", "site.force_https", Due::Switch, |row| row.force_https = None),
-        ("certificate_id", "site.certificate_id", Due::Count, |row| row.certificate_id = None),
+        ("certificate_id", "site.certificate_id", Due::ListLength, |row| row.certificate_id = None),
         ("created", "site.created", Due::Moment, |row| row.created = None),
         ("updated", "site.updated", Due::Moment, |row| row.updated = None),
     ];
@@ -151,7 +151,7 @@ impl Sent for Site {
 impl Sent for Ip {
     const OPTIONAL: &'static [Optional<Self>] = &[
         ("ipvalue", "ip.ipvalue", Due::Text, |row| row.address = None),
-        ("vm", "ip.vm", Due::Count, |row| row.vm = None),
+        ("vm", "ip.vm", Due::ListLength, |row| row.vm = None),
     ];
     const REQUIRED: &'static [&'static str] = &["id"];
     fn given() -> BoxedStrategy<Self> {
@@ -335,7 +335,7 @@ fn only_the_required_is_required<R: Sent>(row: &R, odd: &Value) -> Result<(), Te
 
 /// One JSON value for each type that is none of it, in the order of [`Due`].
 pub fn odd() -> impl Strategy<Value = Vec<Value>> {
-    [Due::Text, Due::Count, Due::Switch, Due::Moment, Due::List, Due::Decimal].map(mistyped).to_vec()
+    [Due::Text, Due::ListLength, Due::Switch, Due::Moment, Due::List, Due::Decimal].map(mistyped).to_vec()
 }
 
 macro_rules! of_records {

@@ -23,20 +23,20 @@ pub struct Family {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Format {
+pub enum PageFormat {
     Text,
     OpenMetrics,
 }
 
 /// Reads a page, or says at which line it is none.
-pub fn read(text: &str, format: Format) -> Result<Page, String> {
+pub fn read(text: &str, format: PageFormat) -> Result<Page, String> {
     let mut reader =
         Reader { format, page: Page::default(), current: None, left: BTreeSet::new(), ended: false };
     if text.contains('\0') {
         return Err("a NUL ends the page for a scraper".into());
     }
     let Some(body) = text.strip_suffix('\n') else {
-        return if text.is_empty() && format == Format::Text {
+        return if text.is_empty() && format == PageFormat::Text {
             Ok(reader.page)
         } else {
             Err("the last line does not end".into())
@@ -45,7 +45,7 @@ pub fn read(text: &str, format: Format) -> Result<Page, String> {
     for (number, line) in body.split('\n').enumerate() {
         reader.line(line).map_err(|why| format!("line {}: {why}: {line}", number + 1))?;
     }
-    if format == Format::OpenMetrics && !reader.ended {
+    if format == PageFormat::OpenMetrics && !reader.ended {
         return Err("no # EOF".into());
     }
     let empty = reader.page.families.iter().find(|(_, family)| family.samples == 0);
@@ -56,7 +56,7 @@ pub fn read(text: &str, format: Format) -> Result<Page, String> {
 }
 
 struct Reader {
-    format: Format,
+    format: PageFormat,
     page: Page,
     /// The family whose lines are being read.
     current: Option<String>,
@@ -70,7 +70,7 @@ impl Reader {
         if self.ended {
             return Err("something after # EOF".into());
         }
-        if line == "# EOF" && self.format == Format::OpenMetrics {
+        if line == "# EOF" && self.format == PageFormat::OpenMetrics {
             self.ended = true;
             return Ok(());
         }
@@ -87,7 +87,7 @@ impl Reader {
             return Err(format!("'{name}' is no name"));
         }
         self.enter(name)?;
-        let openmetrics = self.format == Format::OpenMetrics;
+        let openmetrics = self.format == PageFormat::OpenMetrics;
         let family = self.page.families.entry(name.to_owned()).or_default();
         if family.samples > 0 {
             return Err("it stands below samples".into());
@@ -150,7 +150,7 @@ impl Reader {
     /// The family whose type allows a sample of this name.
     fn family_of(&self, sample: &str) -> Result<String, String> {
         let kind = |name: &str| self.page.families.get(name).and_then(|family| family.kind.as_deref());
-        let openmetrics = self.format == Format::OpenMetrics;
+        let openmetrics = self.format == PageFormat::OpenMetrics;
         match kind(sample) {
             Some("counter") if openmetrics => return Err("a counter without _total".into()),
             Some("histogram" | "summary") => return Err("a histogram without _bucket, _sum or _count".into()),
@@ -249,8 +249,8 @@ fn the_reader_is_strict() {
         "a{b=\"\"} 1\na{b=\"2\"} 1\n",
     ];
     for page in good {
-        assert!(read(&format!("{head}{page}"), Format::Text).is_ok(), "{page}");
-        assert!(read(&format!("{head}{page}# EOF\n"), Format::OpenMetrics).is_ok(), "{page}");
+        assert!(read(&format!("{head}{page}"), PageFormat::Text).is_ok(), "{page}");
+        assert!(read(&format!("{head}{page}# EOF\n"), PageFormat::OpenMetrics).is_ok(), "{page}");
     }
     let bad = [
         "",
@@ -280,16 +280,16 @@ fn the_reader_is_strict() {
         "a_total 1\n",
     ];
     for page in bad {
-        assert!(read(&format!("{head}{page}"), Format::Text).is_err(), "{page}");
-        assert!(read(&format!("{head}{page}# EOF\n"), Format::OpenMetrics).is_err(), "{page}");
+        assert!(read(&format!("{head}{page}"), PageFormat::Text).is_err(), "{page}");
+        assert!(read(&format!("{head}{page}# EOF\n"), PageFormat::OpenMetrics).is_err(), "{page}");
     }
     let counter = |name: &str, sample: &str| format!("# TYPE {name} counter\n{sample} 1\n");
-    assert!(read(&counter("a_total", "a_total"), Format::Text).is_ok());
-    assert!(read(&(counter("a", "a_total") + "# EOF\n"), Format::OpenMetrics).is_ok());
-    assert!(read(&(counter("a_total", "a_total") + "# EOF\n"), Format::OpenMetrics).is_err());
-    assert!(read(&counter("a", "a_total"), Format::OpenMetrics).is_err(), "no end");
+    assert!(read(&counter("a_total", "a_total"), PageFormat::Text).is_ok());
+    assert!(read(&(counter("a", "a_total") + "# EOF\n"), PageFormat::OpenMetrics).is_ok());
+    assert!(read(&(counter("a_total", "a_total") + "# EOF\n"), PageFormat::OpenMetrics).is_err());
+    assert!(read(&counter("a", "a_total"), PageFormat::OpenMetrics).is_err(), "no end");
     assert!(
-        read(&format!("{head}a 1\n# EOF\na{{b=\"c\"}} 1\n"), Format::OpenMetrics).is_err(),
+        read(&format!("{head}a 1\n# EOF\na{{b=\"c\"}} 1\n"), PageFormat::OpenMetrics).is_err(),
         "more after the end"
     );
 }

@@ -26,7 +26,7 @@ use chrono_tz::Tz;
 use fastrand::Rng;
 
 use crate::unit::properties::account::{self, read_at};
-use crate::unit::properties::exposition::{self, Format};
+use crate::unit::properties::exposition::{self, PageFormat};
 use crate::unit::properties::mail::is_obeyed;
 use crate::unit::properties::mail_support::{disconnect, mail, notice};
 use crate::unit::properties::{config, decode_report, given, web_config};
@@ -190,7 +190,7 @@ fn api(bytes: &[u8]) {
     let mut encoder = Encoder::new(MetricsSettings::default());
     encoder.refresh(book.state(), &Collector::ALL, read_at());
     let page: Vec<u8> = encoder.page().identity("").flatten().collect();
-    exposition::read(std::str::from_utf8(&page).unwrap(), Format::Text).unwrap();
+    exposition::read(std::str::from_utf8(&page).unwrap(), PageFormat::Text).unwrap();
 }
 
 /// Everything that is made of a report.

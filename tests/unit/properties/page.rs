@@ -14,7 +14,7 @@ use proptest::option;
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 
-use crate::unit::properties::exposition::{self, Format, Page};
+use crate::unit::properties::exposition::{self, Page, PageFormat};
 use crate::unit::properties::{account, given};
 
 /// A reading, after so many seconds.
@@ -390,7 +390,7 @@ fn values(page: &Page) -> BTreeMap<exposition::Series, Decimal> {
 
 /// The daemon's own metrics, with something in them.
 fn own(book: &KnownAccount) -> Own {
-    let own = Own::new("0.1.0", "abc\"\\\ndef");
+    let own = Own::new("0.2.0", "abc\"\\\ndef");
     let name = &book.state().profile.name;
     own.account(name, &book.state().profile.collectors);
     own.request(name, Group::Vm, "200", Duration::from_millis(80));
@@ -425,7 +425,7 @@ proptest! {
         let page = inflated(&by_part.page(), b"");
         prop_assert_eq!(&page, &inflated(&at_once.page(), b""));
 
-        let read = exposition::read(&page, Format::Text);
+        let read = exposition::read(&page, PageFormat::Text);
         let got = values(&read.map_err(TestCaseError::fail)?);
         let all_states = settings.state_series == StateSeries::All;
         let want = Want { state: book.state(), known: &known, now, all_states, samples: BTreeMap::new() }.all();
@@ -443,7 +443,7 @@ proptest! {
         }
 
         let own = own(&book);
-        for (openmetrics, format) in [(false, Format::Text), (true, Format::OpenMetrics)] {
+        for (openmetrics, format) in [(false, PageFormat::Text), (true, PageFormat::OpenMetrics)] {
             let whole = exposition::read(&inflated(&by_part.page(), &own.encode(openmetrics)), format);
             let whole = whole.map_err(TestCaseError::fail)?;
             prop_assert_eq!(&values(&whole), &got, "the same facts in both formats");
@@ -463,7 +463,7 @@ proptest! {
             }
             encoder.refresh(book.state(), &Collector::ALL, now);
         }
-        exposition::read(&inflated(&encoder.page(), b""), Format::Text).map_err(TestCaseError::fail)?;
+        exposition::read(&inflated(&encoder.page(), b""), PageFormat::Text).map_err(TestCaseError::fail)?;
         encoder.remove(&"other".parse().unwrap());
         let mut alone = Encoder::new(MetricsSettings::default());
         alone.refresh(books[0].state(), &Collector::ALL, now);
@@ -479,7 +479,7 @@ fn states_that_look_the_same_are_counted_together() {
     book.apply(Read::Vms(account::all(vms)), account::read_at());
     let mut encoder = Encoder::new(MetricsSettings::default());
     encoder.refresh(book.state(), &Collector::ALL, account::read_at());
-    let page = exposition::read(&inflated(&encoder.page(), b""), Format::Text).unwrap();
+    let page = exposition::read(&inflated(&encoder.page(), b""), PageFormat::Text).unwrap();
     let labels = [("account", "main"), ("state", "odd\u{fffd}")]
         .map(|(name, value)| (name.to_owned(), value.to_owned()));
     assert_eq!(page.samples[&("hosting_vms".to_owned(), labels.into())], "2");

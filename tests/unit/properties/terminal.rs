@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::model::{sanitize, *};
-use crate::terminal::doctor::{self, Section, Verdict};
+use crate::terminal::doctor::{self, CheckSection, CheckVerdict};
 use crate::terminal::forecast::AccountForecast;
 use crate::terminal::{Forecasts, Status, Style, harmless_json};
 use proptest::collection::vec;
@@ -155,8 +155,8 @@ proptest! {
     #[test]
     fn a_doctors_table_is_shown_and_not_obeyed(names in vec(given::name(), 1..8)) {
         let name = |index: usize| names[index % names.len()].clone();
-        let checks = (0..4).map(|index| (name(index), Verdict::fail(name(index + 1)).remedy(name(index + 2))));
-        let sections = [Section::new(name(3), checks.collect())];
+        let checks = (0..4).map(|index| (name(index), CheckVerdict::fail(name(index + 1)).remedy(name(index + 2))));
+        let sections = [CheckSection::new(name(3), checks.collect())];
         check(|style| doctor::text(&sections, style))?;
     }
 

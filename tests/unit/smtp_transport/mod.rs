@@ -10,7 +10,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use crate::mail::smtp::{SendError, Timing, Transport};
-use crate::mail::{Security, Server};
+use crate::mail::{MailServer, Security};
 use tokio::time::Instant;
 
 use smtp::{Act, Setup, SmtpServer, Stage};
@@ -19,10 +19,10 @@ const FROM: &str = "hostwatch@example.com";
 const TO: &str = "ops@example.com";
 const MAIL: &[u8] = b"Subject: x\r\n\r\nhello\r\n";
 
-fn settings(server: &SmtpServer, security: Security) -> Server {
+fn settings(server: &SmtpServer, security: Security) -> MailServer {
     let port = server.address.port();
     let host = "127.0.0.1".to_owned();
-    Server { host, port, security, username: None, password: None, ca_file: None }
+    MailServer { host, port, security, username: None, password: None, ca_file: None }
 }
 
 fn plain(server: &SmtpServer) -> Transport {
@@ -186,7 +186,7 @@ async fn a_server_that_never_speaks_is_left_in_time() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     // Takes connections into its backlog and never speaks.
-    let server = Server {
+    let server = MailServer {
         host: "127.0.0.1".to_owned(),
         port,
         security: Security::Plain,

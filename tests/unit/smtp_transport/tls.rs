@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use crate::mail::smtp::{Capabilities, SendError, Transport, TransportError};
-use crate::mail::{Security, Server};
+use crate::mail::{MailServer, Security};
 use secrecy::SecretString;
 use tempfile::NamedTempFile;
 
@@ -23,7 +23,7 @@ fn file_of(text: &str) -> NamedTempFile {
 /// A server with TLS and a login, and the settings for it.
 struct Guarded {
     server: SmtpServer,
-    settings: Server,
+    settings: MailServer,
     _ca: NamedTempFile,
 }
 
@@ -42,7 +42,7 @@ fn guarded(security: Security, names: &[&str], mechanisms: &str) -> Guarded {
         ..Setup::default()
     });
     let ca = file_of(&authority.pem());
-    let settings = Server {
+    let settings = MailServer {
         username: Some("u@example.com".to_owned()),
         password: Some(SecretString::from(PASSWORD)),
         ca_file: Some(ca.path().to_owned()),
@@ -80,7 +80,7 @@ async fn a_login_goes_over_tls_only() {
 async fn no_tls_no_login_no_mail() {
     // Offered in the open, to be taken by a careless client.
     let Guarded { server, settings, _ca } = guarded(Security::Plain, &[], "");
-    let wanting = Server { security: Security::StartTls, ..settings.clone() };
+    let wanting = MailServer { security: Security::StartTls, ..settings.clone() };
     let error = send(&Transport::new(&wanting).unwrap()).await.unwrap_err();
     assert!(is_connection(&error), "{error}");
     assert!(error.to_string().contains("no STARTTLS") && error.to_string().contains("smtps://"), "{error}");
@@ -89,11 +89,11 @@ async fn no_tls_no_login_no_mail() {
 
     let error = Transport::new(&settings).unwrap_err();
     assert_eq!(error, TransportError::LoginWithoutTls);
-    let nameless = Server { password: None, security: Security::Tls, ..settings.clone() };
+    let nameless = MailServer { password: None, security: Security::Tls, ..settings.clone() };
     assert_eq!(Transport::new(&nameless).unwrap_err(), TransportError::NoPassword);
 
     // A server for STARTTLS asked for TLS from the first byte.
-    let error = send(&Transport::new(&Server { security: Security::Tls, ..settings }).unwrap()).await;
+    let error = send(&Transport::new(&MailServer { security: Security::Tls, ..settings }).unwrap()).await;
     let error = error.unwrap_err();
     assert!(is_connection(&error) && error.to_string().contains("does not speak TLS there"), "{error}");
 }
@@ -148,7 +148,7 @@ async fn certificates_are_checked_and_the_remedy_named() {
             };
             let server = SmtpServer::start(Setup { protection, ..Setup::default() });
             let ca_file = ca.map(|file| file.path().to_owned());
-            let transport = match Transport::new(&Server { ca_file, ..settings(&server, security) }) {
+            let transport = match Transport::new(&MailServer { ca_file, ..settings(&server, security) }) {
                 Ok(transport) => transport,
                 // A machine with no roots of its own says so, and what to do.
                 Err(error @ TransportError::NoRoots { .. }) if ca.is_none() => {
@@ -178,15 +178,15 @@ async fn a_ca_file_that_is_none_is_named() {
     for (text, want) in [("", "no certificate"), (broken, "bad certificate"), (half, "not PEM")] {
         let file = file_of(text);
         let ca_file = Some(file.path().to_owned());
-        let error = Transport::new(&Server { ca_file, ..settings(&server, Security::Tls) }).unwrap_err();
+        let error = Transport::new(&MailServer { ca_file, ..settings(&server, Security::Tls) }).unwrap_err();
         let said = error.to_string();
         assert!(said.contains(want) && said.contains(&file.path().display().to_string()), "{said}");
     }
     let directory = tempfile::tempdir().unwrap();
     let ca_file = Some(directory.path().join("absent.pem"));
-    let error = Transport::new(&Server { ca_file, ..settings(&server, Security::Tls) }).unwrap_err();
+    let error = Transport::new(&MailServer { ca_file, ..settings(&server, Security::Tls) }).unwrap_err();
     assert!(error.to_string().contains("absent.pem: cannot be read"), "{error}");
-    let error = Transport::new(&Server { host: "a b".into(), ..settings(&server, Security::Tls) });
+    let error = Transport::new(&MailServer { host: "a b".into(), ..settings(&server, Security::Tls) });
     assert!(matches!(error, Err(TransportError::Host { .. })), "{error:?}");
 }
 
