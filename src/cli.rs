@@ -76,7 +76,7 @@ pub(crate) enum Command {
     /// Silence what matches a pattern for a while: no mail; what is still wrong at the end is mailed then
     #[command(after_help = examples::SILENCE)]
     Silence(SilenceArgs),
-    /// List mails that are queued, sent or given up; try them again, or drop them
+    /// List mails that wait, were sent or given up; try them again, or drop them
     #[command(after_help = examples::OUTBOX)]
     Outbox(Outbox),
     /// Say why an incident was or was not mailed, who was mailed when, and what comes next

@@ -35,8 +35,7 @@ impl StepDraft<'_> {
             let gathered = new.iter().any(|one| self.now - one.last_change >= GATHER);
             let allowed = cause.covered_at.is_none_or(|last| self.now - last >= AT_MOST_EVERY);
             if gathered && allowed && self.silenced(&cause).is_none() {
-                let covers = new.iter().map(Incident::words).collect();
-                self.tell_covered(cause, covers, new.len());
+                self.tell_covered(cause, new);
             }
         }
     }
@@ -48,8 +47,8 @@ impl StepDraft<'_> {
             let Some(cause) = incident.folded_into.as_ref().and_then(|cause| self.get(cause)) else {
                 continue;
             };
-            let told_at = cause.last_mailed.max(cause.covered_at);
-            let is_new = told_at.is_some_and(|told| incident.last_change > told);
+            let is_new =
+                !incident.followed_up && cause.last_mailed.is_some_and(|told| incident.last_change > told);
             let goes_on = incident.phase == Phase::Firing && cause.phase.is_open();
             if is_new
                 && goes_on
@@ -63,7 +62,11 @@ impl StepDraft<'_> {
         by_cause
     }
 
-    fn tell_covered(&mut self, mut cause: Incident, covers: Vec<String>, count: usize) {
+    fn tell_covered(&mut self, mut cause: Incident, new: Vec<Incident>) {
+        let (covers, count) = (new.iter().map(Incident::words).collect(), new.len());
+        for incident in new {
+            self.put(Incident { followed_up: true, ..incident });
+        }
         cause.covered += 1;
         cause.covered_at = Some(self.now);
         let event = Event::Covered(cause.covered);

@@ -122,6 +122,9 @@ pub(crate) struct Incident {
     pub covered: u32,
     #[serde(default)]
     pub covered_at: Option<DateTime<Utc>>,
+    /// Such a mail about what covers it lists it.
+    #[serde(default)]
+    pub followed_up: bool,
     /// Since when its account or its collector is not there, and how it stood then: it goes on where these are back in
     /// time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -163,6 +166,7 @@ impl Incident {
             told_unwatched: false,
             covered: 0,
             covered_at: None,
+            followed_up: false,
             before_unwatched: None,
         }
     }
@@ -193,6 +197,7 @@ impl Incident {
         self.told_unwatched = false;
         self.covered = 0;
         self.covered_at = None;
+        self.followed_up = false;
         self.resolved_at = None;
         self.threads.clear();
     }

@@ -29,6 +29,8 @@ impl StepDraft<'_> {
             return;
         };
         incident.announced = false;
+        // Whoever was sent it, and could not take it, is to see that this is another.
+        incident.arming += 1;
         incident.pre_existing = false;
         incident.reminders = 0;
         (incident.critical_mailed, incident.escalated) = (None, false);

@@ -39,7 +39,7 @@ pub(crate) fn is_due(
 
 /// One summary a recipient of everything held; recipients with the same items share it. An incident
 /// that came and went meanwhile is told once, as having been; the beginning of one that nothing looks at any more
-/// (`is_watched`) not at all.
+/// (`is_watched`) not at all, nor that nothing looks at one that is watched again.
 pub(crate) fn summaries<'a>(
     held: impl IntoIterator<Item = (&'a [String], &'a [Item])>,
     overflow: &Overflow,
@@ -62,7 +62,7 @@ pub(crate) fn summaries<'a>(
     let mut notices: Vec<Notice> = Vec::new();
     for (to, items) in by_recipient {
         let mut items: Vec<Item> =
-            items.into_values().filter(|item| item.event.is_end() || is_watched(&item.key)).collect();
+            items.into_values().filter(|item| is_news(item, is_watched(&item.key))).collect();
         if items.is_empty() {
             continue;
         }
@@ -78,6 +78,13 @@ pub(crate) fn summaries<'a>(
         notices.push(Notice { form: Form::Overflow(overflow.clone()), items, to, accounts });
     }
     notices
+}
+
+fn is_news(item: &Item, is_watched: bool) -> bool {
+    match item.event {
+        Event::Unwatched => !is_watched,
+        _ => is_watched || item.event.is_end(),
+    }
 }
 
 /// Two items of one episode as one.
@@ -194,5 +201,8 @@ mod tests {
             [vec![1, 3], vec![1]],
             "2 is not watched any more"
         );
+        let (to, gone) = (vec!["ann".to_owned()], vec![item(1, Event::Unwatched), item(2, Event::Unwatched)]);
+        let left = summaries([(&to[..], &gone[..])], &overflow, |key| key.id() == Some(2));
+        assert_eq!(left.iter().map(keys).collect::<Vec<_>>(), [vec![1]], "2 is watched again");
     }
 }

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, params};
 
+use super::outbox::stamp;
 use super::place::{Place, set_aside};
 use super::{Store, StoreError, incidents, schema, set_meta};
-use crate::alert::{Incident, Muted};
+use crate::alert::{Incident, Muted, Silence};
 
 /// Nobody waits for a file longer than this.
 const BUSY: Duration = Duration::from_millis(100);
@@ -56,11 +57,14 @@ const TAKE: [(i64, &str); 14] = [
 
 /// How rows go back. The file may hold what the memory never had: envelopes are known by mail and recipient, not by
 /// number, and only what changed is written, for the disk may have little room.
-const GIVE: [&str; 15] = [
+const GIVE: [&str; 16] = [
     "INSERT OR REPLACE INTO file.meta SELECT * FROM main.meta WHERE key <> 'retry_asked'
        EXCEPT SELECT * FROM file.meta",
     "INSERT OR REPLACE INTO file.incidents SELECT * FROM main.incidents EXCEPT SELECT * FROM file.incidents",
     "INSERT OR IGNORE INTO file.messages SELECT * FROM main.messages",
+    // What was taken back, or refused for good, was not told.
+    "DELETE FROM file.told WHERE (message_id, recipient) IN
+       (SELECT message_id, recipient FROM main.envelopes WHERE state IN ('withdrawn', 'dead'))",
     "INSERT OR IGNORE INTO file.told SELECT * FROM main.told",
     "INSERT OR IGNORE INTO file.news SELECT * FROM main.news",
     "INSERT OR IGNORE INTO file.named SELECT * FROM main.named",
@@ -95,9 +99,16 @@ const GIVE: [&str; 15] = [
        ON CONFLICT (day, account) DO UPDATE SET polls = polls + excluded.polls, failed = failed + excluded.failed",
 ];
 
-/// What people decided; only a new file lacks it.
-const GIVE_SILENCES: &str = "INSERT OR REPLACE INTO file.acks SELECT * FROM main.acks;
-   INSERT OR REPLACE INTO file.silences SELECT * FROM main.silences";
+/// What people decided: they asked the daemon, and so the memory. An acknowledgement that it took from the file and has
+/// no more was taken back.
+const GIVE_DECIDED: [&str; 3] = [
+    "DELETE FROM file.acks WHERE key IN (SELECT key FROM temp.acks_taken EXCEPT SELECT key FROM main.acks)",
+    "INSERT OR REPLACE INTO file.acks SELECT * FROM main.acks EXCEPT SELECT * FROM file.acks",
+    "INSERT OR REPLACE INTO file.silences SELECT * FROM main.silences EXCEPT SELECT * FROM file.silences",
+];
+
+/// Acknowledgements that the file has.
+const NOTE_DECIDED: &str = "CREATE TEMP TABLE acks_taken AS SELECT key FROM main.acks";
 
 impl Store {
     /// Does it run in memory because its file cannot be used?
@@ -141,9 +152,14 @@ impl Store {
                 for (key, ack) in &muted.acks {
                     self.acknowledge(key, ack.episode, &ack.comment, ack.at)?;
                 }
-                for silence in &muted.silences {
-                    self.silence(&silence.pattern, silence.until, &silence.comment, silence.at)?;
+                // By the numbers that the file has them under.
+                for Silence { id, pattern, at, until, comment } in &muted.silences {
+                    self.connection.execute(
+                        "INSERT INTO silences (id, pattern, created_at, until, comment) VALUES (?1, ?2, ?3, ?4, ?5)",
+                        params![id, pattern, stamp(*at), stamp(*until), comment],
+                    )?;
                 }
+                self.connection.execute_batch(NOTE_DECIDED)?;
             }
         }
         Ok(())
@@ -172,7 +188,7 @@ impl Store {
             _ => Some(Place::lock(&path)?),
         };
         self.connection.execute("ATTACH ?1 AS file", [path.to_string_lossy()])?;
-        let written = self.write_back(left, aside.is_some() || !existed);
+        let written = self.write_back(left);
         self.connection.execute_batch("DETACH file")?;
         if let Err(error) = &written
             && error.is_damage()
@@ -198,7 +214,7 @@ impl Store {
         Ok(store)
     }
 
-    fn write_back(&mut self, left: Left, to_new_file: bool) -> Result<(), StoreError> {
+    fn write_back(&mut self, left: Left) -> Result<(), StoreError> {
         let transaction = self.connection.transaction()?;
         transaction.execute(
             // By their content: numbers begin anew in a table that was emptied.
@@ -206,7 +222,7 @@ impl Store {
                WHERE m.held_at = f.held_at AND m.items = f.items)",
             [left.rate_limited],
         )?;
-        for sql in GIVE.iter().chain(to_new_file.then_some(&GIVE_SILENCES)) {
+        for sql in GIVE.iter().chain(&GIVE_DECIDED) {
             transaction.execute_batch(sql)?;
         }
         Ok(transaction.commit()?)
@@ -254,6 +270,7 @@ pub(super) fn copy_into_memory(path: &Path) -> Result<(Connection, Left), StoreE
         .or_else(|error| copy_as("mode=ro").map_err(|_| error))
         .or_else(|error| copy_as("immutable=1").map_err(|_| error))?;
     let rate_limited = memory.query_row("SELECT coalesce(max(id), 0) FROM held", [], |row| row.get(0))?;
+    memory.execute_batch(NOTE_DECIDED)?;
     Ok((memory, Left { damaged: false, rate_limited }))
 }
 

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension, params};
 
 use super::{Store, StoreError, json, moment};
-use crate::alert::{Back, Heard, Key, Notice, Stage, Waiting};
+use crate::alert::{Back, Event, Heard, Key, Notice, Stage, Waiting};
 
 /// What a mail was made of, and since when it waits.
 #[derive(Clone, Debug)]
@@ -71,11 +71,14 @@ impl Store {
         let left = "e.state IN ('sent', 'sending') OR e.perhaps";
         let mut statement = self.connection.prepare_cached(&format!(
             "SELECT coalesce(max(NOT u AND (e.state = 'queued' OR e.expired OR {left})), 0), coalesce(max(u AND ({left})), 0)
-             FROM (SELECT message_id, json_extract(notice, '$.form') IS 'Unwatched' AS u FROM messages) m
-               JOIN news n USING (message_id) JOIN envelopes e USING (message_id)
-             WHERE n.incident = ?1 AND n.episode = ?2 AND e.state <> 'withdrawn'",
+             FROM (SELECT n.message_id, EXISTS (SELECT 1 FROM json_each(m.told) t
+                 WHERE json_extract(t.value, '$[0]') = ?1 AND json_extract(t.value, '$[1]') = ?3) AS u
+               FROM news n JOIN messages m USING (message_id) WHERE n.incident = ?1 AND n.episode = ?2)
+               JOIN envelopes e USING (message_id)
+             WHERE e.state <> 'withdrawn'",
         ))?;
-        let back = statement.query_row(params![incident.to_string(), episode], |row| {
+        let unwatched = Event::Unwatched.to_string();
+        let back = statement.query_row(params![incident.to_string(), episode, unwatched], |row| {
             Ok(Back { heard: row.get(0)?, heard_unwatched: row.get(1)? })
         })?;
         Ok(back)

@@ -166,8 +166,10 @@ impl Store {
         Ok(aside)
     }
 
-    /// Goes on in this place from now on; what lies beside the file is noted.
+    /// Goes on in this place from now on; what lies beside the file is noted: while the store was in memory another may
+    /// have closed the file last, and the journals are new ones.
     pub(super) fn settle(&mut self, mut place: Place) {
+        place.beside = [None; 2];
         if let Some(path) = &self.path {
             place.is_whole(path);
         }

@@ -137,13 +137,12 @@ pub fn given_up(
                 if received.iter().any(|mail| mail.to.contains(&to) && mail.message_id == message_id) {
                     continue;
                 }
-                let later: Vec<&Received<'_>> = received
-                    .iter()
-                    .filter(|mail| mail.to.contains(&to) && ended.is_some_and(|ended| mail.date > ended))
-                    .filter(|mail| pairs.iter().any(|(key, _)| mail.is_of_the_account_of(key)))
-                    .collect();
-                if !later.is_empty() && !later.iter().any(|mail| mail.says(&subject)) {
-                    verdict.lost.push(format!("that {subject:?} to {to} was given up: {later:?}"));
+                let is_later = |mail: &&Received<'_>| {
+                    mail.to.contains(&to) && ended.is_some_and(|ended| mail.date > ended)
+                };
+                let mut later = received.iter().filter(is_later).peekable();
+                if later.peek().is_some() && !later.any(|mail| mail.says(&subject)) {
+                    verdict.lost.push(format!("that {subject:?} to {to} was given up"));
                 }
                 take(book, &to, &message_id, date, &pairs, false);
             }
@@ -170,26 +169,19 @@ pub fn given_up(
 }
 
 /// A mail that a server took.
-#[derive(Debug)]
 struct Received<'a> {
     to: &'a [String],
     message_id: String,
     date: Moment,
-    keys: Vec<String>,
     words: String,
 }
 
 impl<'a> Received<'a> {
     fn of(mail: &'a Mail) -> Self {
-        let (message_id, date, pairs) = read(&mail.raw);
+        let (message_id, date, _) = read(&mail.raw);
         let parsed = mail_parser::MessageParser::default().parse(&mail.raw).unwrap();
         let words = in_one_line(&parsed.body_text(0).unwrap());
-        Self { to: &mail.to, message_id, date, keys: pairs.into_iter().map(|(key, _)| key).collect(), words }
-    }
-
-    fn is_of_the_account_of(&self, key: &str) -> bool {
-        let account = |key: &str| key.split('/').next().map(str::to_owned);
-        self.keys.iter().any(|mine| account(mine) == account(key))
+        Self { to: &mail.to, message_id, date, words }
     }
 
     fn says(&self, subject: &str) -> bool {

@@ -85,6 +85,12 @@ fn the_front_door_says_what_the_manifest_says() {
     let toolchain = format!("image: docker.io/library/rust:{rust}-bookworm\n");
     assert!(read(".github/workflows/ci.yml").contains(&toolchain), "ci.yml does not take Rust {rust}");
 
+    let version = package("version");
+    let minor = version.rsplit_once('.').unwrap().0;
+    let supported = format!("\n| {minor} | yes |\n");
+    assert!(read("SECURITY.md").contains(&supported), "SECURITY.md does not support {minor}");
+    let released = format!("\n## [{version}] - 20");
+    assert!(read("CHANGELOG.md").contains(&released), "CHANGELOG.md has no {version}");
     let pages = ["README.md", "SECURITY.md"];
     let forms = ["bug.yml", "feature.yml", "config.yml"].map(|form| format!(".github/ISSUE_TEMPLATE/{form}"));
     for page in pages.into_iter().chain(forms.iter().map(String::as_str)) {

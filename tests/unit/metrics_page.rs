@@ -29,7 +29,7 @@ fn encoded(books: &[&KnownAccount]) -> Encoder {
 
 /// With a sample of every family.
 fn own() -> Own {
-    let own = Own::new("0.1.0", "abcdef").with_process();
+    let own = Own::new("0.2.0", "abcdef").with_process();
     let account: AccountName = "main".parse().unwrap();
     let book = full("main");
     own.account(&account, &book.state().profile.collectors);
@@ -233,7 +233,7 @@ fn counts_wait_for_a_complete_listing() {
 
 #[test]
 fn own_counters_start_at_zero_and_unknown_gauges_are_absent() {
-    let own = Own::new("0.1.0", "abcdef");
+    let own = Own::new("0.2.0", "abcdef");
     let account: AccountName = "main".parse().unwrap();
     own.account(&account, &[Collector::Vms].into());
     let text = String::from_utf8(own.encode(false)).unwrap();

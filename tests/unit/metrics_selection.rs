@@ -64,7 +64,7 @@ fn hidden_families_are_nowhere_and_the_others_are_as_before() {
 
 #[test]
 fn own_families_are_hidden_too() {
-    let own = Own::new("0.1.0", "abcdef").with_process();
+    let own = Own::new("0.2.0", "abcdef").with_process();
     own.select(Selection { allow: vec!["hostwatch_*".into()], deny: vec!["*_build_info".into()] });
     for openmetrics in [false, true] {
         let text = String::from_utf8(own.encode(openmetrics)).unwrap();

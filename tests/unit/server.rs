@@ -98,7 +98,7 @@ impl Server {
             snapshot: Shared::new(snapshot(books.iter().copied())),
             page: Shared::new(encoder.page()),
             targets: Shared::new(encoder.new_targets().unwrap()),
-            own: Arc::new(Own::new("0.1.0", "abcdef")),
+            own: Arc::new(Own::new("0.2.0", "abcdef")),
             alerting: Shared::default(),
             memory: Arc::new(Told(Arc::clone(&history))),
             control: Arc::new(Deaf),
@@ -107,7 +107,7 @@ impl Server {
             hosts: Shared::new(AllowedHosts::new(&WebSettings::default(), [])),
             lifecycle,
             reload,
-            build: BuildInfo { version: "0.1.0", commit: "abcdef" },
+            build: BuildInfo { version: "0.2.0", commit: "abcdef" },
             started_at: read_at(),
             clock: crate::clock::Clock::by(read_at),
         });

@@ -636,6 +636,7 @@ fn what_surely_did_not_leave_of_an_incident_that_is_watched_again_was_not_heard(
     assert_eq!(heard(&store), (false, false), "it was withdrawn");
     let mut gone = mail_about(&key(), "two", Lane::Normal);
     gone.notice.form = Form::Unwatched;
+    gone.notice.items[0].event = Event::Unwatched;
     store.commit(&batch(vec![gone]), now()).unwrap();
     assert_eq!(heard(&store), (false, false), "no mail of it has left");
     assert!(store.waiting().unwrap().iter().all(|mail| mail.is_unwatched));
@@ -647,6 +648,75 @@ fn what_surely_did_not_leave_of_an_incident_that_is_watched_again_was_not_heard(
     let lost = SendResult::Retry { due_at: now(), error: "cut".into(), perhaps: true };
     store.finish(&claim, &lost, now()).unwrap();
     assert_eq!(heard(&store), (false, true), "its reply was lost");
+    while let Some(claim) = store.claim(&Queue::Mail, now()).unwrap() {
+        store.finish(&claim, &SendResult::Sent, now()).unwrap();
+    }
+    assert_eq!(heard(&store), (false, true), "it arrived");
+}
+
+#[test]
+fn what_was_taken_back_in_memory_can_be_told_in_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hw.db");
+    let mut store = Store::open(&path, now()).unwrap().store;
+    let again = |id: &str| Outgoing { message_id: id.into(), ..mail("first", Lane::Normal) };
+    store.commit(&batch(vec![again("first")]), now()).unwrap();
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    store.fall_back(&[], &Default::default(), true, now()).unwrap();
+    // A part of what it told has ended: it is made anew, and that happens once more in the file.
+    store.commit(&Batch { withdraw: both("first"), ..batch(vec![again("second")]) }, now()).unwrap();
+    other.execute_batch("ROLLBACK").unwrap();
+    store.return_to_file(now()).unwrap();
+    store.commit(&Batch { withdraw: both("second"), ..batch(vec![again("third")]) }, now()).unwrap();
+    let waiting: Vec<String> = std::iter::from_fn(|| store.claim(&Queue::Mail, now()).unwrap())
+        .map(|claim| claim.message_id)
+        .collect();
+    assert_eq!(waiting, ["third", "third"]);
+}
+
+#[test]
+fn what_people_decide_while_the_store_is_in_memory_is_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hw.db");
+    let mut store = Store::open(&path, now()).unwrap().store;
+    let of = |id: u64| Key::new(&"main".parse().unwrap(), Kind::VmError, id);
+    let until = now() + Duration::hours(2);
+    store.acknowledge(&of(1), 1, "before", now()).unwrap();
+    store.acknowledge(&of(2), 1, "before", now()).unwrap();
+    let ended = store.silence("main/vm_error/*", until, "before", now()).unwrap();
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    store.fall_back(&[], &Default::default(), true, now()).unwrap();
+    assert!(store.take_back_ack(&of(1)).unwrap() && store.end_silence(ended, now()).unwrap());
+    store.acknowledge(&of(3), 1, "meanwhile", now()).unwrap();
+    store.silence("main/site_error/*", until, "meanwhile", now()).unwrap();
+    other.execute_batch("ROLLBACK").unwrap();
+    store.return_to_file(now()).unwrap();
+    let muted = store.silences(now()).unwrap();
+    assert_eq!(muted.acks.keys().cloned().collect::<Vec<_>>(), [of(2), of(3)]);
+    let silences: Vec<&str> = muted.silences.iter().map(|one| one.pattern.as_str()).collect();
+    assert_eq!(silences, ["main/site_error/*"]);
+}
+
+#[test]
+fn journals_that_are_new_after_a_time_in_memory_are_the_stores_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hw.db");
+    let mut store = Store::open(&path, now()).unwrap().store;
+    store.commit(&batch(vec![mail("before", Lane::Normal)]), now()).unwrap();
+    assert!(store.is_in_place());
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    store.fall_back(&[], &Default::default(), true, now()).unwrap();
+    // The last who closes the file takes its journals away.
+    other.execute_batch("ROLLBACK").unwrap();
+    drop(other);
+    assert!(!directory.path().join("hw.db-wal").exists());
+    // So that the next journal is surely another file.
+    std::fs::write(directory.path().join("in-the-way"), "").unwrap();
+    store.return_to_file(now()).unwrap();
+    assert!(store.is_in_place());
 }
 
 #[test]

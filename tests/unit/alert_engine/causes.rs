@@ -228,6 +228,22 @@ fn what_follows_after_the_mail_is_told_in_one_more_at_most_one_an_hour() {
 }
 
 #[test]
+fn what_was_in_doubt_when_a_follow_up_left_is_in_the_next() {
+    let mut world = World::healthy();
+    world.report(report("-3", crate::model::Edd::Null));
+    world.vms(&[(1, "blocked"), (2, "blocked")]);
+    world.vms(&[(1, "blocked"), (2, "active")]);
+    world.told.clear();
+    world.pass(Duration::minutes(4));
+    assert_eq!(world.told[0].items[0].covers, ["VM vm-1 blocked"]);
+    world.told.clear();
+    world.vms(&[(1, "blocked"), (2, "blocked")]);
+    world.pass(Duration::hours(2));
+    assert_eq!(world.told[0].items[0].covers, ["VM vm-2 blocked"]);
+    assert_eq!(world.take_events(), ["main/disconnect/account covered:2"]);
+}
+
+#[test]
 fn a_disconnect_speaks_for_others_only_once_it_is_overdue() {
     let mut world = World::healthy();
     world.report(cut_off_in(53));

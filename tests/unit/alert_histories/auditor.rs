@@ -150,7 +150,7 @@ impl Auditor {
             let mut told = episode.told.iter().filter(|(_, mail)| !self.withdrawn.contains(mail)).peekable();
             let excuse = |reason: &Reason| {
                 let reason = reason.to_string();
-                reason.contains("silenced by") || reason.contains("changes again and again")
+                reason.contains("silenced by") || reason.contains("keeps changing")
             };
             if told.peek().is_none() || event_only || moved_on || episode.reasons.iter().any(excuse) {
                 continue;
@@ -181,7 +181,7 @@ impl Auditor {
             let earlier = self.episodes.get(&(key.clone(), earlier));
             earlier.is_some_and(|earlier| earlier.told.iter().any(|(event, _)| *event == Event::Flapping))
         });
-        let excused = said("silenced by") || (said("changes again and again") && flapped);
+        let excused = said("silenced by") || (said("keeps changing") && flapped);
         if excused && excuses == Excuses::Accepted {
             return Ok(());
         }

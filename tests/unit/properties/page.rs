@@ -390,7 +390,7 @@ fn values(page: &Page) -> BTreeMap<exposition::Series, Decimal> {
 
 /// The daemon's own metrics, with something in them.
 fn own(book: &KnownAccount) -> Own {
-    let own = Own::new("0.1.0", "abc\"\\\ndef");
+    let own = Own::new("0.2.0", "abc\"\\\ndef");
     let name = &book.state().profile.name;
     own.account(name, &book.state().profile.collectors);
     own.request(name, Group::Vm, "200", Duration::from_millis(80));
