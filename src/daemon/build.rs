@@ -93,10 +93,7 @@ pub(super) fn build(start: Start, stop: &CancellationToken) -> Result<Built> {
     let own = own_metrics(&settings, now);
     let accounts = Accounts::of(&settings);
     let (published, engine, housekeeping) = restore(store, &accounts, &own, &clock)?;
-    let reports = published.store.lock().reports().unwrap_or_else(|error| {
-        tracing::warn!(%error, "what reports said last is lost: no amounts are known until the next one is read");
-        BTreeMap::new()
-    });
+    let reports = last_reports(&published);
     let known = unread(&accounts.profiles, &reports, &own);
     let states = known.iter().map(|(name, known)| (name.clone(), known.publish()));
     let mut encoder = Encoder::new(settings.metrics.clone());
@@ -295,6 +292,13 @@ fn own_metrics(settings: &Settings, now: DateTime<Utc>) -> Arc<Own> {
     own.external_url(settings.web.external_url.as_ref().map(AsRef::as_ref));
     own.reload(true, now);
     own
+}
+
+fn last_reports(published: &Published) -> BTreeMap<AccountName, LastReport> {
+    published.store.lock().reports().unwrap_or_else(|error| {
+        tracing::warn!(%error, "what reports said last is lost: no amounts are known until the next one is read");
+        BTreeMap::new()
+    })
 }
 
 /// Of each account its last report alone is known, and every metric about reading it is there.

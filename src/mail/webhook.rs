@@ -181,11 +181,14 @@ fn is_over(item: &Item) -> bool {
 
 /// As what it would have gone out by itself, had the hourly limit not held it back.
 fn form_of(event: &Event) -> Form {
-    match event {
-        Event::Unwatched => Form::Unwatched,
-        Event::Reminder(_) | Event::Escalated => Form::Reminder,
-        event if event.is_end() => Form::Closed,
-        _ => Form::Opened,
+    if *event == Event::Unwatched {
+        Form::Unwatched
+    } else if event.is_end() {
+        Form::Closed
+    } else if matches!(event, Event::Reminder(_) | Event::Escalated) {
+        Form::Reminder
+    } else {
+        Form::Opened
     }
 }
 
