@@ -74,8 +74,10 @@ impl StepDraft<'_> {
             incident.streak = 0;
             incident.reason = Cause::NoFurtherReport.into();
         }
+        // Nobody was mailed of this date, and the last report knows of none.
+        let taken_back = !incident.phase.is_open() && incident.streak > 0 && !failing;
         // One that was resolved has no ladder, or has a new one that crossed no rung yet.
-        if incident.phase != Phase::Recovering {
+        if incident.phase != Phase::Recovering && !taken_back {
             self.climb(incident, state, settings);
         }
     }

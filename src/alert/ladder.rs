@@ -36,6 +36,8 @@ pub(crate) struct Ladder {
     pub deleted_at: Option<DateTime<Utc>>,
     /// Of the last report with charges.
     pub balance: Option<Money>,
+    /// Of the last of these that named a date.
+    pub dated_balance: Option<Money>,
     /// The highest balance of the last 24 hours, and when it was seen.
     pub highest: Option<(DateTime<Utc>, Money)>,
     /// It rose above its highest since the last report with a date.
@@ -202,8 +204,11 @@ impl Ladder {
             Disconnect::At { at, computed } => {
                 self.gone = false;
                 self.read_at = Some(now);
-                self.take_date((at, computed), rose, is_open, now);
                 let used_up = sight.used_up.filter(|_| !sight.bare).unwrap_or(self.used_up);
+                let rose = self.rose_between_dates(rose);
+                if !(computed && used_up && self.is_past(now)) {
+                    self.take_date((at, computed), rose, is_open, now);
+                }
                 self.paid |= self.used_up_told && !used_up && rose;
                 self.used_up_told &= used_up;
                 self.used_up = used_up;
@@ -218,6 +223,17 @@ impl Ladder {
         if self.current_rung(&settings.disconnect_days, now).is_none() {
             self.fell_from = None;
         }
+    }
+
+    /// Reports that name no date may lie between two that do: the first of them showed the payment.
+    fn rose_between_dates(&mut self, rose: bool) -> bool {
+        let before = std::mem::replace(&mut self.dated_balance, self.balance);
+        before.zip(self.balance).map_or(rose, |(before, now)| now > before)
+    }
+
+    /// The date has come. Where still nothing is left, the next charge ahead is no later cut-off.
+    fn is_past(&self, now: DateTime<Utc>) -> bool {
+        self.edd.is_some_and(|edd| edd <= now)
     }
 
     /// Whether the balance rose since the last report. Above its highest of a day it is no alternation: what was

@@ -99,8 +99,7 @@ impl Facts<'_> {
         ("mail server", Self::mail_server),
         ("webhooks", Self::webhooks),
         ("store", |facts| {
-            let state = Environment::of_process();
-            let writable = || writable(&facts.settings.store_path, state.get("STATE_DIRECTORY"));
+            let writable = || writable(&facts.settings.store_path, state_directories(&UNITS).as_deref());
             Some(facts.mails_nobody("not used").unwrap_or_else(writable))
         }),
         ("daemon", |facts| Some(facts.daemon())),
@@ -201,6 +200,17 @@ fn certificate(origin: &str, scheme: &str, until: Option<DateTime<Utc>>, now: Da
         .remedy("once it has ended nothing can be read; tell the provider if it is not renewed soon")
 }
 
+/// Where the unit lies that we install, and the directory that it has systemd make.
+const UNITS: [&str; 2] =
+    ["/etc/systemd/system/hostwatch.service", "/usr/lib/systemd/system/hostwatch.service"];
+const OF_THE_UNIT: &str = "/var/lib/hostwatch";
+
+/// The directories that systemd makes for the daemon: as it says, or, in a shell beside the service, as the unit does.
+fn state_directories(units: &[&str]) -> Option<String> {
+    let given = Environment::of_process().get("STATE_DIRECTORY").map(str::to_owned);
+    given.or_else(|| units.iter().any(|unit| Path::new(unit).exists()).then(|| OF_THE_UNIT.to_owned()))
+}
+
 /// Whether the store can be written. The file is opened, and a probe file created in its directory and removed.
 /// `state` is systemd's list of directories, which it creates when it starts the daemon.
 fn writable(path: &Path, state: Option<&str>) -> CheckVerdict {
@@ -265,6 +275,17 @@ mod tests {
         std::fs::create_dir(&missing).unwrap();
         assert_eq!(writable(&path, None).says, format!("{} will be made", path.display()));
         assert_eq!(std::fs::read_dir(&missing).unwrap().count(), 0, "nothing is left");
+    }
+
+    /// Before the first start a shell has nothing of the service's environment.
+    #[test]
+    fn the_units_directory_is_known_without_systemd() {
+        let unit = concat!(env!("CARGO_MANIFEST_DIR"), "/systemd/hostwatch.service");
+        assert_eq!(state_directories(&["/nowhere", unit]).as_deref(), Some(OF_THE_UNIT));
+        assert_eq!(state_directories(&["/nowhere"]), None);
+        let name = OF_THE_UNIT.strip_prefix("/var/lib/").unwrap();
+        let made = format!("\nStateDirectory={name}\n");
+        assert!(std::fs::read_to_string(unit).unwrap().contains(&made));
     }
 
     #[test]

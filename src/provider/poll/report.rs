@@ -30,13 +30,16 @@ pub(super) async fn ask(
     horizon_days: &mut u32,
 ) -> Asked {
     let zone = plan.profile.zone();
-    let mut halved = false;
+    let today_is = || plan.clock.now().with_timezone(&zone).date_naive();
+    let (mut halved, mut asked_again) = (false, false);
     let result = loop {
-        let today = plan.clock.now().with_timezone(&zone).date_naive();
+        let today = today_is();
         let ahead = Days::new(u64::from(*horizon_days) + 1);
         let date = today.checked_add_days(ahead).unwrap_or(today);
         let date = today.checked_add_months(TWO_YEARS).map_or(date, |last| date.min(last));
         match timeout(deadline, client.expected_balance(date)).await {
+            // After a sleep the first answer tells which day it is: what was asked for ends too early.
+            Ok(Ok(_)) if !asked_again && today_is() != today => asked_again = true,
             Ok(Ok(read)) => break Ok(read),
             // Once a poll: a provider that hangs today is no reason to look ahead less for ever.
             Ok(Err(error)) if error.wants_less() && !halved && *horizon_days > plan.least_horizon_days => {

@@ -336,3 +336,61 @@ fn a_clock_that_is_days_ahead_tells_the_rung_of_its_own_time_and_no_tighter_one(
         }
     }
 }
+
+/// As an account that pays before anybody was mailed: a date that the last report takes back crosses no rung.
+#[test]
+fn a_date_that_nobody_was_mailed_of_and_the_last_report_takes_back_moves_nothing() {
+    let mut world = World::healthy();
+    world.report(report("5000.00", crate::model::Edd::At(start() + Duration::hours(14 * 24 + 1))));
+    world.report(rich());
+    world.pass(Duration::hours(2));
+    assert_eq!(world.take_events(), [""; 0], "one report of two that prove it");
+    // While no other comes, that one is no proof.
+    world.fail(Collector::ExpectedBalance, FailureKind::Other);
+    world.tick();
+    assert_eq!(world.take_events(), ["main/disconnect/account rung:14"]);
+}
+
+/// Between the report before a payment and the first that names the new date, one named none.
+#[test]
+fn a_payment_counts_though_a_report_without_a_date_showed_it_first() {
+    use crate::model::Edd;
+    let mut world = World::healthy();
+    world.report(report("25.50", Edd::At(start() + Duration::hours(1))));
+    world.pass(Duration::hours(2));
+    assert_eq!(world.take_events(), ["main/disconnect/account rung:1", "main/disconnect/account rung:0"]);
+    world.report(rich());
+    world.pass(Duration::hours(1));
+    world.report(report("4990.00", Edd::At(start() + Duration::days(90))));
+    assert_eq!(world.take_events(), ["main/disconnect/account paid:2026-05-31"]);
+    // Less than at the last date is no payment.
+    world.report(rich());
+    world.report(report("4980.00", Edd::At(start() + Duration::days(91))));
+    assert_eq!(world.take_events(), [""; 0]);
+}
+
+/// A provider that names no date: behind the cut-off its next charge is no later one.
+#[test]
+fn an_account_that_is_off_stays_overdue_while_nothing_is_left() {
+    use crate::model::Edd;
+    let charged = |balance: &str, days: i64| {
+        let mut report = report(balance, Edd::Null);
+        report.moments.edit(|moments| moments.iter_mut().for_each(|one| one.at += Duration::days(days)));
+        report.date = report.date.map(|date| date + Duration::days(days));
+        report
+    };
+    let mut world = World::healthy();
+    world.report(charged("5.00", 0));
+    assert_eq!(world.take_events(), ["main/disconnect/account rung:1"]);
+    world.pass(Duration::hours(24));
+    assert_eq!(world.take_events(), ["main/disconnect/account rung:0"]);
+    for balance in ["-5.00", "-5.00", "-1.00"] {
+        world.pass(Duration::minutes(50));
+        world.report(charged(balance, 5));
+    }
+    assert_eq!(world.take_events(), [""; 0], "no later date, and paid in part it is still off");
+    world.pass(Duration::hours(22));
+    assert_eq!(world.take_events(), ["main/disconnect/account overdue:2026-03-04"]);
+    world.report(charged("15.00", 5));
+    assert_eq!(world.take_events(), ["main/disconnect/account paid:2026-03-09"]);
+}

@@ -6,7 +6,7 @@ use crate::alert::engine::Outcome;
 use crate::alert::{AlertSettings, Event, Form, Incident, Input, Key, Kind, Notice, Phase, Reason, Severity};
 use chrono::{DateTime, Utc};
 
-use super::alert_support::postbox::Postbox;
+use super::alert_support::postbox::{Postbox, State};
 use super::evidence::{Evidence, Sign};
 use super::ops::EXCLUDED_VM;
 
@@ -106,8 +106,10 @@ impl Auditor {
         self.withdrawn.extend(
             postbox.mails.iter().filter(|mail| postbox.is_withdrawn(&mail.id)).map(|mail| mail.id.clone()),
         );
-        let withdrawn = &self.withdrawn;
-        self.told.retain(|_, mail| !withdrawn.contains(mail));
+        let of_one = |id: &str, to: &str| {
+            postbox.mails.iter().any(|mail| mail.id == id && mail.to == to && mail.state == State::Withdrawn)
+        };
+        self.told.retain(|(_, to), id| !of_one(id, to));
     }
 
     /// A mail that was queued.
@@ -177,15 +179,16 @@ impl Auditor {
         if let Some((root, root_episode)) = &episode.folded_into {
             return self.is_known(root, *root_episode, excuses).map_err(|why| format!("root {root}: {why}"));
         }
-        let flapped = (1..=number).any(|earlier| {
-            let earlier = self.episodes.get(&(key.clone(), earlier));
-            earlier.is_some_and(|earlier| earlier.told.iter().any(|(event, _)| *event == Event::Flapping))
-        });
-        let excused = said("silenced by") || (said("keeps changing") && flapped);
+        // The last word was that it keeps changing; its turns since are not all written down.
+        let earlier = (1..=number).rev().filter_map(|earlier| self.episodes.get(&(key.clone(), earlier)));
+        let last = earlier.filter_map(|earlier| earlier.told.last()).next();
+        let flaps = last.is_some_and(|(event, _)| *event == Event::Flapping);
+        let excused = said("silenced by") || flaps;
         if excused && excuses == Excuses::Accepted {
             return Ok(());
         }
-        Err(format!("nobody was told, and no reason says why: {episode:#?}"))
+        let all: Vec<_> = self.episodes.iter().filter(|((other, _), _)| other == key).collect();
+        Err(format!("nobody was told of #{number}, and no reason says why: {all:#?}"))
     }
 
     /// Never two notices of one event to one recipient.

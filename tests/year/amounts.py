@@ -1,0 +1,125 @@
+"""Are the numbers and days in a mail about the cut-off right? Counted in whole kopecks from the last report that could be
+read, at the mail's own date, by the contract's sections 5 and 6 and the words for both."""
+import datetime
+import re
+
+from world import DAY
+
+UTC = datetime.timezone.utc
+NARROW, WIDE = "\u202f", "\xa0"
+
+
+def due(forecast, now, days):
+    """What to pay to stay online for so many days, in kopecks; None beyond the report's end."""
+    until = now + days * DAY
+    if until > forecast.until:
+        return None
+    balance, ahead = forecast.balance, []
+    for moment, _, left in forecast.moments():
+        if moment <= now:
+            balance = left
+        elif moment <= until:
+            ahead.append(left)
+    return max(0, 1 - min(ahead, default=balance))
+
+
+def left_then(forecast, now, days):
+    if now + days * DAY > forecast.until:
+        return None
+    balance = forecast.balance
+    for moment, _, left in forecast.moments():
+        if moment <= now + days * DAY:
+            balance = left
+    return balance
+
+
+def units(kopecks):
+    """Rounded up."""
+    return -(-kopecks // 100)
+
+
+class Words:
+    def __init__(self, account, now):
+        self.zone, self.currency, self.lead = account.zone, account.currency, account.lead
+        self.now = self.local(now)
+
+    def local(self, moment):
+        return datetime.datetime.fromtimestamp(moment, UTC).astimezone(self.zone)
+
+    def day(self, date):
+        text = f"{date:%a} {date.day} {date:%b}"
+        return text if date.year == self.now.year else f"{text} {date.year}"
+
+    def moment(self, moment):
+        local = self.local(moment)
+        return f"{self.day(local.date())} {local:%H:%M %Z}"
+
+    def unit(self, text, space):
+        return f"{text}{space}{self.currency}" if self.currency else text
+
+    def subject_sum(self, kopecks):
+        return self.unit(str(units(kopecks)), " ")
+
+    def sum(self, kopecks):
+        return self.unit(f"{units(kopecks):,}".replace(",", NARROW), WIDE)
+
+    def balance(self, kopecks):
+        sign, kopecks = ("\u2212", -kopecks) if kopecks < 0 else ("", kopecks)
+        return self.unit(f"{sign}{kopecks // 100:,}".replace(",", NARROW) + f".{kopecks % 100:02}", WIDE)
+
+    def last_safe_day(self, cut_off):
+        """A cut-off at midnight belongs to the day that it ends."""
+        return self.local(cut_off - 1).date() - datetime.timedelta(days=self.lead)
+
+    def by(self, cut_off, overdue):
+        if overdue or cut_off is None:
+            return "now"
+        last, today = self.last_safe_day(cut_off), self.now.date()
+        return "now" if last < today else "today" if last == today else f"by {self.day(last)}"
+
+
+def check(mail, event, account, ladder, now):
+    """What is wrong with a mail that tells of a cut-off; `ladder` as it was when it was made."""
+    words, forecast = Words(account, now), ladder.last
+    overdue = ladder.is_overdue(now)
+    date = None if ladder.gone else ladder.date
+    by = words.by(date, overdue)
+    sums = {days: due(forecast, now, days) for days in (7, 30, 90)}
+    wrong = []
+
+    def wants(what, text, place):
+        if text not in place:
+            wrong.append(f"{what}: {text!r} is not in {place!r}")
+
+    rows = {int(days): cells for days, *cells in
+            re.findall(r"^ {2}(7|30|90) days {2,}(.+?) {2,}(.+?) {2,}(.+?)\r?$", mail.text, re.M)}
+    for days, need in sums.items():
+        after = left_then(forecast, now, days)
+        if need is None:
+            expected = ["not known", "\u2013", "not known"]
+        elif need == 0:
+            expected = ["nothing", "\u2013", words.balance(after)]
+        else:
+            expected = [words.sum(need), by.removeprefix("by "), words.balance(after)]
+        if rows.get(days) != expected:
+            wrong.append(f"for {days} days it says {rows.get(days)}, right is {expected}")
+    # The subject has the sum for 30 days, or for as long as the report reaches.
+    known = [sums[days] for days in (30, 7) if sums[days] is not None]
+    if known and known[0] > 0:
+        if f": pay {words.subject_sum(known[0])} {by} (" not in mail.subject:
+            wrong.append(f"subject: {mail.subject!r} lacks 'pay {words.subject_sum(known[0])} {by}'")
+    lead = mail.text.split("\r\n\r\n")[0].replace("\r\n", " ").replace("\n", " ")
+    if date is not None:
+        wants("first line", words.moment(date), mail.text)
+        if event.startswith("rung") or event.startswith("overdue"):
+            what = f"OVERDUE since {words.day(words.local(date).date())}" if overdue else \
+                f"Cut-off {words.day(words.local(date).date())}"
+            wants("subject", what, mail.subject)
+    if overdue and account.deletion and date is not None:
+        wants("deletion", words.day(words.local(date + account.deletion * DAY).date()), mail.text)
+    dated_at = ladder.dated_at or ladder.read_at
+    if ladder.failed and "as of " + words.moment(dated_at) not in lead:
+        wrong.append(f"rests on a report of {words.moment(dated_at)} and does not say so: {lead!r}")
+    if not ladder.failed and ladder.dated_at == ladder.read_at and "as of " in lead:
+        wrong.append(f"says that it is old, and is not: {lead!r}")
+    return wrong

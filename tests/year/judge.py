@@ -1,0 +1,239 @@
+"""What was mailed, held against what was answered and what was true. Written from the contract alone: it sees the
+provider's history and the mails received, and asks no code of the program for its opinion."""
+import bisect
+import copy
+import datetime
+
+import amounts
+import resources
+from ladder import Ladder
+from world import DAY, HOUR
+
+UTC = datetime.timezone.utc
+
+
+class Verdict:
+    def __init__(self):
+        self.counts, self.complaints = {}, {}
+
+    def count(self, what, number=1):
+        self.counts[what] = self.counts.get(what, 0) + number
+
+    def wrong(self, what, text):
+        self.complaints.setdefault(what, []).append(text)
+
+
+def when(moment):
+    return datetime.datetime.fromtimestamp(moment, UTC).strftime("%F %H:%M:%S")
+
+
+def judge(lane):
+    verdict = Verdict()
+    for what, number in [("steps", len(lane.steps)), ("requests answered", lane.provider.requests),
+                         ("mails received", len(lane.mail_server.mails)), *lane.counts.items()]:
+        verdict.count(what, number)
+    by_account = {account.name: [] for account in lane.accounts}
+    for mail in lane.mail_server.mails:
+        for key, event in mail.news:
+            by_account[key.split("/")[0]].append((mail, key, event))
+    for account in lane.accounts:
+        one = Judge(lane, account, by_account[account.name], verdict)
+        one.nothing_twice()
+        one.in_order()
+        one.cut_off()
+        one.heard_in_time()
+        resources.judge(one)
+    return verdict
+
+
+class Acts:
+    """What people did about one incident."""
+
+    def __init__(self, acts):
+        self.acked = [act.at for act in acts if act.what == "ack"]
+        self.silent = [(act.at, act.until) for act in acts if act.what == "silence"]
+
+    def acknowledges(self, now, ladder=None):
+        """Of a disconnect it ends with the next rung, of an overdue account after three days."""
+        return any(at < now and (ladder is None or (now - at < 3 * DAY and (ladder.last_rung or 0) < at))
+                   for at in self.acked)
+
+    def silences(self, now):
+        return any(at < now < until for at, until in self.silent)
+
+
+class Judge:
+    """Of one account."""
+
+    def __init__(self, lane, account, told, verdict):
+        self.lane, self.account, self.verdict, self.told = lane, account, verdict, told
+        self.steps, self.weather = lane.steps, lane.weather
+        self.by_step = {}
+        for mail, key, event in told:
+            self.by_step.setdefault((key, self.step_of(mail.date)), []).append((mail, event))
+        mine = set(account.to)
+        self.refused = {(to, self.step_of(at)) for at, to in lane.mail_server.refused if to in mine}
+        # By step: was it known to be overdue at its end, and was the report good?
+        self.overdue = []
+
+    def wrong(self, what, moment, text):
+        self.verdict.wrong(what, f"{self.account.name} {when(moment)}: {text}")
+
+    def step_of(self, moment):
+        return bisect.bisect_right(self.steps, moment + 1) - 1
+
+    def answers(self, group):
+        found = {}
+        for answer in self.lane.provider.answers[self.account.name]:
+            if answer.group == group:
+                found.setdefault(self.step_of(answer.at), []).append(answer)
+        return found
+
+    # Delivery
+
+    def is_hindered(self, to, step):
+        """Mails to them did not get through in this step, or might not have."""
+        return (self.weather.mail.at(self.steps[step]) in ("defers", "refuses", "silent")
+                or (to, step) in self.refused or self.steps[step] >= self.weather.dead.get(to, float("inf")))
+
+    def missing(self, step, arrived, decided_later):
+        """Who should have had a mail of this step, and had it not. One that could not leave gives way to newer news."""
+        missing = []
+        for to in self.account.to:
+            if to in arrived:
+                continue
+            free = step
+            while free < len(self.steps) and self.is_hindered(to, free):
+                free += 1
+            if free < len(self.steps) and not any(step < later <= free for later in decided_later):
+                missing.append(to)
+        return missing
+
+    def nothing_twice(self):
+        first = {}
+        for mail, key, event in self.told:
+            other = first.setdefault((mail.to, key, mail.name), mail)
+            if other is not mail and (other.digest != mail.digest or not other.reply_lost):
+                self.wrong("twice", mail.at, f"{key} {event} to {mail.to}: {mail.subject}")
+
+    def in_order(self):
+        """What was decided first arrives first, for each recipient and incident."""
+        last = {}
+        for mail, key, event in sorted(self.told, key=lambda one: one[0].at):
+            before = last.get((mail.to, key))
+            if before is not None and mail.date < before.date and mail.digest != before.digest:
+                self.wrong("order", mail.at, f"{key} {event} of {when(mail.date)} came after news of {when(before.date)}")
+            last[mail.to, key] = mail
+
+    # The cut-off
+
+    def cut_off(self):
+        key = f"{self.account.name}/disconnect/account"
+        self.reads = reads = self.answers("report")
+        ladder = Ladder(self.account)
+        decided, acts = [], self.acts(key)
+        for step, moment in enumerate(self.steps):
+            found = self.by_step.get((key, step), [])
+            events, expected = {event for _, event in found}, set()
+            for answer in reads.get(step, []):
+                if self.is_asked_again(answer):
+                    continue
+                over = ladder.read(answer.at, answer.trouble, answer.content)
+                self.day_asked_for(answer)
+                due, may = ([{"resolved", "was-down"}], set()) if over else ladder.due(
+                    answer.at, acts.acknowledges(answer.at, ladder))
+                if not over and acts.silences(answer.at):
+                    due, may = [], {event for choice in due for event in choice
+                                    if event.split(":")[0] in ("paid", "extended")}
+                for choice in due:
+                    came = choice & events
+                    told = min(came or choice)
+                    expected |= came
+                    decided.append((step, told, choice, found))
+                    self.check(found, told, ladder)
+                    if not over:
+                        ladder.took(answer.at, told)
+                for event in sorted(may & events):
+                    expected.add(event)
+                    self.check(found, event, ladder)
+                    ladder.took(answer.at, event)
+            for event in sorted(events - expected):
+                known = ladder.overdue or ladder.used_up_told or (self.overdue and self.overdue[-1][0])
+                if not (event.startswith("covered:") and known):
+                    self.wrong("told, and not due", moment, f"{event}: {found[0][0].subject}")
+            self.overdue.append((ladder.is_overdue(moment) or ladder.used_up_told, ladder.failed))
+        self.all_arrived(decided)
+
+    def acts(self, key):
+        return Acts([act for act in self.lane.acts if act.pattern in (key, key.rsplit("/", 1)[0] + "/*")])
+
+    def day_asked_for(self, answer):
+        """Today, the horizon and a day, in the account's zone."""
+        if answer.trouble is None:
+            zone = self.account.zone
+            today = datetime.datetime.fromtimestamp(answer.at, zone).date()
+            right = datetime.datetime.combine(today + datetime.timedelta(days=91), datetime.time(), zone).timestamp()
+            if answer.content.until < right:
+                self.wrong("asked for another day", answer.at, f"until {when(answer.content.until)}")
+
+    def is_asked_again(self, answer):
+        """After a sleep it learns by the first answer which day it is."""
+        step = self.step_of(answer.at)
+        return any(other.at > answer.at and other.content is not None and other.content.until > answer.content.until
+                   for other in self.reads.get(step, []))
+
+    def all_arrived(self, decided):
+        steps = [step for step, *_ in decided]
+        for place, (step, told, choice, found) in enumerate(decided):
+            self.verdict.count(f"cut-off mails that were due: {told.split(':')[0]}")
+            arrived = {mail.to for mail, event in found if event in choice}
+            missing = self.missing(step, arrived, steps[place + 1:])
+            if missing:
+                here = sorted({event for _, event in found})
+                self.wrong("not told", self.steps[step], f"{' or '.join(sorted(choice))} to {missing}; told was {here}")
+
+    def check(self, found, event, ladder):
+        if event in ("resolved", "was-down"):
+            return
+        for mail, told in found:
+            if told == event:
+                self.verdict.count("mails whose sums and days were counted again")
+                for one in amounts.check(mail, event, self.account, ladder, mail.date):
+                    self.wrong("sums and days", mail.date, f"{event}: {one}")
+
+    def heard_in_time(self):
+        """By the true story alone: who was cut off was told before the last day on which a payment arrives was over,
+        if any report knew it by then, and again once it had come."""
+        account, key = self.account, f"{self.account.name}/disconnect/account"
+        offs = account.offs + ([(account.off_at, account.end)] if account.off_at else [])
+        arrived = [mail for mail, which, _ in self.told if which == key]
+        reports = [answer for answer in self.lane.provider.answers[account.name]
+                   if answer.group == "report" and answer.trouble is None]
+        for cut_off, ended in offs:
+            if cut_off >= self.steps[-1]:
+                continue
+            self.verdict.count("times an account was cut off")
+            safe = self.safe_until(cut_off)
+            dry = cut_off - account.grace
+            knew = [answer.at for answer in reports if answer.at < safe and (
+                answer.content.cut_off == cut_off or (not account.names_dates and dry in [
+                    moment for moment, _, left in answer.content.moments() if left <= 0][:1]))]
+            known = [at for at in knew if cut_off - at <= 14 * DAY]
+            hindered = all(self.is_hindered(to, step) for to in account.to
+                           for step, moment in enumerate(self.steps) if known and known[0] <= moment < safe)
+            if known and not hindered:
+                self.verdict.count("of them known in time")
+                if not any(mail.at < safe and mail.at > cut_off - 20 * DAY for mail in arrived):
+                    self.wrong("not heard in time", cut_off, f"known since {when(known[0])}, safe until {when(safe)}")
+            after = [step for step, moment in enumerate(self.steps) if cut_off < moment < min(ended, cut_off + 4 * DAY)]
+            after = [step for step in after if not all(self.is_hindered(to, step) for to in account.to)]
+            if len(after) > 2 and not any(cut_off <= mail.date < ended and "OVERDUE" in mail.subject
+                                          for mail in arrived):
+                self.wrong("not heard once cut off", cut_off, f"off until {when(ended)}")
+
+    def safe_until(self, cut_off):
+        """The midnight after the last safe day."""
+        zone = self.account.zone
+        last = datetime.datetime.fromtimestamp(cut_off - 1, zone).date() - datetime.timedelta(days=self.account.lead)
+        after = datetime.datetime.combine(last + datetime.timedelta(days=1), datetime.time(), zone)
+        return min(after.timestamp(), cut_off)
