@@ -1,6 +1,7 @@
 //! Incidents and mails as people see them: which are shown, in which order, with which words. Pure.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use chrono::{DateTime, Duration, Utc};
 use chrono_tz::Tz;
@@ -16,8 +17,8 @@ const STOPPED_KNOWN_AFTER: Duration = Duration::hours(24);
 /// Incidents and mails at one moment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Alerting {
-    /// Open ones and recently closed ones, in any order.
-    pub incidents: Vec<IncidentRow>,
+    /// Open ones and recently closed ones, in any order; shared, for what else changes here changes often.
+    pub incidents: Arc<[IncidentRow]>,
     pub mails: Mails,
     /// The cut-off of each account that ever had one.
     pub calendar: BTreeMap<AccountName, CalendarEntry>,

@@ -67,6 +67,9 @@ pub(super) struct Pipeline {
     /// No reading goes stale before.
     pub(super) fresh_until: Option<DateTime<Utc>>,
     pub(super) sites_encoded: Encoded,
+    /// When the page was last joined, and what changed since is not served yet.
+    pub(super) joined: Encoded,
+    pub(super) unpublished: bool,
     pub(super) stale_encoded: Encoded,
     pub(super) housekeeping: Housekeeping,
     pub(super) digest: Option<Schedule>,
@@ -92,12 +95,19 @@ impl Encoded {
         let pause = Duration::from_secs(1).max(self.took * 20);
         self.at.is_none_or(|at| at.elapsed() >= pause)
     }
+
+    /// Cheap enough for every update, or due.
+    fn is_worth_it(&self) -> bool {
+        self.took < CHEAP || self.is_due()
+    }
 }
 
 /// The engine is given the time this often.
 const TICK: Duration = Duration::from_secs(60);
 /// What others wrote into the store, and what went stale, is checked this often.
 const CHECK_EVERY: Duration = Duration::from_millis(500);
+/// Joining the page takes no longer, but for thousands of accounts.
+const CHEAP: Duration = Duration::from_millis(20);
 
 impl Pipeline {
     /// Takes in messages until stopped. Computes and writes for long stretches, so it wants a thread of its own.
@@ -118,6 +128,7 @@ impl Pipeline {
                     self.say_difference();
                     self.check_freshness();
                     self.check();
+                    self.publish(false);
                 }
                 message = messages.recv() => match message {
                     Some(Message::Update(update)) => self.update(update),
@@ -213,13 +224,19 @@ impl Pipeline {
         changed
     }
 
-    /// From now on what was encoded is served.
+    /// From now on what was encoded is served; where joining all of it takes long, what several updates changed at once.
     fn publish(&mut self, page_changed: bool) {
-        if page_changed {
-            self.page.set(self.encoder.page());
+        self.unpublished |= page_changed;
+        if !self.joined.is_worth_it() {
+            return;
         }
-        if let Some(targets) = self.encoder.new_targets() {
-            self.targets.set(targets);
+        let began = Instant::now();
+        let page = std::mem::take(&mut self.unpublished).then(|| self.encoder.join());
+        let targets = self.encoder.new_targets();
+        if page.is_some() || targets.is_some() {
+            page.into_iter().for_each(|page| self.page.set(page));
+            targets.into_iter().for_each(|targets| self.targets.set(targets));
+            self.joined = Encoded::since(began);
         }
     }
 
@@ -284,7 +301,8 @@ impl Pipeline {
         }
         self.snapshot.set(snapshot);
         self.encode_all(self.clock.now());
-        // Also where an account went.
+        // Also where an account went, and at once.
+        self.joined = Encoded::default();
         self.publish(true);
         self.engine.set_watchers(watchers);
         self.mail_writer = mail_writer;
