@@ -530,11 +530,7 @@ fn how_far_a_mail_came_is_known_and_who_heard_of_what() {
         (stages(&store), heard(&store)),
         (vec![Stage::PerhapsArrived], vec![Heard::Reached, Heard::Refused])
     );
-    assert_eq!(
-        store.heard(&key(), 2).unwrap().len(),
-        store.heard(&key(), 1).unwrap().len(),
-        "its end was not told"
-    );
+    assert_eq!(store.heard(&key(), 2).unwrap().len(), 1, "who was reached was told of no end");
 }
 
 #[test]
