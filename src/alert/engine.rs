@@ -355,7 +355,8 @@ impl Engine {
         let told: BTreeSet<&Key> = news.iter().map(|(item, _)| &item.key).collect();
         let (incidents, turned) = self.turns.split(parts.changed.into_values(), self.incidents(), &told, now);
         let mut decisions = parts.decisions;
-        decisions.retain(|(key, _)| turned.in_memory.iter().all(|incident| incident.key != *key));
+        let in_memory: BTreeSet<&Key> = turned.in_memory.iter().map(|incident| &incident.key).collect();
+        decisions.retain(|(key, _)| !in_memory.contains(key));
         Outcome { incidents, turned, notices: first, decisions, started, goes_on, seen }
     }
 

@@ -191,9 +191,10 @@ fn first_poll_after(index: usize, count: usize) -> Duration {
     whole * u32::try_from(index).unwrap_or(u32::MAX) / count
 }
 
-async fn forward(mut updates: mpsc::Receiver<Update>, messages: mpsc::Sender<Message>) {
+/// Boxed: an account's channel has room for a few dozen, most of them never used.
+async fn forward(mut updates: mpsc::Receiver<Box<Update>>, messages: mpsc::Sender<Message>) {
     while let Some(update) = updates.recv().await {
-        if messages.send(Message::Update(update)).await.is_err() {
+        if messages.send(Message::Update(*update)).await.is_err() {
             return;
         }
     }

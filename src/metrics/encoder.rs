@@ -142,6 +142,17 @@ impl Encoder {
         self.targets.documents()
     }
 
+    /// The current page, of which from now on all is a part that does not change: what thousands of accounts have to show
+    /// is kept once.
+    pub(crate) fn join(&mut self) -> Arc<Page> {
+        let page = self.page();
+        let families = self.chunks.values_mut();
+        page.lend(
+            families.flat_map(|family| std::iter::once(&mut family.header).chain(family.parts.values_mut())),
+        );
+        page
+    }
+
     /// The current page; joined at each call, so call it once after a round of refreshes.
     pub(crate) fn page(&self) -> Arc<Page> {
         let families = self.chunks.values();

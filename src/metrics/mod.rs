@@ -14,6 +14,7 @@ mod targets;
 mod billing;
 mod container;
 mod given;
+mod held;
 mod inventory;
 mod parts;
 mod series_limit;

@@ -1,4 +1,4 @@
-//! Turns text 0.0.4, as the prometheus crate writes it, into OpenMetrics 1.0.0. For pages whose help
+//! Turns text 0.0.4, as `own` and the prometheus crate write it, into OpenMetrics 1.0.0. For pages whose help
 //! texts need no escaping and whose counters all end in `_total`; ours do, by a test of the table.
 
 use std::collections::HashSet;

@@ -1,5 +1,5 @@
-//! The daemon's own metrics, through the prometheus crate's registry: collectors, requests, mails,
-//! configuration, the process. Facts of the provider are in `encoder`.
+//! The daemon's own metrics: collectors, requests, mails, configuration, and through the prometheus crate the process.
+//! Facts of the provider are in `encoder`.
 //!
 //! The process's metrics are the one thing here that is not pure: encoding reads `/proc/self`. They
 //! are there only after [`Own::with_process`].
@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use parking_lot::{Mutex, MutexGuard, RwLock};
-use prometheus::{CounterVec, GaugeVec, HistogramVec, IntCounterVec, Registry};
+use prometheus::Registry;
 
 use super::family::{Family, Type};
 use super::openmetrics;
 use super::settings::Selection;
-use super::vectors::{self, own_metrics, process};
+use super::vectors::{self, AnyVector, CounterVec, GaugeVec, HistogramVec, IntCounterVec, own_metrics};
 use crate::model::{AccountName, Collector, CollectorStatus, Group};
 
 const POLL_RESULTS: [&str; 3] = ["success", "partial", "failure"];
@@ -79,7 +79,7 @@ own_metrics! {
     unknown_values: IntCounterVec = "hostwatch_unknown_values_total", ["account", "field"],
         "Values of the provider that its documentation does not list, or of another type than it says, by field.";
     incidents: GaugeVec = "hostwatch_incidents", ["account", "kind", "severity", "state"],
-        "Incidents that are not over, by kind, severity and state.";
+        "Open incidents, by kind, severity and state.";
     notifications: IntCounterVec = "hostwatch_notifications_total", ["result"],
         "Attempts to deliver a mail to one recipient, by result: sent, retry or dead.";
     outbox_messages: GaugeVec = "hostwatch_outbox_messages", ["state"],
@@ -89,13 +89,17 @@ own_metrics! {
     store_usable: GaugeVec = "hostwatch_store_usable", [],
         "Whether the store's file takes incidents and mails; 0 while they go on in memory.";
     loop_last_run: GaugeVec = "hostwatch_loop_last_run_timestamp_seconds", ["loop"],
-        "When a loop of the daemon last turned: pipeline, sender, collectors (the account that waited longest).";
+        "When a loop of the daemon last ran: pipeline, sender, collectors (the account that waited longest).";
     heartbeat_at: GaugeVec = "hostwatch_heartbeat_last_success_timestamp_seconds", [],
         "When heartbeat.url was last pinged, absent before the first time.";
     reload_ok: GaugeVec = "hostwatch_config_last_reload_successful", [],
         "Whether the last attempt to load the configuration succeeded (0 or 1).";
     reload_at: GaugeVec = "hostwatch_config_last_reload_success_timestamp_seconds", [],
         "When the configuration was last loaded, in seconds since the Unix epoch.";
+}
+
+const fn process(name: &'static str, kind: Type, about: &'static str) -> Family {
+    vectors::family(kind, name, &[], about)
 }
 
 /// Written by the prometheus crate's collector, with these very names and texts.
@@ -116,6 +120,7 @@ pub(super) const PROCESS: &[Family] = &[
 /// The daemon's own metrics. Every method may be called from anywhere at any time.
 #[derive(Debug)]
 pub(crate) struct Own {
+    /// Of the process alone.
     registry: Registry,
     /// Held while several series change together, and while a page is made, so that no page shows half an update.
     whole: Mutex<()>,
@@ -126,13 +131,12 @@ pub(crate) struct Own {
 impl Own {
     /// The metrics of a daemon of this version and commit; counters without an account are at 0.
     pub(crate) fn new(version: &str, commit: &str) -> Self {
-        let registry = Registry::new();
-        let vectors = Vectors::new(&registry);
+        let vectors = Vectors::new();
         vectors.build_info.with_label_values(&[version, commit]).set(1.0);
         for result in Notification::ALL {
-            vectors.notifications.with_label_values(&[result.as_str()]);
+            vectors.notifications.begin(&[result.as_str()]);
         }
-        Self { registry, whole: Mutex::default(), selection: RwLock::default(), vectors }
+        Self { registry: Registry::new(), whole: Mutex::default(), selection: RwLock::default(), vectors }
     }
 
     /// Adds the `process_*` metrics of this process, read from `/proc/self` whenever a page is made.
@@ -140,7 +144,7 @@ impl Own {
         #[cfg(target_os = "linux")]
         {
             let process = prometheus::process_collector::ProcessCollector::for_self();
-            vectors::register(&self.registry, process);
+            self.registry.register(Box::new(process)).expect("nothing else is in the registry");
         }
         self
     }
@@ -151,31 +155,31 @@ impl Own {
         let _whole = self.lock();
         let account = account.as_str();
         for off in Collector::ALL.iter().filter(|collector| !collectors.contains(collector)) {
-            self.vectors.forget(&[("account", account), ("collector", off.as_str())]);
+            self.forget(&[("account", account), ("collector", off.as_str())]);
         }
         for collector in collectors.iter().map(|collector| collector.as_str()) {
             for result in POLL_RESULTS {
-                self.vectors.collector_polls.with_label_values(&[account, collector, result]);
+                self.vectors.collector_polls.begin(&[account, collector, result]);
             }
-            self.vectors.collector_success.with_label_values(&[account, collector]);
-            self.vectors.records_rejected.with_label_values(&[account, collector]);
-            self.vectors.series_dropped.with_label_values(&[account, collector]);
+            self.vectors.collector_success.begin(&[account, collector]);
+            self.vectors.records_rejected.begin(&[account, collector]);
+            self.vectors.series_dropped.begin(&[account, collector]);
         }
         if collectors.contains(&Collector::ExpectedBalance) {
-            self.vectors.reports_inconsistent.with_label_values(&[account]);
+            self.vectors.reports_inconsistent.begin(&[account]);
         }
         let groups: BTreeSet<Group> = collectors.iter().map(|collector| collector.group()).collect();
         for group in groups.into_iter().map(Group::as_str) {
-            self.vectors.api_requests.with_label_values(&[account, group, "200"]);
-            self.vectors.api_duration.with_label_values(&[account, group]);
-            self.vectors.api_throttled.with_label_values(&[account, group]);
+            self.vectors.api_requests.begin(&[account, group, "200"]);
+            self.vectors.api_duration.begin(&[account, group]);
+            self.vectors.api_throttled.begin(&[account, group]);
         }
     }
 
     /// Drops every series of an account.
     pub(crate) fn remove_account(&self, account: &AccountName) {
         let _whole = self.lock();
-        self.vectors.forget(&[("account", account.as_str())]);
+        self.forget(&[("account", account.as_str())]);
     }
 
     /// One request to the provider ended. `code` is the HTTP status, or a word where none came.
@@ -187,7 +191,7 @@ impl Own {
 
     /// A request waited for the call budget.
     pub(crate) fn throttled(&self, account: &AccountName, group: Group, waited: Duration) {
-        let counter = self.vectors.api_throttled.with_label_values(&[account.as_str(), group.as_str()]);
+        let mut counter = self.vectors.api_throttled.with_label_values(&[account.as_str(), group.as_str()]);
         counter.inc_by(waited.as_secs_f64());
     }
 
@@ -248,7 +252,7 @@ impl Own {
         self.vectors.collector_polls.with_label_values(&[labels[0], labels[1], result]).inc();
     }
 
-    /// Replaces the counts of incidents that are not over.
+    /// Replaces the counts of open incidents.
     pub(crate) fn incidents(&self, counts: &BTreeMap<IncidentLabels, u64>) {
         let _whole = self.lock();
         self.vectors.incidents.reset();
@@ -274,13 +278,13 @@ impl Own {
         }
         self.vectors.outbox_oldest.reset();
         if let Some(oldest) = oldest {
-            self.vectors.outbox_oldest.with_label_values::<&str>(&[]).set(seconds(oldest));
+            self.vectors.outbox_oldest.with_label_values(&[]).set(seconds(oldest));
         }
     }
 
     /// Whether the store's file can be written.
     pub(crate) fn store_usable(&self, usable: bool) {
-        self.vectors.store_usable.with_label_values::<&str>(&[]).set(f64::from(usable));
+        self.vectors.store_usable.with_label_values(&[]).set(f64::from(usable));
     }
 
     /// When a loop of the daemon last ran.
@@ -290,36 +294,39 @@ impl Own {
 
     /// The heartbeat got through.
     pub(crate) fn heartbeat(&self, at: DateTime<Utc>) {
-        self.vectors.heartbeat_at.with_label_values::<&str>(&[]).set(seconds(at));
+        self.vectors.heartbeat_at.with_label_values(&[]).set(seconds(at));
     }
 
     /// The configuration was loaded, or was refused; the first load counts too.
     pub(crate) fn reload(&self, ok: bool, at: DateTime<Utc>) {
         let _whole = self.lock();
-        self.vectors.reload_ok.with_label_values::<&str>(&[]).set(f64::from(ok));
+        self.vectors.reload_ok.with_label_values(&[]).set(f64::from(ok));
         if ok {
-            self.vectors.reload_at.with_label_values::<&str>(&[]).set(seconds(at));
+            self.vectors.reload_at.with_label_values(&[]).set(seconds(at));
         }
     }
 
     /// The current metrics: text 0.0.4, or OpenMetrics 1.0.0 with its `# EOF`.
     pub(crate) fn encode(&self, openmetrics: bool) -> Vec<u8> {
-        let families = {
-            let _whole = self.lock();
-            self.registry.gather()
-        };
         let selection = self.selection.read();
-        let mut text = String::with_capacity(16 * 1024);
-        for family in families {
-            // The crate's encoder fails altogether where one family has no sample.
-            if family.get_metric().is_empty() || selection.hides(family.name()) {
-                continue;
+        let mut text = Vec::with_capacity(16 * 1024);
+        {
+            let _whole = self.lock();
+            let mut vectors = self.vectors.all();
+            vectors.sort_by_key(|vector| vector.family().name);
+            for vector in vectors.iter().filter(|vector| !selection.hides(vector.family().name)) {
+                vector.write(&mut text);
             }
-            prometheus::TextEncoder::new()
-                .encode_utf8(&[family], &mut text)
-                .expect("a family with samples encodes into memory");
         }
-        if openmetrics { openmetrics::from_text(&text) } else { text.into_bytes() }
+        let mut process = self.registry.gather();
+        process.retain(|family| !selection.hides(family.name()));
+        prometheus::Encoder::encode(&prometheus::TextEncoder::new(), &process, &mut text)
+            .expect("families with samples encode into memory");
+        if openmetrics { openmetrics::from_text(&String::from_utf8_lossy(&text)) } else { text }
+    }
+
+    fn forget(&self, of: &[(&str, &str)]) {
+        self.vectors.all().iter().for_each(|vector| vector.forget(of));
     }
 
     fn lock(&self) -> MutexGuard<'_, ()> {

@@ -17,16 +17,16 @@ use super::zstd::Zstd;
 /// A piece of text, compressed.
 #[derive(Clone, Debug)]
 pub(super) struct Chunk {
-    deflated: Box<[u8]>,
-    frame: Box<[u8]>,
-    crc: Hasher,
+    deflated: Bytes,
+    frame: Bytes,
+    crc: u32,
     length: u64,
 }
 
 impl Chunk {
     /// Made of the same text, as far as length and checksum tell.
     pub(super) fn same_text(&self, other: &Self) -> bool {
-        self.length == other.length && self.crc.clone().finalize() == other.crc.clone().finalize()
+        (self.length, self.crc) == (other.length, other.crc)
     }
 }
 
@@ -59,12 +59,10 @@ impl Compressor {
                 break;
             }
         }
-        let mut crc = Hasher::new();
-        crc.update(text);
         Chunk {
-            deflated: self.out.as_slice().into(),
-            frame: self.zstd.frame(text).into(),
-            crc,
+            deflated: Bytes::copy_from_slice(&self.out),
+            frame: self.zstd.frame(text).into_boxed_slice().into(),
+            crc: crc32fast::hash(text),
             length: text.len() as u64,
         }
     }
@@ -90,10 +88,19 @@ impl Page {
         for chunk in chunks {
             deflated.extend_from_slice(&chunk.deflated);
             frames.extend_from_slice(&chunk.frame);
-            crc.combine(&chunk.crc);
+            crc.combine(&Hasher::new_with_initial_len(chunk.crc, chunk.length));
             length += chunk.length;
         }
         Self { deflated: deflated.into(), frames: frames.into(), crc, length }
+    }
+
+    /// Makes the chunks that it was joined of, in the same order, parts of itself: nothing is kept twice.
+    pub(super) fn lend<'a>(&self, chunks: impl Iterator<Item = &'a mut Chunk>) {
+        let (mut deflated, mut frames) = (self.deflated.clone(), self.frames.clone());
+        for chunk in chunks {
+            chunk.deflated = deflated.split_to(chunk.deflated.len());
+            chunk.frame = frames.split_to(chunk.frame.len());
+        }
     }
 
     /// The page and `tail` after it as one gzip stream, in pieces to be sent one after the other. The
@@ -223,7 +230,8 @@ mod tests {
                 }
                 assert!(got == [want.concat(), tail.to_vec()].concat(), "turn {turn}");
             }
-            // Chunks do not refer to each other: any order will do.
+            // Chunks do not refer to each other: any order will do, also for those that are a page's.
+            Page::join(chunks.iter()).lend(chunks.iter_mut());
             chunks.reverse();
         }
     }

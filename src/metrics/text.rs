@@ -147,7 +147,7 @@ pub(super) fn without_nul(text: &str) -> Cow<'_, str> {
 
 /// Backslash, quote and line feed as the format wants them. NUL becomes U+FFFD: it is valid UTF-8, but
 /// Prometheus's lexer takes it for the end of the page. Other control characters stay.
-fn escape(out: &mut Vec<u8>, text: &str) {
+pub(super) fn escape(out: &mut Vec<u8>, text: &str) {
     let mut rest = text.as_bytes();
     while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\\' | b'"' | b'\n' | 0)) {
         out.extend_from_slice(&rest[..at]);

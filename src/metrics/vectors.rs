@@ -1,38 +1,124 @@
-//! Families that the prometheus crate's registry keeps: from a row to a registered vector of series. Knows no metric.
+//! The daemon's own families: series that begin, change and end while it runs, from a row to lines of text. Of many
+//! accounts they are hundreds of thousands, so a series is its label values and its number and nothing else. Knows no
+//! metric.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Bound;
 
-use prometheus::core::{Collector, MetricVec, MetricVecBuilder};
-use prometheus::{CounterVec, GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry, Result};
+use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 
 use super::family::{Family, Type};
+use super::held::{BETWEEN, Counter, Gauge, Held, Histogram, IntCounter, OwnLines};
+use super::text::without_nul;
 
-/// Upper bounds in seconds. The interface's answers take a fraction of a second; 30 is the time out.
-const DURATION_BUCKETS: [f64; 9] = [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
+pub(super) type GaugeVec = Vector<Gauge>;
+pub(super) type CounterVec = Vector<Counter>;
+pub(super) type IntCounterVec = Vector<IntCounter>;
+pub(super) type HistogramVec = Vector<Histogram>;
 
 /// Series of one family, one for each set of label values.
-pub(super) trait Vector: Collector + Clone + Sized + 'static {
-    const KIND: Type;
-    fn made(opts: Opts, labels: &[&str]) -> Result<Self>;
+pub(super) struct Vector<V> {
+    family: &'static Family,
+    /// Sorted, as they are written.
+    labels: Vec<&'static str>,
+    /// By their values in that order, joined.
+    series: Mutex<BTreeMap<Box<str>, V>>,
 }
 
-macro_rules! vector {
-    ($vector:ident, $kind:ident, |$opts:ident| $with:expr) => {
-        impl Vector for $vector {
-            const KIND: Type = Type::$kind;
-            fn made($opts: Opts, labels: &[&str]) -> Result<Self> {
-                Self::new($with, labels)
-            }
+impl<V: Held> Vector<V> {
+    pub(super) fn new(family: &'static Family) -> Self {
+        let mut labels = family.labels.to_vec();
+        labels.sort_unstable();
+        Self { family, labels, series: Mutex::default() }
+    }
+
+    /// The series with these values, in the order of the family's row; it begins at 0.
+    pub(super) fn with_label_values(&self, values: &[&str]) -> MappedMutexGuard<'_, V> {
+        let key = self.key(values);
+        MutexGuard::map(self.series.lock(), |series| series.entry(key).or_default())
+    }
+
+    /// Begins a series, where it has not.
+    pub(super) fn begin(&self, values: &[&str]) {
+        drop(self.with_label_values(values));
+    }
+
+    /// Ends every series.
+    pub(super) fn reset(&self) {
+        self.series.lock().clear();
+    }
+
+    fn key(&self, values: &[&str]) -> Box<str> {
+        debug_assert_eq!(values.len(), self.labels.len(), "{}", self.family.name);
+        let value = |label: &&str| {
+            let place = self.family.labels.iter().position(|one| one == label);
+            place.and_then(|place| values.get(place)).copied().unwrap_or_default()
+        };
+        joined(self.labels.iter().map(value))
+    }
+}
+
+fn joined<'a>(values: impl Iterator<Item = &'a str>) -> Box<str> {
+    let mut key = String::new();
+    for (place, value) in values.enumerate() {
+        if place > 0 {
+            key.push(BETWEEN);
         }
-    };
+        key.push_str(&without_nul(value));
+    }
+    key.into()
 }
 
-vector!(GaugeVec, Gauge, |opts| opts);
-vector!(CounterVec, Counter, |opts| opts);
-vector!(IntCounterVec, Counter, |opts| opts);
-vector!(HistogramVec, Histogram, |opts| HistogramOpts::from(opts).buckets(DURATION_BUCKETS.into()));
+/// A family, whatever its series hold.
+pub(super) trait AnyVector {
+    fn family(&self) -> &'static Family;
+    /// Removes the series that have all these labels: the first ones by name of those that the family has.
+    fn forget(&self, of: &[(&str, &str)]);
+    /// Nothing where there are no series.
+    fn write(&self, out: &mut Vec<u8>);
+}
 
-/// A row a family: the field that holds its series and their type, name, labels, help. Makes `FAMILIES` of them, and
+impl<V: Held> AnyVector for Vector<V> {
+    fn family(&self) -> &'static Family {
+        self.family
+    }
+
+    fn forget(&self, of: &[(&str, &str)]) {
+        if !of.iter().map(|(label, _)| *label).eq(self.labels.iter().copied().take(of.len())) {
+            return;
+        }
+        let start = joined(of.iter().map(|(_, value)| *value));
+        let mut series = self.series.lock();
+        let from: (Bound<&str>, Bound<&str>) = (Bound::Included(&start), Bound::Unbounded);
+        let same_start = series.range::<str, _>(from).map(|(key, _)| &**key);
+        let whole = |key: &&str| key[start.len()..].is_empty() || key[start.len()..].starts_with(BETWEEN);
+        let gone = same_start.take_while(|key| key.starts_with(&*start)).filter(whole);
+        let gone: Vec<Box<str>> = gone.map(Box::from).collect();
+        for key in gone {
+            series.remove(&key);
+        }
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        let series = self.series.lock();
+        if series.is_empty() {
+            return;
+        }
+        out.extend_from_slice(self.family.header().as_bytes());
+        for (values, held) in series.iter() {
+            held.write(&mut OwnLines { out, name: self.family.name, labels: &self.labels, values });
+        }
+    }
+}
+
+impl<V> fmt::Debug for Vector<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.family.name)
+    }
+}
+
+/// A row a family: the field that holds its series and what they hold, name, labels, help. Makes `FAMILIES` of them, and
 /// the struct `Vectors`.
 macro_rules! own_metrics {
     ($($field:ident: $vector:ident = $name:literal, [$($label:literal),*], $about:literal;)*) => {
@@ -42,7 +128,7 @@ macro_rules! own_metrics {
         mod rows {
             use super::*;
             $(pub(super) const $field: Family =
-                vectors::family::<$vector>($name, &[$($label),*], $about);)*
+                vectors::family($vector::KIND, $name, &[$($label),*], $about);)*
         }
 
         #[derive(Debug)]
@@ -51,57 +137,94 @@ macro_rules! own_metrics {
         }
 
         impl Vectors {
-            fn new(registry: &Registry) -> Self {
-                Self { $($field: vectors::registered(registry, &rows::$field),)* }
+            fn new() -> Self {
+                Self { $($field: $vector::new(&rows::$field),)* }
             }
 
-            /// Removes the series that have all these labels.
-            fn forget(&self, of: &[(&str, &str)]) {
-                $(vectors::forget(&self.$field, of);)*
+            fn all(&self) -> Vec<&dyn AnyVector> {
+                vec![$(&self.$field),*]
             }
         }
     };
 }
 pub(super) use own_metrics;
 
-/// A family that the registry keeps.
-pub(super) const fn family<V: Vector>(
+impl<V: Held> Vector<V> {
+    /// What its series are, for the row.
+    pub(super) const KIND: Type = V::KIND;
+}
+
+/// A family of the daemon's own.
+pub(super) const fn family(
+    kind: Type,
     name: &'static str,
     labels: &'static [&'static str],
     about: &'static str,
 ) -> Family {
-    Family { name, kind: V::KIND, about, labels, facts: None }
+    Family { name, kind, about, labels, facts: None }
 }
 
-/// A family that the crate's collector of the process writes, with this very help text.
-pub(super) const fn process(name: &'static str, kind: Type, about: &'static str) -> Family {
-    Family { name, kind, about, labels: &[], facts: None }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The vector of a row.
-pub(super) fn registered<V: Vector>(registry: &Registry, family: &Family) -> V {
-    let vector = V::made(Opts::new(family.name, family.about), family.labels);
-    let vector =
-        vector.expect("names and labels of the rows are valid, every test of a page holds them to it");
-    register(registry, vector.clone());
-    vector
-}
+    static CALLS: Family = family(Type::Counter, "calls_total", &["account", "group", "code"], "Calls.");
+    static ALONE: Family = family(Type::Gauge, "alone", &[], "Without labels.");
 
-/// Adds a vector to the pages that the registry makes.
-pub(super) fn register(registry: &Registry, collector: impl Collector + 'static) {
-    registry.register(Box::new(collector)).expect("names are unique, a test of the table holds them to it");
-}
+    fn text(vector: &dyn AnyVector) -> String {
+        let mut out = Vec::new();
+        vector.write(&mut out);
+        String::from_utf8(out).unwrap()
+    }
 
-/// Removes the series of a vector that have all these labels.
-pub(super) fn forget<T: MetricVecBuilder>(vector: &MetricVec<T>, of: &[(&str, &str)]) {
-    for family in vector.collect() {
-        for metric in family.get_metric() {
-            let labels = metric.get_label().iter();
-            let labels: HashMap<&str, &str> = labels.map(|pair| (pair.name(), pair.value())).collect();
-            if of.iter().all(|(name, value)| labels.get(name) == Some(value)) {
-                // It may be removed already.
-                let _ = vector.remove(&labels);
-            }
+    #[test]
+    fn labels_are_written_by_name_and_series_by_their_values() {
+        let calls = IntCounterVec::new(&CALLS);
+        assert_eq!(text(&calls), "", "no family without a sample");
+        calls.with_label_values(&["b", "vm", "200"]).inc();
+        calls.with_label_values(&["a-b", "vm", "200"]).inc_by(2);
+        calls.begin(&["a", "vm", "500"]);
+        calls.with_label_values(&["a", "hosting", "500"]).inc();
+        calls.with_label_values(&["q\"\\\n", "vm", "200"]).inc();
+        let want = "# HELP calls_total Calls.\n# TYPE calls_total counter\n\
+                    calls_total{account=\"a\",code=\"500\",group=\"hosting\"} 1\n\
+                    calls_total{account=\"a\",code=\"500\",group=\"vm\"} 0\n\
+                    calls_total{account=\"a-b\",code=\"200\",group=\"vm\"} 2\n\
+                    calls_total{account=\"b\",code=\"200\",group=\"vm\"} 1\n\
+                    calls_total{account=\"q\\\"\\\\\\n\",code=\"200\",group=\"vm\"} 1\n";
+        assert_eq!(text(&calls), want);
+        let alone = GaugeVec::new(&ALONE);
+        alone.with_label_values(&[]).set(1_772_366_400.5);
+        assert_eq!(text(&alone), "# HELP alone Without labels.\n# TYPE alone gauge\nalone 1772366400.5\n");
+        alone.reset();
+        assert_eq!(text(&alone), "");
+    }
+
+    #[test]
+    fn only_what_has_all_the_labels_is_forgotten() {
+        let calls = IntCounterVec::new(&CALLS);
+        for values in [["a", "vm", "200"], ["a", "vm", "500"], ["a-b", "vm", "200"], ["ab", "vm", "200"]] {
+            calls.begin(&values);
         }
+        let left = |of: &[(&str, &str)]| {
+            calls.forget(of);
+            text(&calls)
+                .lines()
+                .skip(2)
+                .map(|line| line["calls_total".len()..].to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(left(&[("collector", "vms")]).len(), 4, "the family has no such label");
+        assert_eq!(left(&[("account", "a"), ("code", "404")]).len(), 4);
+        assert_eq!(left(&[("account", "a"), ("code", "500")]).len(), 3);
+        let others =
+            [r#"{account="a-b",code="200",group="vm"} 0"#, r#"{account="ab",code="200",group="vm"} 0"#];
+        assert_eq!(left(&[("account", "a")]), others);
+    }
+
+    #[test]
+    fn a_series_takes_little_more_than_its_labels() {
+        // 5,000 accounts have a hundred series each.
+        assert!(size_of::<(Box<str>, Gauge)>() <= 24 && size_of::<(Box<str>, IntCounter)>() <= 24);
     }
 }

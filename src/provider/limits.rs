@@ -2,7 +2,7 @@
 //! for each host. Who waits is admitted in the order of priority, then of arrival. Waiting is never a
 //! failure, and a waiter that is dropped leaves no trace.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -154,7 +154,6 @@ impl Hosts {
 struct Gate {
     span: Duration,
     state: Mutex<GateState>,
-    changed: Notify,
 }
 
 #[derive(Debug)]
@@ -163,7 +162,8 @@ struct GateState {
     inside: usize,
     /// When those who left did so, oldest first; forgotten after `span`.
     left: VecDeque<Instant>,
-    waiting: BTreeSet<Ticket>,
+    /// Only the first is told that something changed: of five thousand accounts many thousand may wait for one host.
+    waiting: BTreeMap<Ticket, Arc<Notify>>,
     next_ticket: u64,
 }
 
@@ -195,29 +195,27 @@ impl Gate {
             limit: limit.max(1) as usize,
             inside: 0,
             left: VecDeque::new(),
-            waiting: BTreeSet::new(),
+            waiting: BTreeMap::new(),
             next_ticket: 0,
         };
-        Self { span, state: Mutex::new(state), changed: Notify::new() }
+        Self { span, state: Mutex::new(state) }
     }
 
     fn set_limit(&self, limit: u32) {
-        self.state.lock().limit = limit.max(1) as usize;
-        self.changed.notify_waiters();
+        let mut state = self.state.lock();
+        state.limit = limit.max(1) as usize;
+        state.tell_first();
     }
 
     async fn enter(self: &Arc<Self>, priority: Priority) -> Permit {
         let waiter = Waiter::new(self, priority);
         loop {
-            let changed = self.changed.notified();
-            tokio::pin!(changed);
-            // Registered before looking, so that no change is missed in between.
-            changed.as_mut().enable();
             match self.admit(waiter.ticket, Instant::now()) {
                 CallAdmission::Granted => return Permit(Arc::clone(self)),
-                CallAdmission::Later => changed.await,
+                // What changed since it was asked is kept for it.
+                CallAdmission::Later => waiter.changed.notified().await,
                 CallAdmission::At(moment) => tokio::select! {
-                    () = changed => {}
+                    () = waiter.changed.notified() => {}
                     () = sleep_until(moment) => {}
                 },
             }
@@ -229,14 +227,13 @@ impl Gate {
         while state.left.front().is_some_and(|&left| now > left + self.span || self.span.is_zero()) {
             state.left.pop_front();
         }
-        if state.waiting.first() != Some(&ticket) {
+        if state.waiting.first_key_value().map(|(first, _)| first) != Some(&ticket) {
             return CallAdmission::Later;
         }
         if state.inside + state.left.len() < state.limit {
             state.inside += 1;
             state.waiting.remove(&ticket);
-            drop(state);
-            self.changed.notify_waiters();
+            state.tell_first();
             return CallAdmission::Granted;
         }
         match state.left.front() {
@@ -253,8 +250,16 @@ impl Drop for Permit {
         if !self.0.span.is_zero() {
             state.left.push_back(Instant::now());
         }
-        drop(state);
-        self.0.changed.notify_waiters();
+        state.tell_first();
+    }
+}
+
+impl GateState {
+    /// Who is first looks again.
+    fn tell_first(&self) {
+        if let Some((_, first)) = self.waiting.first_key_value() {
+            first.notify_one();
+        }
     }
 }
 
@@ -262,6 +267,7 @@ impl Drop for Permit {
 struct Waiter<'a> {
     gate: &'a Gate,
     ticket: Ticket,
+    changed: Arc<Notify>,
 }
 
 impl<'a> Waiter<'a> {
@@ -269,21 +275,25 @@ impl<'a> Waiter<'a> {
         let mut state = gate.state.lock();
         let ticket = (priority, state.next_ticket);
         state.next_ticket += 1;
-        state.waiting.insert(ticket);
-        Self { gate, ticket }
+        let changed = Arc::new(Notify::new());
+        state.waiting.insert(ticket, Arc::clone(&changed));
+        Self { gate, ticket, changed }
     }
 }
 
 impl Drop for Waiter<'_> {
     fn drop(&mut self) {
-        if self.gate.state.lock().waiting.remove(&self.ticket) {
-            self.gate.changed.notify_waiters();
+        let mut state = self.gate.state.lock();
+        if state.waiting.remove(&self.ticket).is_some() {
+            state.tell_first();
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
     use tokio::task::JoinSet;
 
@@ -403,6 +413,29 @@ mod tests {
         assert_eq!(started.elapsed(), Duration::ZERO);
         drop(throttle.call(Operation::Vms).await);
         assert!(started.elapsed() >= Duration::from_secs(30));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn of_many_who_wait_only_the_first_is_woken() {
+        const MANY: usize = 500;
+        let (gate, looks) = (Arc::new(Gate::default()), Arc::new(AtomicUsize::new(0)));
+        let mut tasks = JoinSet::new();
+        for _ in 0..MANY {
+            let (gate, looks) = (Arc::clone(&gate), Arc::clone(&looks));
+            tasks.spawn(async move {
+                let mut entered = Box::pin(gate.enter(Priority::State));
+                let permit = std::future::poll_fn(|context| {
+                    looks.fetch_add(1, Ordering::Relaxed);
+                    entered.as_mut().poll(context)
+                });
+                let permit = permit.await;
+                tokio::task::yield_now().await;
+                drop(permit);
+            });
+        }
+        tasks.join_all().await;
+        let looks = looks.load(Ordering::Relaxed);
+        assert!(looks <= 4 * MANY, "{looks} looks of {MANY} that waited");
     }
 
     #[tokio::test(start_paused = true)]

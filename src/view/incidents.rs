@@ -1,6 +1,8 @@
 //! Incidents and mails as people see them: which are shown, in which order, with which words. Pure.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use chrono::{DateTime, Duration, Utc};
 use chrono_tz::Tz;
@@ -16,8 +18,8 @@ const STOPPED_KNOWN_AFTER: Duration = Duration::hours(24);
 /// Incidents and mails at one moment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Alerting {
-    /// Open ones and recently closed ones, in any order.
-    pub incidents: Vec<IncidentRow>,
+    /// Open ones and recently closed ones, in any order; shared, for what else changes here changes often.
+    pub incidents: Arc<[IncidentRow]>,
     pub mails: Mails,
     /// The cut-off of each account that ever had one.
     pub calendar: BTreeMap<AccountName, CalendarEntry>,
@@ -74,7 +76,10 @@ impl IncidentRow {
         };
         let (acknowledgement, silence) = (muted.acknowledgement(incident, now), muted.silence(incident, now));
         let note = acknowledgement.map(|ack| &ack.comment).or(silence.map(|silence| &silence.comment));
-        let cause = incident.folded_into.as_ref().map(|cause| format!(" (part of {cause})"));
+        // Where the reason itself does not name it.
+        let cause = incident.folded_into.as_ref().map(ToString::to_string);
+        let cause = cause.filter(|cause| !incident.reason.to_string().contains(cause));
+        let cause = cause.map(|cause| format!(" (covered by {cause})"));
         shown.then(|| Self {
             key: incident.key.clone(),
             account: incident.key.account.clone(),
@@ -142,8 +147,12 @@ impl IncidentList {
     pub(crate) fn of<'a>(rows: impl Iterator<Item = &'a IncidentRow>) -> Self {
         let (mut recent, mut open): (Vec<_>, Vec<_>) =
             rows.cloned().partition(|row| row.phase == Phase::Resolved);
-        open.sort_by_key(|row| (row.is_looked_after(), std::cmp::Reverse(row.severity), row.since));
-        recent.sort_by_key(|row| std::cmp::Reverse(row.resolved_at.unwrap_or(row.last_change)));
+        // A cut-off before all else, whoever looks after it.
+        let calm = |row: &IncidentRow| row.kind != Kind::Disconnect && row.is_looked_after();
+        let order =
+            |row: &IncidentRow| (calm(row), row.kind != Kind::Disconnect, Reverse(row.severity), row.since);
+        open.sort_by_key(order);
+        recent.sort_by_key(|row| Reverse(row.resolved_at.unwrap_or(row.last_change)));
         recent.truncate(SHOWN);
         Self { open, recent }
     }

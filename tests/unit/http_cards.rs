@@ -34,7 +34,7 @@ fn broken(containers: u64) -> (KnownAccount, Vec<IncidentRow>) {
 
 async fn page(book: &KnownAccount, incidents: Vec<IncidentRow>, path: &str) -> String {
     let server = Server::start(&[book], false).await;
-    server.context.alerting.set(Alerting { incidents, ..Alerting::default() });
+    server.context.alerting.set(Alerting { incidents: incidents.into(), ..Alerting::default() });
     server.get(path).await.text().to_owned()
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 
 use super::super::notes::{address, names, noted};
-use super::Pipeline;
+use super::{Pipeline, story};
 use crate::alert::{
     self, Cause, Delivery, Dispatch, Event, Input, Key, Mailbox, Notice, Outcome, Remake, rate_limit,
 };
@@ -64,9 +64,7 @@ impl Pipeline {
         let (batch, threads) = self.batch(&outcome, &snapshot, now)?;
         self.published.store.lock().commit(&batch, now)?;
         failpoint::reach("committed");
-        for (key, reason) in &batch.decisions {
-            tracing::info!(incident = %key, reason = reason.to_string(), "decided");
-        }
+        story::tell(self.engine.incidents(), &batch);
         self.engine.commit(outcome, threads);
         self.committed(&batch, now);
         Ok(())
@@ -100,7 +98,7 @@ impl Pipeline {
             ..Batch::default()
         };
         let mut threads = Vec::new();
-        let Dispatch { notices, withdraw, remake } = self.dispatch(&outcome)?;
+        let Dispatch { notices, withdraw, remake } = self.dispatch(outcome)?;
         for incident in &mut batch.incidents {
             incident.threads.retain(|to, id| !withdraw.contains(&(id.clone(), to.clone())));
         }
@@ -240,11 +238,14 @@ impl Pipeline {
                 }
             }
         }
+        // By key: one mail may tell of twenty thousand.
+        let known = batch.incidents.iter().enumerate().map(|(at, incident)| (incident.key.clone(), at));
+        let mut places: BTreeMap<Key, usize> = known.collect();
         for (key, to, id) in &threads {
-            let known = batch.incidents.iter().position(|incident| incident.key == *key);
-            let at = known.or_else(|| {
+            let at = places.get(key).copied().or_else(|| {
                 // Mailed in a summary, long after it was decided on.
                 batch.incidents.push(self.engine.incidents().get(key)?.clone());
+                places.insert(key.clone(), batch.incidents.len() - 1);
                 Some(batch.incidents.len() - 1)
             });
             if let Some(at) = at {

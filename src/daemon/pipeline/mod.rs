@@ -5,6 +5,7 @@ mod accounts;
 mod decide;
 mod housekeeping;
 mod looking;
+mod story;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -32,6 +33,7 @@ use crate::model::{
 use crate::provider::cron::Schedule;
 use crate::provider::poll::{Update, span};
 use crate::state::Shared;
+use crate::store::Queue;
 pub(crate) use accounts::Accounts;
 pub(super) use housekeeping::Housekeeping;
 pub(super) use looking::Looking;
@@ -49,6 +51,8 @@ pub(super) struct Pipeline {
     pub(super) engine: Engine,
     pub(super) encoder: Encoder,
     pub(super) mail_writer: Option<MailWriter>,
+    /// The queues that something carries; others change at a start alone.
+    pub(super) served: BTreeSet<Queue>,
     pub(super) own: Arc<Own>,
     pub(super) published: Published,
     pub(super) snapshot: Shared<Snapshot>,
@@ -64,6 +68,9 @@ pub(super) struct Pipeline {
     /// No reading goes stale before.
     pub(super) fresh_until: Option<DateTime<Utc>>,
     pub(super) sites_encoded: Encoded,
+    /// When the page was last joined, and what changed since is not served yet.
+    pub(super) joined: Encoded,
+    pub(super) unpublished: bool,
     pub(super) stale_encoded: Encoded,
     pub(super) housekeeping: Housekeeping,
     pub(super) digest: Option<Schedule>,
@@ -89,12 +96,19 @@ impl Encoded {
         let pause = Duration::from_secs(1).max(self.took * 20);
         self.at.is_none_or(|at| at.elapsed() >= pause)
     }
+
+    /// Cheap enough for every update, or due.
+    fn is_worth_it(&self) -> bool {
+        self.took < CHEAP || self.is_due()
+    }
 }
 
 /// The engine is given the time this often.
 const TICK: Duration = Duration::from_secs(60);
 /// What others wrote into the store, and what went stale, is checked this often.
 const CHECK_EVERY: Duration = Duration::from_millis(500);
+/// Joining the page takes no longer, but for thousands of accounts.
+const CHEAP: Duration = Duration::from_millis(20);
 
 impl Pipeline {
     /// Takes in messages until stopped. Computes and writes for long stretches, so it wants a thread of its own.
@@ -115,6 +129,7 @@ impl Pipeline {
                     self.say_difference();
                     self.check_freshness();
                     self.check();
+                    self.publish(false);
                 }
                 message = messages.recv() => match message {
                     Some(Message::Update(update)) => self.update(update),
@@ -210,13 +225,19 @@ impl Pipeline {
         changed
     }
 
-    /// From now on what was encoded is served.
+    /// From now on what was encoded is served; where joining all of it takes long, what several updates changed at once.
     fn publish(&mut self, page_changed: bool) {
-        if page_changed {
-            self.page.set(self.encoder.page());
+        self.unpublished |= page_changed;
+        if !self.joined.is_worth_it() {
+            return;
         }
-        if let Some(targets) = self.encoder.new_targets() {
-            self.targets.set(targets);
+        let began = Instant::now();
+        let page = std::mem::take(&mut self.unpublished).then(|| self.encoder.join());
+        let targets = self.encoder.new_targets();
+        if page.is_some() || targets.is_some() {
+            page.into_iter().for_each(|page| self.page.set(page));
+            targets.into_iter().for_each(|targets| self.targets.set(targets));
+            self.joined = Encoded::since(began);
         }
     }
 
@@ -281,7 +302,8 @@ impl Pipeline {
         }
         self.snapshot.set(snapshot);
         self.encode_all(self.clock.now());
-        // Also where an account went.
+        // Also where an account went, and at once.
+        self.joined = Encoded::default();
         self.publish(true);
         self.engine.set_watchers(watchers);
         self.mail_writer = mail_writer;
@@ -321,10 +343,10 @@ fn log_change(before: &CollectorStatus, now: &CollectorStatus, problems: &[Strin
             let words = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
             let same = old.as_ref().is_some_and(|old| words(&old.message) == words(&failure.message));
             if !same {
-                tracing::warn!(error = failure.message, "polling fails");
+                tracing::warn!(error = failure.message, "cannot read");
             }
         }
-        (Some(_), None) => tracing::info!("polling works again"),
+        (Some(_), None) => tracing::info!("can read again"),
         (None, None) => {}
     }
     if now.success && !now.complete && (before.complete || before.polls == 0) {

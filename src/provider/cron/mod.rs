@@ -13,6 +13,7 @@ mod fields;
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, LocalResult, NaiveDateTime, TimeDelta, TimeZone, Timelike, Utc};
@@ -21,13 +22,14 @@ use chrono_tz::Tz;
 pub(crate) use fields::BadSchedule;
 use fields::Fields;
 
-/// A parsed expression. `Display` gives it back as it was written.
+/// A parsed expression. `Display` gives it back as it was written. Clones share it: every collector of every account
+/// holds some.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
-    source: String,
+    source: Arc<str>,
     fields: Fields,
     /// One, or two of which the earlier tick counts: by day of month, and by weekday.
-    walkers: Vec<cron::Schedule>,
+    walkers: Arc<[cron::Schedule]>,
 }
 
 impl Schedule {
@@ -151,9 +153,9 @@ impl FromStr for Schedule {
         let fields = Fields::parse(text.trim())?;
         let walkers = fields.expressions().into_iter().map(|expression| expression.parse());
         let walkers = walkers
-            .collect::<Result<Vec<cron::Schedule>, _>>()
+            .collect::<Result<Arc<[cron::Schedule]>, _>>()
             .map_err(|error| BadSchedule(format!("'{text}' is not understood: {error}")))?;
-        let schedule = Self { source: text.trim().to_owned(), fields, walkers };
+        let schedule = Self { source: text.trim().into(), fields, walkers };
         if schedule.next_wall(DateTime::UNIX_EPOCH.naive_utc()).is_none() {
             let text = format!("'{text}' never comes: no such day in these months; such as '0 9 28 2 *'");
             return Err(BadSchedule(text));

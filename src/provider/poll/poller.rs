@@ -77,7 +77,7 @@ pub(super) struct Sites {
 pub(super) struct Poller {
     pub(super) plan: AccountPlan,
     pub(super) sites: Sites,
-    pub(super) updates: mpsc::Sender<Update>,
+    pub(super) updates: mpsc::Sender<Box<Update>>,
     pub(super) stop: CancellationToken,
     /// A part of the present poll has failed.
     pub(super) failed: AtomicBool,
@@ -105,7 +105,7 @@ impl Poller {
             problems: part.problems,
         };
         // A closed channel means that the daemon is stopping.
-        let _ = self.updates.send(update).await;
+        let _ = self.updates.send(Box::new(update)).await;
     }
 
     /// Ends a poll: what was read last, and how it went.

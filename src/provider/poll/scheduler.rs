@@ -25,7 +25,7 @@ const RETRY_LATER: Duration = Duration::from_secs(30 * 60);
 const LEAST_RETRY: Duration = Duration::from_secs(5);
 
 /// Runs the collectors of one account until stopped. Returns when all have stopped.
-pub(crate) async fn run(plan: AccountPlan, updates: mpsc::Sender<Update>, stop: CancellationToken) {
+pub(crate) async fn run(plan: AccountPlan, updates: mpsc::Sender<Box<Update>>, stop: CancellationToken) {
     let sites = Sites::default();
     let mut tasks = JoinSet::new();
     for (&collector, schedule) in &plan.schedules {
@@ -66,7 +66,8 @@ async fn follow(poller: Poller, collector: Collector, schedule: Schedule) {
                 collectors::poll(&poller, collector, &mut memory).await;
                 tracing::debug!(duration_seconds = began.elapsed().as_secs_f64(), "polled");
             };
-            poll.instrument(span(&poller.plan.profile.name, collector)).await;
+            // In a box, so that it takes memory while it runs, not while thousands wait for their tick.
+            Box::pin(poll.instrument(span(&poller.plan.profile.name, collector))).await;
             let failed = poller.failed.load(Ordering::Relaxed);
             failures = if failed { failures + 1 } else { 0 };
             let again = failed.then(|| again_after(failures, poller.plan.retry_after, began.elapsed()));
