@@ -210,15 +210,14 @@ impl Ladder {
             // Cut off and not paid: the next charge is no date of its own.
             Disconnect::At { computed: true, .. } if is_open && self.is_overdue(now) && !is_paid(sight) => {
                 self.read_at = Some(now);
+                self.used_up = sight.used_up.unwrap_or(self.used_up);
             }
             Disconnect::At { at, computed } => {
                 self.gone = false;
                 self.read_at = Some(now);
                 let used_up = sight.used_up.filter(|_| !sight.bare).unwrap_or(self.used_up);
                 let rose = self.rose_between_dates(rose);
-                if !(computed && used_up && self.is_past(now)) {
-                    self.take_date((at, computed), rose, is_open, now);
-                }
+                self.take_date((at, computed), rose, is_open, now);
                 self.paid |= self.used_up_told && !used_up && rose;
                 self.used_up_told &= used_up;
                 self.used_up = used_up;
@@ -239,11 +238,6 @@ impl Ladder {
     fn rose_between_dates(&mut self, rose: bool) -> bool {
         let before = std::mem::replace(&mut self.dated_balance, self.balance);
         before.zip(self.balance).map_or(rose, |(before, now)| now > before)
-    }
-
-    /// The date has come. Where still nothing is left, the next charge ahead is no later cut-off.
-    fn is_past(&self, now: DateTime<Utc>) -> bool {
-        self.edd.is_some_and(|edd| edd <= now)
     }
 
     /// Whether the balance rose since the last report. Above its highest of a day it is no alternation: what was
