@@ -8,7 +8,7 @@ use super::{covered, digest, disconnect, overflow, parts, resources, sample, sta
 use crate::alert::{Event, Form, Item, Kind, Notice};
 use crate::model::{AccountName, sanitize};
 use crate::view::Link;
-use crate::view::calendar::{self, Deadline};
+use crate::view::calendar::{self, Deadline, Publisher};
 
 /// Writes the mail of a notice.
 pub(crate) fn render(notice: &Notice, context: &Context<'_>) -> Result<Rendered, RenderError> {
@@ -163,7 +163,9 @@ fn dates(notice: &Notice, context: &Context<'_>) -> Option<String> {
         let account = &item.key.account;
         Some(Deadline { account, entry: item.calendar?, payer: context.payer(account) })
     });
-    calendar::attachment(deadlines, context.now)
+    let address = &context.from.email;
+    let publisher = Publisher { domain: address.domain(), sender: Some(address.as_ref()) };
+    calendar::attachment(deadlines, publisher, context.now)
 }
 
 /// The mails that opened what this one speaks of, each once.

@@ -343,3 +343,56 @@ fn a_store_left_where_older_releases_had_it_is_not_passed_over() {
     assert_eq!(received(&smtp).len(), 1, "it goes on from what it mailed");
     assert_eq!(daemon.stop(), 0);
 }
+
+#[test]
+fn a_daemon_does_nothing_for_a_command_about_another_store() {
+    let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
+    let runtime = tempfile::tempdir().unwrap();
+    let of_runtime = || ("RUNTIME_DIRECTORY", runtime.path().display().to_string());
+    let mut ours = Daemon::prepare(&provider, smtp.address, "");
+    let mut other = Daemon::prepare(&provider, smtp.address, "");
+    ours.environment.push(of_runtime());
+    other.environment.push(of_runtime());
+    ours.run();
+    let store = |daemon: &Daemon| daemon.directory.path().canonicalize().unwrap().join("hostwatch.db");
+    let silence = ["silence", "main/*", "--for", "1h"];
+    for args in
+        [&silence[..], &["outbox", "drop", "all"], &["incidents"], &["why", "main/disconnect/account"]]
+    {
+        let (status, said, error) = other.command(args);
+        let both =
+            [store(&ours), store(&other)].iter().all(|path| error.contains(&path.display().to_string()));
+        assert!(status == 1 && both && error.contains("nothing was done"), "{args:?}: {said}{error}");
+    }
+    assert_eq!(ours.command(&["silence", "--list"]).1, "no silences\n");
+    // By whatever path it is its own.
+    let link = runtime.path().join("link");
+    std::os::unix::fs::symlink(ours.directory.path(), &link).unwrap();
+    let (by_name, by_link) = (ours.directory.path().join("hostwatch.db"), link.join("hostwatch.db"));
+    ours.configure(&by_name.display().to_string(), &by_link.display().to_string());
+    let (status, said, error) = ours.command(&silence);
+    assert_eq!(status, 0, "{said}{error}");
+    assert!(ours.command(&["silence", "--list"]).1.contains("main/*"));
+}
+
+#[test]
+fn what_a_daemon_took_and_did_not_answer_is_not_done_again_on_the_store() {
+    let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
+    let mut daemon = Daemon::start(&provider, smtp.address);
+    assert_eq!(daemon.stop(), 0);
+    let socket = daemon.directory.path().join("hostwatch.db.sock");
+    let listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    // Takes each request and closes.
+    let mute = std::thread::spawn(move || {
+        for stream in listener.incoming().take(2) {
+            let mut stream = stream.unwrap();
+            stream.set_read_timeout(Some(std::time::Duration::from_secs(10))).unwrap();
+            assert!(std::io::Read::read(&mut stream, &mut [0; 4096]).unwrap() > 0);
+        }
+    });
+    let (status, said, error) = daemon.command(&["silence", "main/*", "--for", "1h"]);
+    assert!(status == 1 && error.contains("whether this was done is not known"), "{said}{error}");
+    // What changes nothing is read where it is.
+    assert_eq!(daemon.command(&["silence", "--list"]).1, "no silences\n");
+    mute.join().unwrap();
+}

@@ -32,6 +32,7 @@ use crate::model::{
 use crate::provider::cron::Schedule;
 use crate::provider::poll::{Update, span};
 use crate::state::Shared;
+use crate::store::Queue;
 pub(crate) use accounts::Accounts;
 pub(super) use housekeeping::Housekeeping;
 pub(super) use looking::Looking;
@@ -49,6 +50,8 @@ pub(super) struct Pipeline {
     pub(super) engine: Engine,
     pub(super) encoder: Encoder,
     pub(super) mail_writer: Option<MailWriter>,
+    /// The queues that something carries; others change at a start alone.
+    pub(super) served: BTreeSet<Queue>,
     pub(super) own: Arc<Own>,
     pub(super) published: Published,
     pub(super) snapshot: Shared<Snapshot>,
