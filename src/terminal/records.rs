@@ -196,10 +196,10 @@ impl PolledRecords {
     fn account(&self, layout: &mut Layout, account: &AccountStatus) {
         let (zone, now) = (account.zone(), self.status.generated_at);
         if let Some(billing) = &account.billing {
-            let balance = words::known_amount(billing.facts.balance, &account.currency);
+            let balance = words::known_spaced_amount(billing.facts.balance, &account.currency);
             let read = words::distance(billing.read_at, now);
             let cut_off = words::cut_off_in_full(&billing.facts, Emphasis::Warn, zone, now);
-            layout.pairs(&[("Balance", Cell::new(format!("{balance}, read {read}"))), ("Cut off", cut_off)]);
+            layout.pairs(&[("Balance", Cell::new(format!("{balance}, read {read}"))), ("Cut-off", cut_off)]);
         }
         for row in failed(account) {
             let error = row.error.as_deref().unwrap_or("no reason was given");

@@ -99,8 +99,11 @@ fn silences_those_that_keep_most_back_first() {
 
 #[test]
 fn a_reason_ends_with_a_conclusion() {
-    let open = incident(Kind::VmError, 17, &format!("VM {HOSTILE}"));
-    let watcher = Watcher { settings: AlertSettings::defaults(), to: vec!["ops@example.com".into()] };
+    let mut open = incident(Kind::VmError, 17, &format!("VM {HOSTILE}"));
+    open.announced = true;
+    let settings =
+        AlertSettings { escalate_to: vec!["boss@example.com".into()], ..AlertSettings::defaults() };
+    let watcher = Watcher { settings, to: vec!["ops@example.com".into()] };
     let decided = |reason: &str| DecisionRecord { at: read_at() - Duration::hours(3), reason: reason.into() };
     let facts = Facts {
         key: &open.key,

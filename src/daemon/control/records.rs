@@ -149,7 +149,7 @@ impl Desk<'_> {
             return Err(decided::not_open(&incident.key));
         }
         self.store.acknowledge(&incident.key, incident.episode, comment, self.now).map_err(failed)?;
-        Ok(Reply::Done(decided::acknowledged(&incident.key)))
+        Ok(Reply::Done(decided::acknowledged(&incident, self.now)))
     }
 
     fn take_back_ack(self, what: &str) -> Answered {

@@ -5,6 +5,7 @@ mod accounts;
 mod decide;
 mod housekeeping;
 mod looking;
+mod story;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -342,10 +343,10 @@ fn log_change(before: &CollectorStatus, now: &CollectorStatus, problems: &[Strin
             let words = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
             let same = old.as_ref().is_some_and(|old| words(&old.message) == words(&failure.message));
             if !same {
-                tracing::warn!(error = failure.message, "polling fails");
+                tracing::warn!(error = failure.message, "cannot read");
             }
         }
-        (Some(_), None) => tracing::info!("polling works again"),
+        (Some(_), None) => tracing::info!("can read again"),
         (None, None) => {}
     }
     if now.success && !now.complete && (before.complete || before.polls == 0) {
