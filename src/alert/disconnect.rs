@@ -7,7 +7,7 @@ use super::decide::{Decision, StepDraft};
 use super::incident::{Incident, Phase};
 use super::key::Key;
 use super::kind::{Event, Kind, Severity};
-use super::ladder::{Ladder, Sight};
+use super::ladder::{Ladder, ONCE_IN, Sight};
 use super::ladder_moves::{Judge, Move, rung_severity};
 use super::overdue::Again;
 use super::reason::{AsOf, Cause, Typed, Withheld};
@@ -217,6 +217,9 @@ impl StepDraft<'_> {
         let key = Key::account_wide(&state.profile.name, Kind::BalanceDrop);
         let mut incident =
             self.get(&key).cloned().unwrap_or_else(|| self.begin(key, settings.severity(Kind::BalanceDrop)));
+        // A balance that alternates between two drops once a day; one that is lower than told is news.
+        let told_today = incident.last_mailed.is_some_and(|at| self.now - at < ONCE_IN)
+            && incident.held.parse::<Money>().is_ok_and(|told| now >= told);
         incident.begin_episode(self.now);
         incident.enter(Phase::Resolved, self.now);
         incident.announced = true;
@@ -226,7 +229,10 @@ impl StepDraft<'_> {
         incident.detail = format!("forecast {forecast}{unit}, actual {actual}{unit}");
         if self.tells_disconnect(state) {
             self.note(incident, Withheld::SameReport);
+        } else if told_today {
+            self.note(incident, Withheld::ToldToday);
         } else {
+            incident.held = now.to_string();
             self.decide(incident, Cause::BalanceDrop, Decision::Tell(Event::Opened));
         }
     }

@@ -207,6 +207,10 @@ impl Ladder {
         self.bare_since = if sight.bare { self.bare_since.or(Some(now)) } else { None };
         let rose = self.take_balance(sight, now);
         match sight.disconnect {
+            // Cut off and not paid: the next charge is no date of its own.
+            Disconnect::At { computed: true, .. } if is_open && self.is_overdue(now) && !is_paid(sight) => {
+                self.read_at = Some(now);
+            }
             Disconnect::At { at, computed } => {
                 self.gone = false;
                 self.read_at = Some(now);
@@ -305,6 +309,11 @@ impl Ladder {
         let overdue = overdue.iter_mut().flat_map(|one| [&mut one.told_at, &mut one.mailed_at]);
         pairs.chain(bare_since).chain(mailed).chain(overdue).for_each(change);
     }
+}
+
+/// Is there anything on the account?
+fn is_paid(sight: &Sight) -> bool {
+    sight.balance.is_some_and(|balance| balance.is_positive())
 }
 
 /// Was one of these dates mailed within a day?

@@ -81,10 +81,7 @@ pub(crate) fn summaries<'a>(
 }
 
 fn is_news(item: &Item, is_watched: bool) -> bool {
-    match item.event {
-        Event::Unwatched => !is_watched,
-        _ => is_watched || item.event.is_end(),
-    }
+    if item.event == Event::Unwatched { !is_watched } else { is_watched || item.event.is_end() }
 }
 
 /// Two items of one episode as one.

@@ -164,6 +164,8 @@ pub(crate) enum Withheld {
     FirstStart,
     #[strum(to_string = "no mail: it is in the mail about the cut-off")]
     SameReport,
+    #[strum(to_string = "no mail: a drop at least as low was told within a day")]
+    ToldToday,
 }
 
 /// By which silence.

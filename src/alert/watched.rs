@@ -102,6 +102,8 @@ impl StepDraft<'_> {
         ended.flapping = false;
         ended.folded_into = None;
         ended.ladder = None;
+        // That it is looked at again is no change of what it is about.
+        ended.changes.clear();
         if why.may_come_back() {
             ended.before_unwatched = Some((self.now, Box::new(before.clone())));
         }

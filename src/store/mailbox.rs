@@ -46,24 +46,38 @@ impl Store {
         Ok(waiting)
     }
 
-    /// Who was mailed about an episode of an incident, and whether any of it may have arrived. Recipients are bare
-    /// addresses.
+    /// Who was mailed about an episode of an incident, and whether any of it may have arrived; of an earlier one whose end
+    /// gave way to this one, too. Recipients are bare addresses.
     pub(crate) fn heard(&self, incident: &Key, episode: u32) -> Result<BTreeMap<String, Heard>, StoreError> {
         let mut statement = self.connection.prepare_cached(
-            "SELECT e.recipient, max(CASE WHEN e.state IN ('sent', 'sending') OR e.perhaps THEN 2
-                 WHEN e.state = 'queued' OR e.expired THEN 1 ELSE 0 END)
-             FROM news n JOIN envelopes e USING (message_id)
-             WHERE n.incident = ?1 AND n.episode = ?2 AND e.state <> 'withdrawn' GROUP BY e.recipient",
+            "SELECT e.recipient, CASE WHEN e.state IN ('sent', 'sending') OR e.perhaps THEN 2
+                 WHEN e.state = 'queued' OR e.expired THEN 1 ELSE 0 END, n.episode, (
+                 SELECT json_extract(t.value, '$[1]') FROM json_each(m.told) t
+                 WHERE json_extract(t.value, '$[0]') = ?1)
+             FROM news n JOIN envelopes e USING (message_id) JOIN messages m USING (message_id)
+             WHERE n.incident = ?1 AND n.episode <= ?2 AND e.state <> 'withdrawn' ORDER BY e.id",
         )?;
-        let rows = statement.query_map(params![incident.to_string(), episode], |row| {
+        let mut told: BTreeMap<String, Vec<(Heard, u32, Option<String>)>> = BTreeMap::new();
+        let mut rows = statement.query(params![incident.to_string(), episode])?;
+        while let Some(row) = rows.next()? {
             let heard = match row.get(1)? {
                 2 => Heard::Reached,
                 1 => Heard::NotYet,
                 _ => Heard::Refused,
             };
-            Ok((row.get(0)?, heard))
-        })?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+            told.entry(row.get(0)?).or_default().push((heard, row.get(2)?, row.get(3)?));
+        }
+        let heard = |told: Vec<(Heard, u32, Option<String>)>| {
+            let (now, before): (Vec<_>, Vec<_>) = told.into_iter().partition(|(_, of, _)| *of == episode);
+            let goes_on = |event: Option<&str>| {
+                event.is_some_and(|text| text.parse().is_ok_and(|event: Event| !event.is_end()))
+            };
+            let before = before
+                .last()
+                .filter(|(heard, _, event)| *heard > Heard::Refused && goes_on(event.as_deref()));
+            now.iter().chain(before).map(|(heard, ..)| *heard).max()
+        };
+        Ok(told.into_iter().filter_map(|(to, told)| Some((to, heard(told)?))).collect())
     }
 
     /// Who heard what of an incident that is watched again, in its present episode.

@@ -301,3 +301,22 @@ fn what_nobody_heard_of_before_its_account_left_is_told_as_any_other_once_it_is_
         assert_eq!(read(&postbox), want);
     }
 }
+
+#[test]
+fn who_heard_a_beginning_whose_end_gave_way_to_the_next_hears_that_nothing_looks_at_it() {
+    let mut world = World::healthy();
+    let mut postbox = Postbox::default();
+    vm_fails(&mut world);
+    post(&mut world, &mut postbox);
+    postbox.deliver();
+    vm_recovers(&mut world);
+    post(&mut world, &mut postbox);
+    postbox.attempt(WAITS);
+    vm_fails(&mut world);
+    post(&mut world, &mut postbox);
+    postbox.attempt(WAITS);
+    world.leave();
+    post(&mut world, &mut postbox);
+    postbox.deliver();
+    assert_eq!(read(&postbox), ["main/vm_error/1 opened", "main/vm_error/1 unwatched"]);
+}

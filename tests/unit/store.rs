@@ -530,7 +530,7 @@ fn how_far_a_mail_came_is_known_and_who_heard_of_what() {
         (stages(&store), heard(&store)),
         (vec![Stage::PerhapsArrived], vec![Heard::Reached, Heard::Refused])
     );
-    assert!(store.heard(&key(), 2).unwrap().is_empty());
+    assert_eq!(store.heard(&key(), 2).unwrap().len(), 1, "who was reached was told of no end");
 }
 
 #[test]
@@ -977,4 +977,24 @@ fn of_several_mails_all_are_dropped_or_none() {
     };
     assert!(said.contains("2 mails"), "{said}");
     assert_eq!(queued(&store), 0);
+}
+
+#[test]
+fn who_heard_a_beginning_whose_end_was_taken_back_has_heard_of_the_next() {
+    let mut store = Store::in_memory().unwrap();
+    let of = |id: &str, episode: u32, event: Event| {
+        let mut mail = mail_about(&key(), id, Lane::Normal);
+        mail.notice.items[0].episode = episode;
+        mail.notice.items[0].event = event;
+        mail
+    };
+    store.commit(&batch(vec![of("one", 1, Event::Opened)]), now()).unwrap();
+    while let Some(claim) = store.claim(&Queue::Mail, now()).unwrap() {
+        store.finish(&claim, &SendResult::Sent, now()).unwrap();
+    }
+    store.commit(&batch(vec![of("two", 1, Event::Resolved)]), now()).unwrap();
+    assert!(store.heard(&key(), 2).unwrap().is_empty(), "it is over");
+    store.commit(&Batch { withdraw: both("two"), ..Batch::default() }, now()).unwrap();
+    let heard = store.heard(&key(), 2).unwrap();
+    assert_eq!(heard.values().copied().collect::<Vec<_>>(), [Heard::Reached, Heard::Reached]);
 }

@@ -394,3 +394,31 @@ fn an_account_that_is_off_stays_overdue_while_nothing_is_left() {
     world.report(charged("15.00", 5));
     assert_eq!(world.take_events(), ["main/disconnect/account paid:2026-03-09"]);
 }
+
+#[test]
+fn an_overdue_account_stays_so_while_its_reports_name_only_the_next_charge() {
+    for named in [true, false] {
+        let mut settings = crate::alert::AlertSettings::defaults();
+        settings.deletion_days = 4;
+        let mut world = World::healthy_with(settings);
+        let edd = if named { Edd::At(start() + Duration::hours(12)) } else { Edd::Null };
+        world.report(report("5", edd));
+        world.told.clear();
+        let mut told = Vec::new();
+        for day in 1..=5 {
+            // Nothing is paid, and the charges go on being listed.
+            world.now = start() + Duration::days(day) + Duration::hours(1);
+            let mut unpaid = report("-5", Edd::Null);
+            unpaid.moments.edit(|moments| moments.retain(|moment| moment.at > world.now));
+            world.report(unpaid);
+            world.pass(Duration::hours(2));
+            told.extend(world.take_events());
+        }
+        told.retain(|event| event.contains("disconnect"));
+        let of = |event: &str| format!("main/disconnect/account {event}");
+        assert_eq!(told[0], of("rung:0"));
+        let goes_on = |event: &String| event.contains("deletion:") || event.contains("overdue:");
+        assert!(told[1..].iter().all(goes_on), "{told:?}");
+        assert!(told.contains(&of("deletion:1")), "{told:?}");
+    }
+}

@@ -92,8 +92,10 @@ impl Postbox {
         }
         for item in notices.iter().flat_map(|notice| &notice.items) {
             let mut heard: BTreeMap<String, Heard> = BTreeMap::new();
+            let mut before: BTreeMap<String, Option<Heard>> = BTreeMap::new();
             for mail in &self.mails {
                 let about = |one: &&crate::alert::Item| one.key == item.key && one.episode == item.episode;
+                let earlier = |one: &&crate::alert::Item| one.key == item.key && one.episode < item.episode;
                 let now = match mail.state {
                     State::Withdrawn => continue,
                     State::Refused => Heard::Refused,
@@ -102,6 +104,16 @@ impl Postbox {
                 };
                 if mail.notice.items.iter().any(|one| about(&one)) {
                     let known = heard.entry(mail.to.clone()).or_insert(now);
+                    *known = (*known).max(now);
+                }
+                if let Some(one) = mail.notice.items.iter().find(|one| earlier(one)) {
+                    before.insert(mail.to.clone(), (!one.event.is_end()).then_some(now));
+                }
+            }
+            // The end of an earlier episode gave way to this one.
+            for (to, now) in before {
+                if let Some(now) = now.filter(|now| *now > Heard::Refused) {
+                    let known = heard.entry(to).or_insert(now);
                     *known = (*known).max(now);
                 }
             }
