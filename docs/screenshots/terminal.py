@@ -69,7 +69,7 @@ def main():
         control(provider, "set_vm", vm=int(vm), state="error")
         control(provider, "last_days", days=12)
         wait("the error to be seen", 90, lambda: "in error" in fetch(f"{url}/api/v1/status"))
-        wait("the date to be seen", 90, lambda: '"disconnect":"at"' in fetch(f"{url}/api/v1/status").replace(" ", ""))
+        wait("the cut-off's incident", 90, lambda: "main/disconnect/account" in fetch(f"{url}/api/v1/status"))
         config = next(servers.path.glob("**/*.toml"))
         for name, words in (("terminal-status", ["status", "--url", url]), ("terminal-forecast", ["forecast"])):
             done = subprocess.run([binary, *words, f"--config.file={config}", "--color=always"], text=True,
