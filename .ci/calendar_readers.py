@@ -93,7 +93,7 @@ def main():
             print(f"{event} {len(mine.held)} events: {mine.held}")
             assert len(mine.held) == (0 if event == "resolved" else 2), mine.held
             assert {number for number, _ in mine.held.values()} <= {sequence}, mine.held
-        assert re.fullmatch(r"main\.(cut-off|pay-by)@hostwatch", next(iter(mine.seen))), mine.seen
+        assert re.fullmatch(r"main\.(cut-off|pay-by)@example\.com", next(iter(mine.seen))), mine.seen
     finally:
         daemon.kill()
         world.close()

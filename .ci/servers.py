@@ -175,12 +175,12 @@ path = "{self.path / name}.db"
 
 
 class MailServer(socketserver.ThreadingTCPServer):
-    """Takes every mail but the first recipient's, who is asked to come again."""
+    """Takes every mail but the first recipient's, who is asked to come again; or refuses every sender."""
 
     daemon_threads = True
 
-    def __init__(self):
-        self.greylisted = False
+    def __init__(self, refuses=False):
+        self.greylisted, self.refuses = False, refuses
         super().__init__(("127.0.0.1", 0), MailSession)
         threading.Thread(target=self.serve_forever, daemon=True).start()
         self.port = self.server_address[1]
@@ -198,7 +198,9 @@ class MailSession(socketserver.StreamRequestHandler):
             self.say("220 check")
             while line := self.rfile.readline(2000):
                 word = line[:4].upper()
-                if word == b"RCPT" and not self.server.greylisted:
+                if word == b"MAIL" and self.server.refuses:
+                    self.say("554 5.7.1 sender refused")
+                elif word == b"RCPT" and not self.server.greylisted:
                     self.server.greylisted = True
                     self.say("451 4.7.1 come again")
                 elif word == b"DATA":

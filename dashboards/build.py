@@ -134,17 +134,17 @@ def overview():
                      query(f"max by (account) (hosting_billing_next_charge_amount{{{A}}})"),
                      query(f"max by (account, currency) (hosting_account_info{{{A}}})"),
                      query(urgency(" by (account)"))],
-                    {"account": "Account", "Value #J": "Pay", "Value #A": "Balance", "Value #B": "Days left", "Value #C": "Cut off",
+                    {"account": "Account", "Value #J": "Pay", "Value #A": "Balance", "Value #B": "Days left", "Value #C": "Cut-off",
                      "Value #D": "Pay for 7 days", "Value #E": "30 days", "Value #F": "90 days",
                      "Value #G": "Next charge", "Value #H": "Amount", "currency": "Currency", "Value #I": None},
                     fields={"Balance": ("locale", 2, None), "Days left": ("suffix: days", 1, None),
-                            "Cut off": ("dateTimeAsIso", None, None), "Pay for 7 days": ("locale", 0, None),
+                            "Cut-off": ("dateTimeAsIso", None, None), "Pay for 7 days": ("locale", 0, None),
                             "30 days": ("locale", 0, None), "90 days": ("locale", 0, None),
                             "Next charge": ("dateTimeAsIso", None, None), "Amount": ("locale", 2, None)},
                     links={"Account": [link("Status page", PAGE + "?account=${__value.raw}")]}, sort=("Days left", False),
                     mappings={"Pay": PAY, "Days left": [NOT_EXPECTED]}),
               0, 4, 24, 6),
-        place(table("Not well", "Every resource that is broken, changing or in a state that nobody knows." + NEEDS,
+        place(table("With a problem", "Every resource that is broken, changing or in a state that nobody knows." + NEEDS,
                     [query(f"max by (account, kind, name, id, state) (account_kind_id:hosting_resource_unwell:max{{{A}}})")],
                     {"kind": "Kind", "name": "Name", "state": "State", "id": "Id", "account": "Account", "Value": None},
                     colours={"State": BROKEN},
@@ -215,11 +215,11 @@ def billing():
                      query(f"max by (account) (hosting_billing_horizon_timestamp_seconds{{{A}}}) * 1000"),
                      query(f"max by (account) (hosting_billing_lead_days{{{A}}})"),
                      query(f"max by (account, currency, time_zone) (hosting_account_info{{{A}}})")],
-                    {"account": "Account", "Value #A": "Next charge", "Value #B": "Amount", "Value #C": "Cut off",
+                    {"account": "Account", "Value #A": "Next charge", "Value #B": "Amount", "Value #C": "Cut-off",
                      "Value #D": "Used up", "Value #E": "Report ends", "Value #F": "Payment takes", "currency": "Currency", "time_zone": "Time zone",
                      "Value #G": None},
                     fields={"Next charge": ("dateTimeAsIso", None, None), "Amount": ("locale", 2, None),
-                            "Cut off": ("dateTimeAsIso", None, None), "Used up": ("dateTimeAsIso", None, None), "Report ends": ("dateTimeAsIso", None, None),
+                            "Cut-off": ("dateTimeAsIso", None, None), "Used up": ("dateTimeAsIso", None, None), "Report ends": ("dateTimeAsIso", None, None),
                             "Payment takes": ("d", 0, None)},
                     links={"Account": [link("Status page", PAGE + "?account=${__value.raw}#billing")]}),
               0, 13, 24, 5),
@@ -318,13 +318,13 @@ def resources():
         place(by_state("VMs", "hosting_vms"), 0, 4, 8, 8),
         place(by_state("Containers", "hosting_containers"), 8, 4, 8, 8),
         place(by_state("Sites", "hosting_sites"), 16, 4, 8, 8),
-        place(timeline("Not well, and when", "Each resource that was broken, changing or in a state that nobody knows, and how "
+        place(timeline("With a problem, and when", "Each resource that was broken, changing or in a state that nobody knows, and how "
                        "long; 40 at most. A name in the tables below leads to its own history here." + NEEDS,
                        [query(f"topk(40, max by (kind, name, id, state) (account_kind_id:hosting_resource_unwell:max{{{NAMED}}}))",
-                              "{{kind}} {{name}} ({{id}}): {{state}}")], {"1": ("not well", "orange")}), 0, 12, 24, 9),
-        place(unwell("VMs that are not well", "vm", "active|stopped", ["tariff"]), 0, 21, 8, 9),
-        place(unwell("Containers that are not well", "container", "ENABLED", ["server"]), 8, 21, 8, 9),
-        place(unwell("Sites that are not well", "site", "Active|Stopped", ["container"]), 16, 21, 8, 9),
+                              "{{kind}} {{name}} ({{id}}): {{state}}")], {"1": ("problem", "orange")}), 0, 12, 24, 9),
+        place(unwell("VMs with a problem", "vm", "active|stopped", ["tariff"]), 0, 21, 8, 9),
+        place(unwell("Containers with a problem", "container", "ENABLED", ["server"]), 8, 21, 8, 9),
+        place(unwell("Sites with a problem", "site", "Active|Stopped", ["container"]), 16, 21, 8, 9),
         place(probed(), 0, 30, 24, 8),
         collapsed("Inventory", 38, [
             place(inventory("All VMs", "Every VM with its size. Memory is known once vm_memory_unit is set.", "vm",
@@ -358,7 +358,7 @@ def resources():
                        "the interface deprecated.", [query(f"sum({one('hosting_ssh_keys')})")], none="not polled"), 20, 67, 4, 8),
         ]),
     ]
-    panels = sectioned(panels, {0: "Now", 4: "By state", 12: "What is not well", 30: "Probed from outside"})
+    panels = sectioned(panels, {0: "Now", 4: "By state", 12: "Problems", 30: "Probed from outside"})
     return dashboard("resources", "VMs, containers and sites: how they are, how they were, what there is.", panels,
                      "now-24h", resource=True)
 
@@ -434,13 +434,13 @@ def itself():
         place(timeseries("Outbox", "Mails by state, one a recipient.",
                          [query(f"sum by (state) (hostwatch_outbox_messages{{{i}}})", "{{state}}")], steps=True, decimals=0,
                          colours=[("dead", "red"), ("queued", "orange")]), 6, 29, 6, 8),
-        place(timeseries("Oldest mail that waits", "For how long it has waited; nothing while none waits. HostwatchMailsStuck tells "
+        place(timeseries("Oldest mail that waits", "For how long it has waited; nothing while none waits. HostwatchMailsStuck fires "
                          "past half an hour.",
                          [query(f"time() - hostwatch_outbox_oldest_timestamp_seconds{{{i}}}", "{{instance}}")], unit="s",
                          thresholds=[("green", None), ("red", 1800)]), 12, 29, 6, 8),
-        place(timeseries("Incidents", "Those that are not over, by state. Pending and watching ones were not told.",
+        place(timeseries("Incidents", "Open ones, by state. Pending and watching ones are not open yet: no mail.",
                          [query(f"sum by (state) (hostwatch_incidents{{{ai}}})", "{{state}}")], steps=True, decimals=0), 18, 29, 6, 8),
-        place(timeseries("Loops", "Since when each part of the daemon last turned. HostwatchLoopStuck fires past 20 minutes; "
+        place(timeseries("Loops", "How long ago each part of the daemon last ran. HostwatchLoopStuck fires past 20 minutes; "
                          "systemd's watchdog starts the daemon anew before.",
                          [query(f"time() - hostwatch_loop_last_run_timestamp_seconds{{{i}}}", "{{instance}} {{loop}}")], unit="s",
                          thresholds=[("green", None), ("red", 1200)]), 0, 37, 8, 8),

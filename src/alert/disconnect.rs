@@ -222,11 +222,8 @@ impl StepDraft<'_> {
         incident.announced = true;
         incident.subject = "Balance".to_owned();
         incident.problem = drop_words(missing, &state.profile.currency);
-        let unit = &state.profile.currency;
-        incident.detail = format!("forecast {foreseen} {unit}, actual {now} {unit}")
-            .replace(" ,", ",")
-            .trim_end()
-            .to_owned();
+        let (unit, forecast, actual) = (unit(&state.profile.currency), foreseen.spaced(), now.spaced());
+        incident.detail = format!("forecast {forecast}{unit}, actual {actual}{unit}");
         if self.tells_disconnect(state) {
             self.note(incident, Withheld::SameReport);
         } else {
@@ -237,8 +234,12 @@ impl StepDraft<'_> {
 
 /// `dropped 900 RUB more than expected`.
 fn drop_words(missing: Money, currency: &str) -> String {
-    let unit = if currency.is_empty() { String::new() } else { format!(" {}", rules::clean(currency, 12)) };
-    format!("dropped {}{unit} more than expected", missing.ceil_units())
+    format!("dropped {}{} more than expected", missing.ceil_units(), unit(currency))
+}
+
+/// What follows an amount.
+fn unit(currency: &str) -> String {
+    if currency.is_empty() { String::new() } else { format!(" {}", rules::clean(currency, 12)) }
 }
 
 /// What a mail says of this.

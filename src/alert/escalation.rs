@@ -4,38 +4,23 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use super::decide::StepDraft;
-use super::incident::{Incident, Phase};
-use super::kind::{Event, Severity};
+use super::incident::Incident;
+use super::kind::Event;
+use super::next::Escalation;
 use super::reason::Cause;
 use super::settings::{AlertSettings, Watcher};
 
 impl StepDraft<'_> {
-    /// Why an incident is escalated now, where it is: once an episode.
+    /// Why an incident is escalated now, where it is.
     pub(super) fn escalates(&self, incident: &Incident, settings: &AlertSettings) -> Option<Cause> {
-        let lasts = incident.phase == Phase::Firing
-            && incident.severity == Severity::Critical
-            && incident.announced
-            && incident.folded_into.is_none()
-            && !incident.told_unwatched;
-        if !lasts || self.silenced(incident).is_some() {
-            return None;
-        }
-        if let Some(at_once) = self.escalates_at_once(incident, settings) {
-            return Some(at_once);
-        }
-        // Older stores have only the last mail.
-        let mailed = incident.critical_mailed.or(incident.last_mailed)?;
-        let waited = (self.now - mailed).to_std().unwrap_or_default();
-        let left_alone = !incident.pre_existing && !self.muted.is_acknowledged(incident, self.now);
-        (is_open_to(incident, settings) && left_alone && waited >= settings.escalate_after)
-            .then(|| Cause::Escalated { to: names(settings), after: words(settings.escalate_after) })
+        let due = Escalation::of(incident, settings, self.muted, self.now)?;
+        (due.at <= self.now).then(|| cause(due, settings))
     }
 
     /// The same of a cut-off from the last safe day on, acknowledged or not.
     pub(super) fn escalates_at_once(&self, incident: &Incident, settings: &AlertSettings) -> Option<Cause> {
-        let near =
-            incident.ladder.as_ref().is_some_and(|ladder| ladder.is_near(settings.lead_days, self.now));
-        (is_open_to(incident, settings) && near).then(|| Cause::EscalatedAtOnce { to: names(settings) })
+        let due = Escalation::at_once(incident, settings, self.now).filter(|due| due.at <= self.now)?;
+        Some(cause(due, settings))
     }
 
     /// Tells those that it is escalated to; for all others nothing changes, the day of their reminder neither.
@@ -43,11 +28,6 @@ impl StepDraft<'_> {
         incident.escalated = true;
         self.tell_beside(incident, why, Event::Escalated, Vec::new());
     }
-}
-
-/// It was not escalated yet, and there is somebody to whom it could be.
-fn is_open_to(incident: &Incident, settings: &AlertSettings) -> bool {
-    !incident.escalated && !settings.escalate_to.is_empty()
 }
 
 /// Who is told of an event: those that an incident was escalated to hear what follows of it, but for reminders.
@@ -70,8 +50,12 @@ pub(super) fn addressees<'a>(
     Cow::Owned(all)
 }
 
-fn names(settings: &AlertSettings) -> String {
-    settings.escalate_to.join(", ")
+fn cause(due: Escalation, settings: &AlertSettings) -> Cause {
+    let to = settings.escalate_to.join(", ");
+    match due.ack_prevents {
+        true => Cause::Escalated { to, after: words(settings.escalate_after) },
+        false => Cause::EscalatedAtOnce { to },
+    }
 }
 
 /// `12 h`, `90 min`.

@@ -76,7 +76,7 @@ impl Engine {
                     state.collectors.get(&collector).and_then(|status| status.failure.as_ref())
                 {
                     let why = rules::clean(&failure.message, 200);
-                    facts.unread.push(format!("{account}: {}: {why}", collector.as_str()));
+                    facts.unread.push(format!("{account}: cannot read {}: {why}", collector.words()));
                 }
             }
         }

@@ -119,6 +119,11 @@ impl Kind {
         self.facts().severity
     }
 
+    /// What ends it, or keeps it from coming, is a payment.
+    pub const fn is_about_money(self) -> bool {
+        matches!(self, Self::Disconnect | Self::OrderSuspended | Self::BalanceDrop)
+    }
+
     /// What sort of resource the number in its key is of.
     #[allow(clippy::wildcard_enum_match_arm)] // the other collectors see no state of a resource
     pub const fn sort(self) -> Option<Sort> {

@@ -132,7 +132,13 @@ impl Ladder {
 
     /// From the last day on which a payment still arrives.
     pub(super) fn is_near(&self, lead_days: u32, now: DateTime<Utc>) -> bool {
-        self.is_overdue(now) || self.edd.is_some_and(|edd| edd - now <= days(lead_days + 1))
+        self.near_from(lead_days, now).is_some_and(|at| at <= now)
+    }
+
+    /// When that day begins, or began.
+    pub(super) fn near_from(&self, lead_days: u32, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let begins = self.edd.map(|edd| edd - days(lead_days + 1));
+        if self.is_overdue(now) { Some(begins.map_or(now, |at| at.min(now))) } else { begins }
     }
 
     /// The severity that goes with what is left: critical from the last day on which a payment still

@@ -43,7 +43,7 @@ pub(crate) use incident::{Incident, Phase};
 pub(crate) use key::{Key, Sort, Target};
 pub(crate) use kind::{Event, Kind, Severity};
 pub(crate) use ladder::Ladder;
-pub(crate) use next::Next;
+pub(crate) use next::{Escalation, Next};
 pub(crate) use notice::{Digest, DigestAccount, Form, Item, Notice, Overflow, Started};
 pub(crate) use reason::{Cause, Reason};
 pub(crate) use remembered::{Remembered, SHOWN};

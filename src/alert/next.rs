@@ -6,7 +6,7 @@ use chrono_tz::Tz;
 
 use super::incident::{Incident, Phase};
 use super::key::Key;
-use super::kind::Kind;
+use super::kind::{Kind, Severity};
 use super::ladder::Ladder;
 use super::overdue::{ReminderPlan, days};
 use super::settings::{AlertSettings, Watcher};
@@ -41,6 +41,57 @@ pub(crate) enum Next {
     Overdue(DateTime<Utc>),
     /// Nothing is known to be due.
     End,
+}
+
+/// The mail to those in `escalate_to`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Escalation {
+    pub at: DateTime<Utc>,
+    /// Somebody who acknowledges the incident before then prevents it. Not where the last day comes on which a payment
+    /// arrives in time.
+    pub ack_prevents: bool,
+}
+
+impl Escalation {
+    /// When an incident is escalated, if nothing changes meanwhile; not in the future where it is due. Once an episode.
+    pub(crate) fn of(
+        incident: &Incident,
+        settings: &AlertSettings,
+        muted: &Muted,
+        now: DateTime<Utc>,
+    ) -> Option<Self> {
+        let lasts = incident.phase == Phase::Firing
+            && incident.announced
+            && incident.folded_into.is_none()
+            && !incident.told_unwatched;
+        if !lasts || muted.silence(incident, now).is_some() || !is_open_to(incident, settings) {
+            return None;
+        }
+        let at_once = Self::at_once(incident, settings, now);
+        if at_once.is_some_and(|due| due.at <= now) {
+            return at_once;
+        }
+        let ignored = incident.severity == Severity::Critical
+            && !incident.pre_existing
+            && !muted.is_acknowledged(incident, now);
+        // Older stores have only the last mail.
+        let mailed = incident.critical_mailed.or(incident.last_mailed).filter(|_| ignored);
+        let after = Duration::from_std(settings.escalate_after).unwrap_or(Duration::MAX);
+        let waited = mailed.and_then(|at| at.checked_add_signed(after));
+        let waited = waited.map(|at| Self { at, ack_prevents: true });
+        at_once.into_iter().chain(waited).min_by_key(|escalation| escalation.at)
+    }
+
+    /// The same of a cut-off: from the last safe day on, acknowledged or not.
+    pub(super) fn at_once(incident: &Incident, settings: &AlertSettings, now: DateTime<Utc>) -> Option<Self> {
+        let ladder = incident.ladder.as_ref().filter(|_| is_open_to(incident, settings))?;
+        Some(Self { at: ladder.near_from(settings.lead_days, now)?, ack_prevents: false })
+    }
+}
+
+/// It was not escalated yet, and there is somebody to whom it could be.
+fn is_open_to(incident: &Incident, settings: &AlertSettings) -> bool {
+    !incident.escalated && !settings.escalate_to.is_empty()
 }
 
 impl Next {
@@ -173,6 +224,30 @@ mod tests {
         assert_eq!(next(silence), Next::Silenced(at));
         assert_eq!(Next::of_kind(Kind::ResourceGone, Some(&watcher())), Some(Next::RuleOff));
         assert_eq!(Next::of_kind(Kind::VmError, None), Some(Next::AccountGone));
+    }
+
+    #[test]
+    fn an_escalation_comes_after_its_time_or_with_the_last_safe_day() {
+        let mut settings = AlertSettings::defaults();
+        let mut incident = open(Kind::VmError);
+        incident.announced = true;
+        let mut muted = Muted::default();
+        let of = |incident: &Incident, settings: &AlertSettings, muted: &Muted| {
+            Escalation::of(incident, settings, muted, now())
+        };
+        assert_eq!(of(&incident, &settings, &muted), None, "nobody is named");
+        settings.escalate_to = vec!["boss@example.com".to_owned()];
+        let at = now() + Duration::hours(9);
+        assert_eq!(of(&incident, &settings, &muted), Some(Escalation { at, ack_prevents: true }));
+        let key = incident.key.clone();
+        muted.acks.insert(key, Ack { episode: 0, at: now(), comment: String::new() });
+        assert_eq!(of(&incident, &settings, &muted), None, "acknowledged");
+        let edd = now() + Duration::hours(5 * 24);
+        incident.ladder = Some(Ladder { edd: Some(edd), rung: Some(7), ..Ladder::default() });
+        let at = edd - Duration::days(4);
+        assert_eq!(of(&incident, &settings, &muted), Some(Escalation { at, ack_prevents: false }));
+        incident.escalated = true;
+        assert_eq!(of(&incident, &settings, &muted), None, "once an episode");
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl Silence {
     }
 
     fn words(&self) -> String {
-        let until = self.until.format("%Y-%m-%d %H:%M UTC");
+        let until = self.until.format("%a %-d %b %H:%M UTC");
         if self.comment.is_empty() {
             format!("silenced until {until}")
         } else {
@@ -152,7 +152,7 @@ mod tests {
         assert!(muted.is_acknowledged(&incident, now));
         assert_eq!(
             muted.words(&incident, now).unwrap(),
-            "acknowledged (Ann is on it); silenced until 1970-01-01 02:00 UTC"
+            "acknowledged (Ann is on it); silenced until Thu 1 Jan 02:00 UTC"
         );
         incident.episode = 3;
         assert!(!muted.is_acknowledged(&incident, now));

@@ -1,6 +1,6 @@
 //! Asks a running daemon, over its Unix socket or its web address. Does not parse the answer.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -48,6 +48,10 @@ pub(super) enum AskError {
     Status { place: String, status: u16 },
     #[error("the daemon at {place} is of another release and does not know what this asks; restart it")]
     OtherRelease { place: String },
+    #[error("the daemon at {place} took the connection and gave no answer ({cause})")]
+    Unanswered { place: String, cause: String },
+    #[error("the daemon at {place} is of another release: its answer cannot be read; restart it")]
+    OtherAnswer { place: String },
     #[error("the answer of {place} broke off or never ended: {cause}")]
     Broken { place: String, cause: String },
 }
@@ -69,9 +73,27 @@ impl AskError {
             | Self::Password { .. }
             | Self::Status { .. }
             | Self::OtherRelease { .. }
+            | Self::OtherAnswer { .. }
+            | Self::Unanswered { .. }
             | Self::Broken { .. } => return Err(self),
         }
         Ok(())
+    }
+
+    /// May what was asked be done all the same? Not where no connection was made, nor where it was not understood.
+    pub(super) fn may_be_done(&self) -> bool {
+        match self {
+            Self::Setup(_)
+            | Self::Silent { .. }
+            | Self::NoSocket { .. }
+            | Self::Forbidden { .. }
+            | Self::Password { .. }
+            | Self::OtherRelease { .. } => false,
+            Self::Status { .. }
+            | Self::OtherAnswer { .. }
+            | Self::Unanswered { .. }
+            | Self::Broken { .. } => true,
+        }
     }
 }
 
@@ -94,15 +116,24 @@ impl DaemonAddress {
         self.get("/api/v1/time").await
     }
 
-    /// What a command asks of the daemon, over its socket; the inner error is the daemon's, in words for people.
-    pub(super) async fn ask(&self, request: &Request) -> Result<Result<Reply, String>, AskError> {
-        let json = serde_json::to_string(request).map_err(|error| AskError::Setup(error.to_string()))?;
+    /// What a command asks of the daemon, over its socket, perhaps of that of one store alone; the inner error is the
+    /// daemon's, in words for people.
+    pub(super) async fn ask(
+        &self,
+        request: &Request,
+        store: Option<&Path>,
+    ) -> Result<Result<Reply, String>, AskError> {
+        let json = match store {
+            Some(store) => serde_json::to_string(&request.clone().addressed(store)),
+            None => serde_json::to_string(request),
+        };
+        let json = json.map_err(|error| AskError::Setup(error.to_string()))?;
         let path = format!("/control/v1?{}", utf8_percent_encode(&json, NON_ALPHANUMERIC));
         let other_release = || AskError::OtherRelease { place: self.to_string() };
         let sent = self.send(Method::POST, &path, request.patience()).await;
         let is_unknown = |error: &AskError| matches!(error, AskError::Status { status: 404 | 501, .. });
         let answer = sent.map_err(|error| if is_unknown(&error) { other_release() } else { error })?;
-        serde_json::from_slice(&answer).map_err(|_| other_release())
+        serde_json::from_slice(&answer).map_err(|_| AskError::OtherAnswer { place: self.to_string() })
     }
 
     async fn get(&self, path: &str) -> Result<Vec<u8>, AskError> {
@@ -133,7 +164,7 @@ impl DaemonAddress {
     }
 
     fn client(&self, patience: Duration) -> ClientBuilder {
-        let client = http_client(patience).no_proxy();
+        let client = http_client(patience);
         match self {
             Self::Socket(path) => client.unix_socket(path.as_path()),
             Self::Web(_) => client,
@@ -166,7 +197,10 @@ impl DaemonAddress {
         }
         let cause =
             if error.is_timeout() { format!("no answer within {} s", patience.as_secs()) } else { why };
-        AskError::Silent { place, cause }
+        match error.is_connect() {
+            true => AskError::Silent { place, cause },
+            false => AskError::Unanswered { place, cause },
+        }
     }
 }
 

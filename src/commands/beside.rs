@@ -45,12 +45,23 @@ impl Beside {
     pub(super) async fn ask(&self, request: &Request) -> Result<Result<Reply, String>, AskError> {
         let mut kept = None;
         for socket in &self.sockets {
-            match socket.ask(request).await {
+            let store = self.store_of(socket).filter(|_| request.is_of_the_store());
+            match socket.ask(request, store).await {
                 Ok(answered) => return Ok(answered),
                 Err(error) => error.keep(&mut kept)?,
             }
         }
         Err(kept.unwrap_or_else(|| self.nobody()))
+    }
+
+    /// The store whose daemon alone is meant: several may be looked for at one socket. At the packaged daemon's, which is
+    /// looked for wherever its configuration has the store, any.
+    fn store_of(&self, socket: &DaemonAddress) -> Option<&Path> {
+        let settings = self.settings.as_ref().filter(|settings| !settings.store_path.as_os_str().is_empty());
+        let is_its = |place: PathBuf| DaemonAddress::Socket(place) == *socket;
+        settings
+            .filter(|_| places(settings).into_iter().any(is_its))
+            .map(|settings| settings.store_path.as_path())
     }
 
     /// Does a daemon answer?

@@ -84,6 +84,6 @@ fn escalation(account: &AccountSettings) -> String {
     if to.is_empty() {
         return String::new();
     }
-    let after = words::span(chrono::Duration::from_std(account.alert.escalate_after).unwrap_or_default());
+    let after = words::lasted(chrono::Duration::from_std(account.alert.escalate_after).unwrap_or_default());
     format!("\n  escalates to: {} after {after}, a cut-off at once", to.join(", "))
 }

@@ -106,6 +106,9 @@ async fn answer(file: &Path, request: Request) -> Result<Reply> {
         Ok(answered) => return answered.map_err(anyhow::Error::msg),
         Err(error) => error,
     };
+    if request.changes() && unanswered.may_be_done() {
+        bail!("{unanswered}; whether this was done is not known: look before you repeat it");
+    }
     let from_store = || {
         let (mut store, settings) = beside.store()?;
         let answered = answer_from(&mut store, &Watching::of(settings), request, clock::now());

@@ -125,7 +125,7 @@ fn left_out(account: &AccountSettings, watch: &Accounts, report: &Report, now: D
     let alert = &account.alert;
     let mut left = Vec::new();
     if watch.mail_writer.is_none() {
-        left.push("anything: there is no [email] table, and no webhook is told".to_owned());
+        left.push("anything: there is no [email] table, and no webhook is named".to_owned());
     }
     if !account.schedules.contains_key(&Collector::ExpectedBalance) {
         left.push("a cut-off: schedule.expected_balance is off, so the daemon reads no report".to_owned());
@@ -148,15 +148,15 @@ fn left_out(account: &AccountSettings, watch: &Accounts, report: &Report, now: D
         // The tightest of them is the one that is mailed now.
         let over: Vec<String> = over.iter().skip(usize::from(left_days > 0.0)).map(u32::to_string).collect();
         if !over.is_empty() {
-            let plural = if over.len() == 1 { "rung" } else { "rungs" };
-            left.push(format!("the {plural} of {} days: passed already", over.join(", ")));
+            let plural = if over.len() == 1 { "mail" } else { "mails" };
+            left.push(format!("the {plural} {} days before: already past", over.join(", ")));
         }
     }
     let reach = report.date.map(|date| (date - now).num_days());
     let top = i64::from(top_rung_days(account));
     if reach.is_some_and(|days| days < top) {
         left.push(format!(
-            "a cut-off further off than the report reaches, which is {} days; the first rung is at {top}",
+            "a cut-off further off than the report reaches, which is {} days; the first mail is at {top}",
             reach.unwrap_or(0)
         ));
     }

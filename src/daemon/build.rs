@@ -1,6 +1,7 @@
 //! Puts a daemon together from its settings, and spawns its loops. Nothing runs before all of it was made.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -19,6 +20,7 @@ use super::delivery::Clocks;
 use super::heartbeat::Heartbeat;
 use super::host_names;
 use super::liveness::{Liveness, Loop};
+use super::mails;
 use super::memory::PastInStore;
 use super::notes::StoreNotes;
 use super::pipeline::{Accounts, Encoded, Housekeeping, Looking, Message, Pipeline};
@@ -35,12 +37,11 @@ use super::{Settings, Start};
 use crate::alert::Engine;
 use crate::clock::Clock;
 use crate::http::{self, AllowedHosts, BuildInfo, Reload};
-use crate::metrics::own::Notification;
 use crate::metrics::{Encoder, Own, Page, Targets};
 use crate::model::{AccountName, KnownAccount, LastReport, Profile, Snapshot};
 use crate::provider::FIELDS;
 use crate::state::Shared;
-use crate::store::{Expired, Opened, Queue};
+use crate::store::{Opened, Queue};
 use crate::view::About;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -67,6 +68,7 @@ pub(super) struct Built {
 /// What several loops share.
 struct Common {
     own: Arc<Own>,
+    store_path: PathBuf,
     published: Published,
     snapshot: Shared<Snapshot>,
     page: Shared<Page>,
@@ -77,6 +79,7 @@ struct Common {
     watching: Shared<Watching>,
     polls: PollRequests,
     heartbeat: Shared<Option<Heartbeat>>,
+    calendar_domain: Shared<String>,
     hosts: Shared<AllowedHosts>,
     clock: Clock,
     carriers: BTreeMap<Queue, Shared<Carrier>>,
@@ -90,19 +93,18 @@ pub(super) fn build(start: Start, stop: &CancellationToken) -> Result<Built> {
     let own = own_metrics(&settings, now);
     let accounts = Accounts::of(&settings);
     let (published, engine, housekeeping) = restore(store, &accounts, &own, &clock)?;
-    let reports = published.store.lock().reports().unwrap_or_else(|error| {
-        tracing::warn!(%error, "what reports said last is lost: no amounts are known until the next one is read");
-        BTreeMap::new()
-    });
+    let reports = last_reports(&published);
     let known = unread(&accounts.profiles, &reports, &own);
     let states = known.iter().map(|(name, known)| (name.clone(), known.publish()));
     let mut encoder = Encoder::new(settings.metrics.clone());
     encoder.expect(known.values().map(KnownAccount::state));
     let targets = encoder.new_targets().expect("none were asked for before");
     let carriers = carrier::all(&settings)?;
-    give_up_others(&published, &carriers.keys().cloned().collect(), now);
+    let served: BTreeSet<Queue> = carriers.keys().cloned().collect();
+    published.give_up_others(&served, now);
     let common = Common {
         own,
+        store_path: settings.store_path.clone(),
         published,
         snapshot: Shared::new(Snapshot { accounts: states.collect() }),
         page: Shared::new(encoder.page()),
@@ -112,6 +114,7 @@ pub(super) fn build(start: Start, stop: &CancellationToken) -> Result<Built> {
         watching: Shared::new(Watching::of(&settings)),
         polls: PollRequests::default(),
         heartbeat: Shared::new(Heartbeat::of(&settings)?),
+        calendar_domain: Shared::new(mails::domain(&settings)),
         hosts: Shared::new(AllowedHosts::new(&settings.web, host_names::read())),
         clock,
         carriers: carriers.into_iter().map(|(queue, carrier)| (queue, Shared::new(carrier))).collect(),
@@ -123,7 +126,7 @@ pub(super) fn build(start: Start, stop: &CancellationToken) -> Result<Built> {
     Ok(Built {
         own: Arc::clone(&common.own),
         server: (listeners, common.web(telemetry_path, lifecycle, reload, now)),
-        pipeline: (common.pipeline(accounts, known, engine, encoder, housekeeping), inbox),
+        pipeline: (common.pipeline(accounts, known, engine, encoder, (housekeeping, served)), inbox),
         senders: common.senders(),
         watchdog: common.watchdog(),
         store: Arc::clone(&common.published.store),
@@ -132,6 +135,7 @@ pub(super) fn build(start: Start, stop: &CancellationToken) -> Result<Built> {
             carriers: common.carriers,
             mails: settings.mails,
             heartbeat: common.heartbeat,
+            calendar_domain: common.calendar_domain,
             hosts: common.hosts,
             watching: common.watching,
             own: Arc::clone(&common.own),
@@ -161,6 +165,7 @@ impl Common {
             memory: Arc::new(PastInStore(Arc::clone(&self.published.store))),
             control: Arc::new(self.desk(now)),
             telemetry_path,
+            calendar_domain: self.calendar_domain.clone(),
             hosts: self.hosts.clone(),
             lifecycle,
             reload,
@@ -179,6 +184,7 @@ impl Common {
         Desk {
             liveness: Arc::clone(&self.liveness),
             published: self.published.clone(),
+            store_path: self.store_path.clone(),
             snapshot: self.snapshot.clone(),
             watching: self.watching.clone(),
             polls: self.polls.clone(),
@@ -193,10 +199,11 @@ impl Common {
         known: BTreeMap<AccountName, KnownAccount>,
         engine: Engine,
         encoder: Encoder,
-        housekeeping: Housekeeping,
+        (housekeeping, served): (Housekeeping, BTreeSet<Queue>),
     ) -> Pipeline {
         Pipeline {
             known,
+            served,
             engine,
             encoder,
             mail_writer: accounts.mail_writer,
@@ -289,16 +296,11 @@ fn own_metrics(settings: &Settings, now: DateTime<Utc>) -> Arc<Own> {
     own
 }
 
-/// What waits for a webhook that is gone is given up: nothing can carry it.
-fn give_up_others(published: &Published, served: &BTreeSet<Queue>, now: DateTime<Utc>) {
-    let given_up = published.store.lock().give_up_others(served, now).unwrap_or_else(|error| {
-        tracing::error!(%error, "what waits for webhooks that are gone cannot be given up");
-        Vec::new()
-    });
-    for Expired { message_id, recipient, subject, error } in given_up {
-        tracing::error!(recipient, message_id, subject, error, "mail given up");
-        published.own.notification(Notification::Dead);
-    }
+fn last_reports(published: &Published) -> BTreeMap<AccountName, LastReport> {
+    published.store.lock().reports().unwrap_or_else(|error| {
+        tracing::warn!(%error, "what reports said last is lost: no amounts are known until the next one is read");
+        BTreeMap::new()
+    })
 }
 
 /// Of each account its last report alone is known, and every metric about reading it is there.

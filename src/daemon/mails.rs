@@ -130,6 +130,14 @@ impl MailWriter {
     }
 }
 
+/// The domain that tells this installation's events from those of others: that of the sender, as the mails have it; without
+/// mails the page's.
+pub(crate) fn domain(settings: &Settings) -> String {
+    let of_mails = settings.email.as_ref().map(|email| email.from.email.domain());
+    let of_page = || settings.web.external_url.as_ref().and_then(|page| page.host_str());
+    of_mails.or_else(of_page).unwrap_or("hostwatch").to_owned()
+}
+
 fn outgoing(rendered: Rendered, notice: &Notice, created_at: DateTime<Utc>) -> Outgoing {
     let lane = if notice.form == Form::Disconnect { Lane::Disconnect } else { Lane::Normal };
     let mut event_keys: Vec<String> = notice.items.iter().map(|item| item.event_key()).collect();

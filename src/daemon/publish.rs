@@ -1,7 +1,7 @@
 //! What is shown of incidents and mails: on the page, and as metrics. Both the pipeline and the sender
 //! write to it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,10 +10,10 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::carrier::SendFailure;
 use crate::alert::{Engine, Incident, Phase};
-use crate::metrics::own::{IncidentLabels, Own};
+use crate::metrics::own::{IncidentLabels, Notification, Own};
 use crate::model::OwnVm;
 use crate::state::Shared;
-use crate::store::{Queue, Store, StoreError, Trouble};
+use crate::store::{Expired, Queue, Store, StoreError, Trouble};
 use crate::view::incidents::{GivenUpMails, ServerError};
 use crate::view::{Alerting, IncidentRow, OutboxSummary};
 
@@ -111,6 +111,18 @@ impl Published {
             });
         });
         Ok(())
+    }
+
+    /// What waits for a mail server or a webhook that is gone is given up: nothing can carry it.
+    pub(super) fn give_up_others(&self, served: &BTreeSet<Queue>, now: DateTime<Utc>) {
+        let given_up = self.store.lock().give_up_others(served, now).unwrap_or_else(|error| {
+            tracing::error!(%error, "mails that nothing carries any more cannot be given up");
+            Vec::new()
+        });
+        for Expired { message_id, recipient, subject, error } in given_up {
+            tracing::error!(recipient, message_id, subject, error, "mail given up");
+            self.own.notification(Notification::Dead);
+        }
     }
 
     /// Shows on which watched VM this daemon runs.

@@ -11,6 +11,7 @@ use super::collectors::{Collectors, Prepared};
 use super::control::Watching;
 use super::heartbeat::Heartbeat;
 use super::host_names;
+use super::mails;
 use super::pipeline::{Accounts, Message};
 use super::secret_files::SecretFiles;
 use super::tasks::Tasks;
@@ -31,6 +32,8 @@ pub(super) struct Reloader {
     /// Mail was on at the start.
     pub(super) mails: bool,
     pub(super) heartbeat: Shared<Option<Heartbeat>>,
+    /// Of the events that the calendar feed has.
+    pub(super) calendar_domain: Shared<String>,
     pub(super) hosts: Shared<AllowedHosts>,
     pub(super) watching: Shared<Watching>,
     pub(super) own: Arc<Own>,
@@ -64,6 +67,7 @@ impl Reloader {
         }
         self.heartbeat.set(heartbeat);
         self.own.external_url(settings.web.external_url.as_ref().map(AsRef::as_ref));
+        self.calendar_domain.set(mails::domain(&settings));
         self.hosts.set(AllowedHosts::new(&settings.web, host_names::read()));
         self.watching.set(Watching::of(&settings));
         self.secrets = SecretFiles::new(&settings);

@@ -142,7 +142,7 @@ impl Sender {
 
     fn log_expired(&self, expired: &[Expired]) -> Result<(), StoreError> {
         for Expired { message_id, recipient, subject, error } in expired {
-            tracing::warn!(recipient, message_id, subject, %error, "mail given up: it was tried for five days");
+            tracing::warn!(recipient, subject, message_id, %error, "mail given up: it was tried for five days");
             self.published.own.notification(Notification::Dead);
         }
         if expired.is_empty() { Ok(()) } else { self.published.show_outbox() }
@@ -159,15 +159,15 @@ impl Sender {
         let result = delivery::result(sent, claim.attempts, self.clock.now());
         let counted = match &result {
             SendResult::Sent => {
-                tracing::info!(recipient, message_id, "mail sent");
+                tracing::info!(recipient, subject, message_id, "mail sent");
                 Notification::Sent
             }
             SendResult::Dead { error } => {
-                tracing::error!(recipient, message_id, subject, %error, "mail given up");
+                tracing::error!(recipient, subject, message_id, %error, "mail given up");
                 Notification::Dead
             }
             SendResult::Retry { error, .. } => {
-                tracing::warn!(recipient, message_id, %error, "mail will be tried again");
+                tracing::warn!(recipient, subject, message_id, %error, "mail will be tried again");
                 Notification::Retry
             }
             SendResult::Untried { error } => {

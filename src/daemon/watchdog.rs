@@ -110,9 +110,9 @@ impl Watchdog {
         };
         match (&*before, &trouble) {
             (old, Some(trouble)) if old.as_ref() != Some(trouble) => {
-                tracing::warn!(why = trouble, "no heartbeat");
+                tracing::warn!(why = trouble, "heartbeat not sent");
             }
-            (Some(_), None) => tracing::info!("the heartbeat goes on"),
+            (Some(_), None) => tracing::info!("heartbeat sent again"),
             (_, _) => {}
         }
         *before = trouble;

@@ -98,16 +98,19 @@ impl Frame<'_> {
             );
         }
         let unit = sanitize::one_line(currency, 12).replace(['<', '>', '&', '"', '\''], "");
-        let (x, y) = (LEFT - 6.0, TOP - 12.0);
+        let (x, y) = (LEFT - 6.0, TOP - 16.0);
         let _ = write!(out, r#"<text class="axis" x="{x}" y="{y}" text-anchor="end">{unit}</text>"#);
         let days = (self.chart.end - self.chart.from).num_days().max(1);
         let every = [1_u32, 2, 7, 14, 30, 60, 90, 180].into_iter();
         let every = every.into_iter().find(|&every| days / i64::from(every) <= 6).unwrap_or(365);
+        // The year stands once, where it begins: with it each label is too wide for its place on a phone.
+        let mut before = today;
         for day in (0..=days).step_by(every as usize) {
             let at = self.chart.from + Duration::days(day);
             let (x, y) = (self.x(at), HEIGHT - BOTTOM + 18.0);
-            let anchor = if x > WIDTH - RIGHT - 20.0 { "end" } else { "middle" };
-            let text = self.chart.day(at, today);
+            let anchor = if x > WIDTH - RIGHT - 36.0 { "end" } else { "middle" };
+            let text = self.chart.day(at, before);
+            before = at;
             let _ =
                 write!(out, r#"<text class="axis" x="{x:.1}" y="{y}" text-anchor="{anchor}">{text}</text>"#);
         }

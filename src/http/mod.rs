@@ -67,6 +67,8 @@ pub(crate) struct Context {
     pub control: Arc<dyn Control>,
     /// Where metrics are served, with a leading slash.
     pub telemetry_path: String,
+    /// Of the events in the calendar feed.
+    pub calendar_domain: Shared<String>,
     /// Under which names it may be asked.
     pub hosts: Shared<AllowedHosts>,
     /// `POST /-/reload` is allowed.

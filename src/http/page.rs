@@ -15,6 +15,7 @@ use super::{chart, query};
 use crate::model::forecast::Disconnect;
 use crate::model::{AccountName, Money, PayBy, sanitize};
 use crate::view::chart::Chart;
+use crate::view::cut_off;
 use crate::view::said::{Line, Topic};
 use crate::view::{
     AccountStatus, Billing, Cards, CollectorRow, Health, Query, ResourceKind, ResourceRow, StateCount,
@@ -120,12 +121,7 @@ impl Page<'_> {
 
     /// `23 min ago`, `in 2 d 5 h`.
     fn distance(&self, at: &DateTime<Utc>) -> String {
-        let now = self.status.generated_at;
-        if *at > now {
-            format!("in {}", words::lasted(*at - now))
-        } else {
-            format!("{} ago", words::lasted(now - *at))
-        }
+        words::distance(*at, self.status.generated_at)
     }
 
     fn up_for(&self) -> String {
@@ -170,17 +166,29 @@ impl Page<'_> {
         billing.facts.pay_by.is_some_and(PayBy::is_at_once)
     }
 
+    /// `Pay by Wed 25 Nov`, over the amounts; `Pay` where no day is known.
+    fn pay_by(&self, account: &AccountStatus, billing: &Billing) -> String {
+        let Some(by) = billing.facts.pay_by else { return "Pay".to_owned() };
+        let when = cut_off::by(Some(by), account.zone(), self.status.generated_at);
+        let late = if by.is_at_once() { ": a payment may arrive too late" } else { "" };
+        format!("Pay {when}{late}")
+    }
+
+    /// The only line, where it says the same as the headline.
+    fn only_line(&self) -> Option<&Line> {
+        match self.status.headline.lines.as_slice() {
+            [line] if line.text == self.status.headline.sentence => Some(line),
+            _ => None,
+        }
+    }
+
     fn last_day(&self, billing: &Billing) -> Option<NaiveDate> {
         billing.facts.pay_by.and_then(PayBy::date)
     }
 
     /// How much longer the money would last if it were switched off.
     fn days_more(&self, days: &i64) -> String {
-        match days {
-            0 => "< 1 day".to_owned(),
-            1 => "1 day".to_owned(),
-            days => format!("{days} days"),
-        }
+        words::more_days(*days)
     }
 
     fn is_nothing(&self, money: &Money) -> bool {

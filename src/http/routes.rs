@@ -231,7 +231,7 @@ fn feed(context: &Context) -> Response<Body> {
         let state = snapshot.accounts.get(name)?;
         Some(Deadline { account: name, entry: *entry, payer: Payer::of(state) })
     });
-    let body = calendar::feed(entries, now);
+    let body = calendar::feed(entries, &context.calendar_domain.get(), now);
     with(typed(StatusCode::OK, calendar::MEDIA_TYPE, body), [(header::CACHE_CONTROL, "no-store")])
 }
 

@@ -121,7 +121,7 @@ mod tests {
             "Balance: 250.00 RUB now, \u{2212}650.00 RUB expected on 30 May; cut-off 26 Mar."
         );
         assert_eq!(figure.title, "Balance, RUB");
-        assert_eq!(figure.ticks, ["500", "0", "-500", "-1000"]);
+        assert_eq!(figure.ticks, ["500", "0", "\u{2212}500", "\u{2212}1\u{202f}000"]);
         assert_eq!(figure.days, ["1 Mar", "15 Apr", "30 May"]);
         assert!(figure.png.len() < 20_000, "{} bytes", figure.png.len());
         let scale = chart.scale();

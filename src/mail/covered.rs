@@ -18,7 +18,7 @@ pub(super) fn subject(notice: &Notice) -> String {
 pub(super) fn body(notice: &Notice, context: &Context<'_>) -> Body {
     let mut foot: Vec<String> = Vec::new();
     if let Some(first) = notice.items.first() {
-        foot.push(format!("Details: hostwatch why {}", first.key));
+        foot.extend(parts::details(first, notice.items.len(), false));
     }
     foot.push(parts::sender_line(&notice.accounts));
     let tone = notice.items.first().map_or(super::body::Tone::Info, parts::tone_of);

@@ -35,17 +35,15 @@ pub(super) fn body(item: &Item, context: &Context<'_>) -> Body {
         sections.push(facts.details());
         sections.extend(facts.changes());
     }
-    let note = facts.state.and_then(|state| state.profile.guide.pay_note.clone());
     Body {
         tone: parts::tone_of(item),
         lead: facts.lead(),
-        notes: facts.last_mail().into_iter().chain(note).collect(),
+        notes: facts.last_mail().into_iter().collect(),
         sections,
-        foot: vec![
-            format!("Incident: {}", item.key),
-            format!("Details: hostwatch why {}", item.key),
-            parts::sender_line(std::slice::from_ref(account)),
-        ],
+        foot: std::iter::once(format!("Incident: {}", item.key))
+            .chain(parts::details(item, 1, false))
+            .chain([parts::sender_line(std::slice::from_ref(account))])
+            .collect(),
         ..Body::default()
     }
 }

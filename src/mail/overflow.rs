@@ -29,14 +29,13 @@ pub(super) fn body(notice: &Notice, facts: &Overflow, context: &Context<'_>) -> 
         last.lines.push(left_out(&items[shown..]));
     }
     sections.push(limit(facts));
+    let mut foot = items.first().map_or_else(Vec::new, |worst| parts::details(worst, items.len(), false));
+    foot.push(parts::sender_line(&notice.accounts));
     Body {
         tone: items.first().map_or(Tone::Info, |worst| parts::tone_of(worst)),
         lead: lead(&items, notice, facts, context),
         sections,
-        foot: vec![
-            "Details of each: hostwatch why, with its key, name or ID".to_owned(),
-            parts::sender_line(&notice.accounts),
-        ],
+        foot,
         ..Body::default()
     }
 }

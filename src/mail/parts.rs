@@ -148,6 +148,18 @@ pub(super) fn not_running(
     format!("hostwatch was not running from {} to {}.", moment(from), moment(to))
 }
 
+/// The command lines about the worst of these, as they can be copied.
+pub(super) fn details(worst: &Item, of: usize, acks: bool) -> Vec<String> {
+    let mut lines = vec![format!("Details: hostwatch why {}", worst.key)];
+    if acks {
+        lines.push(format!("Stop reminders: hostwatch ack {}", worst.key));
+    }
+    if of > 1 {
+        lines.push("In place of the key: the key, name or ID of any other.".to_owned());
+    }
+    lines
+}
+
 /// Who wrote this.
 pub(super) fn sender_line(accounts: &[AccountName]) -> String {
     let accounts = match accounts {

@@ -4,8 +4,7 @@ use std::fmt;
 
 use lettre::message::Mailbox;
 
-/// What stands before a webhook's name.
-const WEBHOOK: &str = "webhook:";
+use crate::model::WEBHOOK;
 
 /// One who is told.
 #[derive(Clone, PartialEq, Eq, Debug)]

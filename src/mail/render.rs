@@ -5,10 +5,10 @@ use super::body::{Body, Section};
 use super::context::{Context, RenderError};
 use super::message::{self, Draft, MailIdentity, Rendered};
 use super::{covered, digest, disconnect, overflow, parts, resources, sample, started, subject, unwatched};
-use crate::alert::{Event, Form, Item, Kind, Notice};
+use crate::alert::{Event, Form, Item, Notice};
 use crate::model::{AccountName, sanitize};
 use crate::view::Link;
-use crate::view::calendar::{self, Deadline};
+use crate::view::calendar::{self, Deadline, Publisher};
 
 /// Writes the mail of a notice.
 pub(crate) fn render(notice: &Notice, context: &Context<'_>) -> Result<Rendered, RenderError> {
@@ -50,6 +50,7 @@ pub(super) fn content(notice: &Notice, context: &Context<'_>) -> (String, Body) 
         Form::Digest(facts) => digest::write(notice, facts, context),
     };
     body.links = links(notice, context);
+    body.notes.extend(pay_notes(notice, context));
     add_notes(&mut body, context);
     (subject, body)
 }
@@ -87,14 +88,14 @@ pub(super) fn test_incident(context: &Context<'_>) -> String {
     format!("{account}/test/account")
 }
 
-/// To pay where a cut-off is ahead, to the panel at what the mail is about, to the status page.
+/// To pay where money helps, to the panel at what the mail is about, to the status page.
 fn links(notice: &Notice, context: &Context<'_>) -> Vec<Link> {
     let one = match notice.accounts.as_slice() {
         [one] => Some(one),
         _ => None,
     };
     let guide = one.and_then(|account| context.account(account)).map(|state| &state.profile.guide);
-    let pays = |item: &Item| item.key.kind == Kind::Disconnect && !item.event.is_end();
+    let pays = |item: &Item| item.key.kind.is_about_money() && !(item.event.is_end() || item.ended.is_some());
     let key = match notice.items.as_slice() {
         [item] => Some(&item.key),
         _ => None,
@@ -103,6 +104,20 @@ fn links(notice: &Notice, context: &Context<'_>) -> Vec<Link> {
     let panel = guide.and_then(|guide| Link::panel(guide, key));
     let page = context.page.map(|page| Link::page(page, one));
     [pay, panel, page].into_iter().flatten().collect()
+}
+
+/// What the owner of each account wants said in mails about its money.
+fn pay_notes(notice: &Notice, context: &Context<'_>) -> Vec<String> {
+    let is_about_money = |account: &AccountName| {
+        notice.items.iter().any(|item| &item.key.account == account && item.key.kind.is_about_money())
+    };
+    let several = notice.accounts.len() > 1;
+    let accounts = notice.accounts.iter().filter(|&account| is_about_money(account));
+    let note = |account: &AccountName| {
+        let note = context.account(account)?.profile.guide.pay_note.as_deref()?;
+        Some(if several { format!("{account}: {note}") } else { note.to_owned() })
+    };
+    accounts.filter_map(note).collect()
 }
 
 /// Whether the mail of this item begins a thread of its own: it is the first of its incident, or
@@ -163,7 +178,9 @@ fn dates(notice: &Notice, context: &Context<'_>) -> Option<String> {
         let account = &item.key.account;
         Some(Deadline { account, entry: item.calendar?, payer: context.payer(account) })
     });
-    calendar::attachment(deadlines, context.now)
+    let address = &context.from.email;
+    let publisher = Publisher { domain: address.domain(), sender: Some(address.as_ref()) };
+    calendar::attachment(deadlines, publisher, context.now)
 }
 
 /// The mails that opened what this one speaks of, each once.

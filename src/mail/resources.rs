@@ -2,7 +2,7 @@
 
 use super::body::{Body, Tone};
 use super::context::{Context, MOST_LISTED};
-use super::parts::{Telling, accounts, sender_line, tone_of};
+use super::parts::{self, Telling, accounts, sender_line, tone_of};
 use super::{groups, resolved, subject};
 use crate::alert::{Form, Item, Kind, Notice};
 use crate::model::sanitize;
@@ -87,12 +87,9 @@ fn is_drop(item: &Item) -> bool {
 fn foot(notice: &Notice) -> Vec<String> {
     let mut foot = Vec::new();
     if let Some(first) = notice.items.first() {
-        let others = if notice.items.len() > 1 { " (or the name or ID of another)" } else { "" };
-        foot.push(format!("Details: hostwatch why {}{others}", first.key));
         let lasts = !first.event.is_end() && !is_drop(first);
-        if lasts && matches!(notice.form, Form::Opened | Form::Reminder) {
-            foot.push(format!("Stop reminders: hostwatch ack {}{others}", first.key));
-        }
+        let acks = lasts && matches!(notice.form, Form::Opened | Form::Reminder);
+        foot.extend(parts::details(first, notice.items.len(), acks));
     }
     foot.push(sender_line(&notice.accounts));
     foot

@@ -29,7 +29,7 @@ pub(super) fn body(notice: &Notice, context: &Context<'_>) -> Body {
     );
     let mut foot = Vec::new();
     if let Some(first) = notice.items.first() {
-        foot.push(format!("Details: hostwatch why {}", first.key));
+        foot.extend(parts::details(first, notice.items.len(), false));
     }
     foot.push(parts::sender_line(&notice.accounts));
     Body { tone: Tone::Info, lead, sections, foot, ..Body::default() }

@@ -24,12 +24,14 @@ pub(crate) struct WebhookTarget<'a> {
     pub external_url: Option<&'a str>,
 }
 
-/// More than these, and the first alert speaks of all.
+/// More than these, and the first alert speaks of all; only ends are told beyond.
 const MOST_ALERTS: usize = 50;
 /// A longer key, or one of several events, is told by its hash.
 const LONGEST_KEY: usize = 200;
 /// What is no incident: digest, test, first start, overflow.
 const NOTICE: &str = "HostwatchNotice";
+/// The label that an incident's alert alone has.
+const INCIDENT: &str = "incident";
 /// As Alertmanager has it of what is not over.
 const NO_END: &str = "0001-01-01T00:00:00Z";
 
@@ -74,7 +76,8 @@ struct WebhookAlert {
 struct Said<'a> {
     /// `[CRITICAL] VM web-1 in error (main)`.
     subject: &'a str,
-    body: &'a Body,
+    /// None of an end beyond the room: there may be thousands.
+    body: Option<&'a Body>,
     event: String,
 }
 
@@ -86,14 +89,19 @@ pub(crate) fn render_webhook(
 ) -> Result<Rendered, RenderError> {
     let (subject, body) = content(notice, context);
     let alerts = match notice.form {
-        Form::Started(_) | Form::Overflow(_) | Form::Digest(_) => {
-            vec![of_notice(notice, &subject, &body, target, context)]
-        }
-        Form::Opened | Form::Closed | Form::Disconnect | Form::Reminder | Form::Covered | Form::Unwatched => {
-            of_incidents(notice, &subject, &body, target, context)
-        }
+        Form::Started(_) | Form::Digest(_) => vec![of_notice(notice, &subject, &body, target, context)],
+        Form::Overflow(_)
+        | Form::Opened
+        | Form::Closed
+        | Form::Disconnect
+        | Form::Reminder
+        | Form::Covered
+        | Form::Unwatched => of_incidents(notice, &subject, &body, target, context),
     };
-    let left_out = if notice.items.len() > MOST_ALERTS { notice.items.len() + 1 - alerts.len() } else { 0 };
+    let in_words =
+        matches!(notice.form, Form::Started(_) | Form::Digest(_)) && notice.items.len() <= MOST_ALERTS;
+    let told = alerts.iter().filter(|alert| alert.labels.contains_key(INCIDENT)).count();
+    let left_out = if in_words { 0 } else { notice.items.len() - told };
     let events = events(notice);
     let key = idempotency_key(&events);
     let id = MailIdentity::new(context.from, &notice.to, context.now, events.iter().map(String::as_str));
@@ -108,7 +116,7 @@ pub(crate) fn render_webhook_test(
     let (subject, body) = test_content(context);
     let incident = test_incident(context);
     let to = [Recipient::Webhook(target.name.to_owned()).to_string()];
-    let said = Said { subject: &subject, body: &body, event: Event::Test.to_string() };
+    let said = Said { subject: &subject, body: Some(&body), event: Event::Test.to_string() };
     let alert = notice_alert(&said, Severity::Info, &[], target, context);
     let id = MailIdentity::new(context.from, &to, context.now, [incident.as_str(), "test"].into_iter());
     // Each test is one of its own.
@@ -137,30 +145,55 @@ fn of_incidents(
 ) -> Vec<WebhookAlert> {
     let mut alerts = Vec::new();
     let mut room = MOST_ALERTS;
-    if notice.items.len() > MOST_ALERTS {
+    let is_summary = matches!(notice.form, Form::Overflow(_));
+    if is_summary || notice.items.len() > MOST_ALERTS {
         alerts.push(of_notice(notice, subject, body, target, context));
         room -= 1;
-    }
-    if let [item] = notice.items.as_slice() {
-        let said = Said { subject, body, event: item.event.to_string() };
+    } else if let [item] = notice.items.as_slice() {
+        let said = Said { subject, body: Some(body), event: item.event.to_string() };
         alerts.push(incident_alert(item, &said, target));
         return alerts;
     }
     // The lines about mails are for all of them: the first has them.
     let without = Context { notes: &[], ..context.clone() };
-    for (index, item) in notice.items.iter().take(room).enumerate() {
-        let alone =
-            Notice { items: vec![item.clone()], accounts: vec![item.key.account.clone()], ..notice.clone() };
+    // Of an end that is left out, whoever keeps what is open would never hear.
+    let told = notice.items.iter().enumerate().filter(|&(index, item)| index < room || is_over(item));
+    for (index, item) in told {
+        let alone = Notice {
+            form: if is_summary { form_of(&item.event) } else { notice.form.clone() },
+            items: vec![item.clone()],
+            accounts: vec![item.key.account.clone()],
+            to: notice.to.clone(),
+        };
         let context = if index == 0 && alerts.is_empty() { context } else { &without };
         let (subject, body) = content(&alone, context);
-        let said = Said { subject: &subject, body: &body, event: item.event.to_string() };
+        let body = Some(&body).filter(|_| index < room);
+        let said = Said { subject: &subject, body, event: item.event.to_string() };
         alerts.push(incident_alert(item, &said, target));
     }
     alerts
 }
 
+/// Is it known to be over?
+fn is_over(item: &Item) -> bool {
+    item.event.is_end() && item.event != Event::Unwatched
+}
+
+/// As what it would have gone out by itself, had the hourly limit not held it back.
+fn form_of(event: &Event) -> Form {
+    if *event == Event::Unwatched {
+        Form::Unwatched
+    } else if event.is_end() {
+        Form::Closed
+    } else if matches!(event, Event::Reminder(_) | Event::Escalated) {
+        Form::Reminder
+    } else {
+        Form::Opened
+    }
+}
+
 fn incident_alert(item: &Item, said: &Said<'_>, target: WebhookTarget<'_>) -> WebhookAlert {
-    let is_over = item.event.is_end() && item.event != Event::Unwatched;
+    let is_over = is_over(item);
     let severity = if item.event == Event::Unwatched { Severity::Info } else { item.severity };
     let key = item.key.to_string();
     let labels = [
@@ -170,7 +203,7 @@ fn incident_alert(item: &Item, said: &Said<'_>, target: WebhookTarget<'_>) -> We
         ("kind", item.key.kind.as_str().to_owned()),
         ("resource", item.key.resource.to_string()),
         ("name", item.name().to_owned()),
-        ("incident", key.clone()),
+        (INCIDENT, key.clone()),
     ];
     WebhookAlert {
         status: if is_over { Status::Resolved } else { Status::Firing },
@@ -200,7 +233,12 @@ fn of_notice(
             (events.into_iter().collect::<Vec<_>>().join(" "), worst(&notice.items))
         }
     };
-    notice_alert(&Said { subject, body, event }, severity, &notice.accounts, target, context)
+    let mut alert =
+        notice_alert(&Said { subject, body: Some(body), event }, severity, &notice.accounts, target, context);
+    if !notice.items.is_empty() && notice.items.iter().all(is_over) {
+        (alert.status, alert.ends_at) = (Status::Resolved, moment(context.now));
+    }
+    alert
 }
 
 fn notice_alert(
@@ -234,12 +272,9 @@ fn notice_alert(
 fn annotations(said: &Said<'_>) -> BTreeMap<String, String> {
     // Severity and outcome stand in fields of their own.
     let summary = said.subject.split_once("] ").map_or(said.subject, |(_, sentence)| sentence);
-    let all = [
-        ("summary", summary.to_owned()),
-        ("description", said.body.content()),
-        ("event", said.event.clone()),
-    ];
-    all.map(|(name, value)| (name.to_owned(), value)).into()
+    let description = said.body.map(|body| ("description", body.content()));
+    let all = [("summary", summary.to_owned()), ("event", said.event.clone())].into_iter().chain(description);
+    all.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 fn payload(target: WebhookTarget<'_>, alerts: Vec<WebhookAlert>, truncated_alerts: usize) -> Payload {

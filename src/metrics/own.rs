@@ -79,7 +79,7 @@ own_metrics! {
     unknown_values: IntCounterVec = "hostwatch_unknown_values_total", ["account", "field"],
         "Values of the provider that its documentation does not list, or of another type than it says, by field.";
     incidents: GaugeVec = "hostwatch_incidents", ["account", "kind", "severity", "state"],
-        "Incidents that are not over, by kind, severity and state.";
+        "Open incidents, by kind, severity and state.";
     notifications: IntCounterVec = "hostwatch_notifications_total", ["result"],
         "Attempts to deliver a mail to one recipient, by result: sent, retry or dead.";
     outbox_messages: GaugeVec = "hostwatch_outbox_messages", ["state"],
@@ -89,7 +89,7 @@ own_metrics! {
     store_usable: GaugeVec = "hostwatch_store_usable", [],
         "Whether the store's file takes incidents and mails; 0 while they go on in memory.";
     loop_last_run: GaugeVec = "hostwatch_loop_last_run_timestamp_seconds", ["loop"],
-        "When a loop of the daemon last turned: pipeline, sender, collectors (the account that waited longest).";
+        "When a loop of the daemon last ran: pipeline, sender, collectors (the account that waited longest).";
     heartbeat_at: GaugeVec = "hostwatch_heartbeat_last_success_timestamp_seconds", [],
         "When heartbeat.url was last pinged, absent before the first time.";
     reload_ok: GaugeVec = "hostwatch_config_last_reload_successful", [],
@@ -252,7 +252,7 @@ impl Own {
         self.vectors.collector_polls.with_label_values(&[labels[0], labels[1], result]).inc();
     }
 
-    /// Replaces the counts of incidents that are not over.
+    /// Replaces the counts of open incidents.
     pub(crate) fn incidents(&self, counts: &BTreeMap<IncidentLabels, u64>) {
         let _whole = self.lock();
         self.vectors.incidents.reset();

@@ -54,7 +54,7 @@ and 0 on the other known ones (with `state_series = \"current\"`: only the curre
 the provider's documentation does not list adds a series of its own.
 
 `[metrics]` of the configuration can leave families out (`allow`, `deny`) and cap the series of a
-collector (`max_series_per_collector`); `hostwatch_series_dropped` tells what the cap left out.
+collector (`max_series_per_collector`); `hostwatch_series_dropped` says how many it leaves out.
 ";
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ pub(crate) mod money;
 pub(crate) mod nearest;
 pub(crate) mod pattern;
 pub(crate) mod pay_by;
+mod recipients;
 pub(crate) mod resources;
 pub(crate) mod sanitize;
 pub(crate) mod self_hosted;
@@ -30,6 +31,7 @@ pub(crate) use last_report::LastReport;
 pub(crate) use moments::Moments;
 pub(crate) use money::Money;
 pub(crate) use pay_by::PayBy;
+pub(crate) use recipients::WEBHOOK;
 pub(crate) use resources::{Container, CronJob, Database, Ip, Resource, Site, SshKey, Vm, VmIp};
 pub(crate) use self_hosted::{OwnVm, lives_on};
 pub(crate) use snapshot::{

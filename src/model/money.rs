@@ -45,6 +45,11 @@ impl Money {
         Self(self.0.round_dp_with_strategy(2, RoundingStrategy::MidpointAwayFromZero))
     }
 
+    /// `−1 234.50`: two places, thousands apart by a narrow space, as people read it.
+    pub(crate) fn spaced(self) -> String {
+        apart(&format!("{:.2}", self.rounded().0))
+    }
+
     /// Multiplied by an exact factor, saturating.
     pub(crate) fn times(self, factor: Decimal) -> Self {
         Self(self.0.checked_mul(factor).unwrap_or(
@@ -65,6 +70,27 @@ impl Money {
     fn saturated(result: Option<Decimal>, up: bool) -> Self {
         Self(result.unwrap_or(if up { Decimal::MAX } else { Decimal::MIN }))
     }
+}
+
+/// A number with a narrow space between thousands, and a minus sign in place of a hyphen.
+pub(crate) fn apart(number: &str) -> String {
+    let (sign, digits) = number.strip_prefix('-').map_or(("", number), |digits| ("\u{2212}", digits));
+    match digits.split_once('.') {
+        Some((whole, part)) => format!("{sign}{}.{part}", thousands(whole)),
+        None => format!("{sign}{}", thousands(digits)),
+    }
+}
+
+/// Digits with a narrow space between thousands.
+fn thousands(digits: &str) -> String {
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push('\u{202f}');
+        }
+        out.push(digit);
+    }
+    out
 }
 
 impl Add for Money {

@@ -51,23 +51,23 @@ impl Default for RequestTiming {
     }
 }
 
-/// How anybody is asked over HTTP: under our name, within `whole`; no redirect is followed, and no address is
-/// told to the next.
+/// How anybody is asked over HTTP: under our name, within `whole`; no redirect is followed, no address is told to the
+/// next, and no proxy of the environment hears what is said.
 pub(crate) fn http_client(whole: Duration) -> ClientBuilder {
     Client::builder()
         .user_agent(concat!("hostwatch/", env!("CARGO_PKG_VERSION")))
         .timeout(whole)
         .redirect(redirect::Policy::none())
         .referer(false)
+        .no_proxy()
 }
 
-/// The connection to the provider: no proxy in between.
+/// The connection to the provider.
 pub(super) fn http(timing: &RequestTiming) -> ClientBuilder {
     http_client(timing.whole)
         .connect_timeout(timing.connect)
         // Shorter than servers keep idle connections, so that one is seldom closed as it is used.
         .pool_idle_timeout(Duration::from_secs(30))
-        .no_proxy()
 }
 
 /// Sends GET requests with the credentials of one account.

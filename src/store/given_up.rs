@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, params};
 
 use super::outbox::{Expired, FORGET_TOLD, stamp};
-use super::queues::Queue;
+use super::queues::{Queue, queue_of};
 use super::{Store, StoreError, json};
 use crate::alert::{Event, Key};
 use crate::model::AccountName;
@@ -58,7 +58,8 @@ impl Store {
         Ok(given_up)
     }
 
-    /// Gives up what waits for webhooks that are no longer in the configuration.
+    /// Gives up what waits for webhooks that are no longer in the configuration, and mails where no server is: nothing
+    /// carries them.
     pub(crate) fn give_up_others(
         &mut self,
         served: &BTreeSet<Queue>,
@@ -66,15 +67,16 @@ impl Store {
     ) -> Result<Vec<Expired>, StoreError> {
         let known: Vec<String> = served.iter().map(Queue::parameter).collect();
         let known = serde_json::to_string(&known).map_err(|error| StoreError::Content(error.to_string()))?;
-        let mut statement = self.connection.prepare_cached(
-            "UPDATE envelopes SET state = 'dead', ended_at = ?1, error = ?2
-             WHERE state = 'queued' AND recipient LIKE 'webhook:%'
-               AND recipient NOT IN (SELECT value FROM json_each(?3))
+        let queue = queue_of();
+        let mut statement = self.connection.prepare_cached(&format!(
+            "UPDATE envelopes SET state = 'dead', ended_at = ?1, error = CASE {queue} WHEN '' THEN ?2 ELSE ?3 END
+             WHERE state = 'queued' AND {queue} NOT IN (SELECT value FROM json_each(?4))
              RETURNING message_id, recipient, error,
-               (SELECT subject FROM messages m WHERE m.message_id = envelopes.message_id)",
-        )?;
-        let why = "no webhook of this name is in the configuration any more";
-        let rows = statement.query_map(params![stamp(now), why, known], Expired::read)?;
+               (SELECT subject FROM messages m WHERE m.message_id = envelopes.message_id)"
+        ))?;
+        let no_server = "no [email] is in the configuration any more";
+        let no_webhook = "no webhook of this name is in the configuration any more";
+        let rows = statement.query_map(params![stamp(now), no_server, no_webhook, known], Expired::read)?;
         let given_up: Vec<Expired> = rows.collect::<rusqlite::Result<_>>()?;
         for one in &given_up {
             self.connection.execute(FORGET_TOLD, [&one.message_id, &one.recipient])?;

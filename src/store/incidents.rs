@@ -1,7 +1,7 @@
 //! Incidents and the reasons of decisions, as rows.
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Transaction, params};
+use rusqlite::{OptionalExtension as _, Transaction, params};
 
 use super::{Store, StoreError, history, json, meta, moment};
 use crate::alert::{Incident, Key, Reason, Remembered};
@@ -43,6 +43,23 @@ impl Store {
     pub(crate) fn incidents(&self) -> Result<Vec<Incident>, StoreError> {
         let mut statement = self.connection.prepare("SELECT body FROM incidents ORDER BY key")?;
         let bodies = statement.query_map([], |row| row.get::<_, String>(0))?;
+        bodies.map(|body| json(&body?)).collect()
+    }
+
+    /// The incident of a key.
+    pub(crate) fn incident(&self, key: &str) -> Result<Option<Incident>, StoreError> {
+        let mut statement = self.connection.prepare_cached("SELECT body FROM incidents WHERE key = ?1")?;
+        let body = statement.query_row([key], |row| row.get::<_, String>(0)).optional()?;
+        body.map(|body| json(&body)).transpose()
+    }
+
+    /// Those whose key or subject holds this text, and those whose key it holds; by key. Others are not parsed.
+    pub(crate) fn incidents_near(&self, text: &str) -> Result<Vec<Incident>, StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT body FROM incidents
+             WHERE instr(key, ?1) OR instr(?1, key) OR instr(json_extract(body, '$.subject'), ?1) ORDER BY key",
+        )?;
+        let bodies = statement.query_map([text], |row| row.get::<_, String>(0))?;
         bodies.map(|body| json(&body?)).collect()
     }
 

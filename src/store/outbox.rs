@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Duration, Utc};
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, named_params, params};
 
-use super::queues::{IN_QUEUE, Queue};
+use super::queues::{Queue, in_queue};
 use super::{Store, StoreError, moment};
 use crate::alert::{Event, Key, Notice};
 use crate::failpoint;
@@ -149,8 +149,9 @@ impl Store {
                 &format!(
                     "SELECT e.id, m.message_id, m.sender, e.recipient, m.raw, e.attempts, m.subject
                      FROM envelopes e JOIN messages m USING (message_id)
-                     WHERE {DELIVERABLE} AND {IN_QUEUE} AND e.due_at <= :now
-                     ORDER BY m.lane, e.due_at, e.id LIMIT 1"
+                     WHERE {DELIVERABLE} AND {} AND e.due_at <= :now
+                     ORDER BY m.lane, e.due_at, e.id LIMIT 1",
+                    in_queue()
                 ),
                 named_params! {":now": stamp(now), ":queue": queue.parameter()},
                 |row| {
@@ -223,7 +224,7 @@ impl Store {
     /// When the next mail of a queue that waits for no other falls due; `None` with none queued.
     pub(crate) fn next_due(&self, queue: &Queue) -> Result<Option<DateTime<Utc>>, StoreError> {
         let due: Option<String> = self.connection.query_row(
-            &format!("SELECT min(e.due_at) FROM envelopes e WHERE {DELIVERABLE} AND {IN_QUEUE}"),
+            &format!("SELECT min(e.due_at) FROM envelopes e WHERE {DELIVERABLE} AND {}", in_queue()),
             named_params! {":queue": queue.parameter()},
             |row| row.get(0),
         )?;
@@ -236,7 +237,8 @@ impl Store {
         self.connection.execute(
             &format!(
                 "UPDATE envelopes SET tried_seconds = tried_seconds + :seconds
-                 WHERE state = 'queued' AND error IS NOT NULL AND {IN_QUEUE}"
+                 WHERE state = 'queued' AND error IS NOT NULL AND {}",
+                in_queue()
             ),
             named_params! {":seconds": seconds, ":queue": queue.parameter()},
         )?;
@@ -247,9 +249,10 @@ impl Store {
     pub(crate) fn expire(&mut self, queue: &Queue, now: DateTime<Utc>) -> Result<Vec<Expired>, StoreError> {
         let mut statement = self.connection.prepare_cached(&format!(
             "UPDATE envelopes SET state = 'dead', expired = 1, ended_at = :now
-             WHERE state = 'queued' AND tried_seconds >= :most AND {IN_QUEUE}
+             WHERE state = 'queued' AND tried_seconds >= :most AND {}
              RETURNING message_id, recipient, error,
-               (SELECT subject FROM messages m WHERE m.message_id = envelopes.message_id)"
+               (SELECT subject FROM messages m WHERE m.message_id = envelopes.message_id)",
+            in_queue()
         ))?;
         let most = GIVE_UP_AFTER.num_seconds();
         let rows = statement.query_map(

@@ -1,15 +1,16 @@
 //! What commands beside the daemon ask of the outbox, and how the daemon notices that somebody wrote.
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Row, ToSql, params};
+use rusqlite::{OptionalExtension as _, Row, ToSql, params};
 
 use super::outbox::stamp;
 use super::{Store, StoreError, meta, moment, set_meta};
 
 /// Which envelopes a command is about.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Envelopes {
-    One(i64),
+    /// By their numbers.
+    These(Vec<i64>),
     All,
 }
 
@@ -46,7 +47,23 @@ fn envelope(row: &Row<'_>) -> Result<Envelope, StoreError> {
     })
 }
 
+/// An envelope of the numbers that the second parameter lists.
+const LISTED: &str = "id IN (SELECT value FROM json_each(?2))";
+
+fn listed(ids: &[i64]) -> String {
+    serde_json::Value::from(ids).to_string()
+}
+
 impl Store {
+    /// The first of these that neither waits nor was given up.
+    pub(crate) fn first_settled(&self, ids: &[i64]) -> Result<Option<i64>, StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT value FROM json_each(?1)
+             WHERE value NOT IN (SELECT id FROM envelopes WHERE state IN ('queued', 'dead')) ORDER BY key LIMIT 1",
+        )?;
+        Ok(statement.query_row([listed(ids)], |row| row.get(0)).optional()?)
+    }
+
     /// Envelopes: what was given up, what waits, then the others, each the newest first.
     pub(crate) fn envelopes(&self, most: u32) -> Result<Vec<Envelope>, StoreError> {
         let sql = format!(
@@ -84,12 +101,15 @@ impl Store {
     /// Has mails that wait or were given up tried again at once, with five days more; how many.
     pub(crate) fn retry(&mut self, which: Envelopes, now: DateTime<Utc>) -> Result<usize, StoreError> {
         let transaction = self.writable()?.transaction()?;
-        let sql = "UPDATE envelopes SET state = 'queued', due_at = ?1, revived_at = ?1, tried_seconds = 0, ended_at = NULL
+        let sql = "UPDATE envelopes SET state = 'queued', due_at = ?1, revived_at = ?1, tried_seconds = 0, expired = 0,
+                     ended_at = NULL
                    WHERE state IN ('queued', 'dead')";
         let at = stamp(now);
         let changed = match which {
             Envelopes::All => transaction.execute(sql, [&at])?,
-            Envelopes::One(id) => transaction.execute(&format!("{sql} AND id = ?2"), params![at, id])?,
+            Envelopes::These(ids) => {
+                transaction.execute(&format!("{sql} AND {LISTED}"), params![at, listed(&ids)])?
+            }
         };
         set_meta(&transaction, "retry_asked", &at)?;
         transaction.commit()?;
@@ -103,7 +123,9 @@ impl Store {
         let (at, connection) = (stamp(now), self.writable()?);
         Ok(match which {
             Envelopes::All => connection.execute(sql, [&at])?,
-            Envelopes::One(id) => connection.execute(&format!("{sql} AND id = ?2"), params![at, id])?,
+            Envelopes::These(ids) => {
+                connection.execute(&format!("{sql} AND {LISTED}"), params![at, listed(&ids)])?
+            }
         })
     }
 

@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 use super::layout::{Emphasis, Layout};
 use super::{text, words};
 use crate::model::PayBy;
+use crate::model::money;
 use crate::view::chart::Chart;
 
 /// Eighths of a character, from below.
@@ -66,8 +67,8 @@ pub(super) fn draw(chart: &Chart, pay_by: Option<PayBy>, from_today: bool, layou
     if let Some(marks) = chart.marks {
         let date = pay_by.and_then(PayBy::date);
         let pay_by =
-            date.map(|date| format!("△ pay by {} · ", words::short_weekday(date, chart.zone, chart.from)));
-        let legend = format!("{}▲ cut off {}", pay_by.unwrap_or_default(), short_day(chart, marks.cut_off));
+            date.map(|date| format!("△ pay by {} · ", words::subject_day(date, chart.zone, chart.from)));
+        let legend = format!("{}▲ cut-off {}", pay_by.unwrap_or_default(), short_day(chart, marks.cut_off));
         layout.text(INDENT + margin + 2, legend, Emphasis::Faint);
     }
 }
@@ -84,7 +85,7 @@ fn days(chart: &Chart, from_today: bool, columns: usize) -> String {
 }
 
 fn short_day(chart: &Chart, at: DateTime<Utc>) -> String {
-    words::short_weekday(at.with_timezone(&chart.zone).date_naive(), chart.zone, chart.from)
+    words::subject_day(at.with_timezone(&chart.zone).date_naive(), chart.zone, chart.from)
 }
 
 /// The least balance within each column.
@@ -160,17 +161,17 @@ fn joined(cells: Vec<(String, Emphasis)>) -> Vec<(String, Emphasis)> {
     out
 }
 
-/// `226`, `-1.2k`: as a label of the axis.
+/// `226`, `−1 200`: as a label of the axis.
 fn short(value: f64) -> String {
     let size = value.abs();
-    match size {
+    money::apart(&match size {
         size if size >= 1e13 => format!("{value:.0e}"),
         size if size >= 1e10 => format!("{:.0}G", value / 1e9),
         size if size >= 1e7 => format!("{:.1}M", value / 1e6),
         size if size >= 1e5 => format!("{:.0}k", value / 1e3),
         size if size >= 10.0 || size == 0.0 => format!("{value:.0}"),
         _ => format!("{value:.2}"),
-    }
+    })
 }
 
 #[cfg(test)]
@@ -201,8 +202,8 @@ mod tests {
         };
         assert_eq!((cell(zero - 1, cut - 1) != ' ', cell(zero - 1, cut)), (true, ' '), "{text}");
         assert_eq!((cell(zero + 1, cut), cell(zero + 1, cut + 2) != ' '), (' ', true), "{text}");
-        assert!(text.contains("△ pay by Mon 23 March · ▲ cut off Thu 26 March"), "{text}");
-        assert!(lines[0].trim_start().starts_with("250│") && text.contains("-250│"), "{text}");
+        assert!(text.contains("△ pay by Mon 23 Mar · ▲ cut-off Thu 26 Mar"), "{text}");
+        assert!(lines[0].trim_start().starts_with("250│") && text.contains("\u{2212}250│"), "{text}");
     }
 
     #[test]

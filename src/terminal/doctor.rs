@@ -109,6 +109,10 @@ pub(crate) fn text(sections: &[CheckSection], style: Style) -> String {
         _ => Emphasis::Bad,
     };
     layout.text(0, "", Emphasis::Plain);
-    layout.text(0, format!("{ok} ok, {warned} to look at, {failed} failed"), tone);
+    layout.text(
+        0,
+        format!("{ok} ok, {}, {failed} failed", super::words::count(warned, "warning", "warnings")),
+        tone,
+    );
     layout.finish()
 }

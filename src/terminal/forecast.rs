@@ -39,7 +39,7 @@ impl Forecasts {
         const COLUMNS: [Column; 5] = [
             Column::flexible("Account"),
             Column::right("Balance"),
-            Column::left("Cut off"),
+            Column::left("Cut-off"),
             Column::left("Pay by"),
             Column::right("For 30 days"),
         ];
@@ -50,15 +50,15 @@ impl Forecasts {
             };
             let cut_off = words::cut_off_day(billing.facts.disconnect, zone, now);
             let pay_by = billing.facts.pay_by.map(|by| match by {
-                PayBy::Now | PayBy::Missed(_) => "at once".to_owned(),
+                PayBy::Now | PayBy::Missed(_) => "now".to_owned(),
                 PayBy::Today(_) => "today".to_owned(),
-                PayBy::On(date) => words::short_weekday(date, zone, now),
+                PayBy::On(date) => words::subject_day(date, zone, now),
             });
             let pay = billing.pay.iter().find(|pay| pay.days == 30).and_then(|pay| pay.amount);
             let pay = pay.map(|amount| words::to_pay_or_nothing(amount, &account.currency));
             vec![
                 Cell::new(&account.account),
-                Cell::new(words::known_amount(billing.facts.balance, &account.currency)),
+                Cell::new(words::known_spaced_amount(billing.facts.balance, &account.currency)),
                 Cell::new(cut_off),
                 Cell::new(pay_by.unwrap_or_default()),
                 Cell::new(pay.unwrap_or_default()),
@@ -78,7 +78,7 @@ impl AccountForecast {
     /// That its row is not of now.
     fn as_of_line(&self, layout: &mut Layout, now: DateTime<Utc>) {
         let Ok(Outlook { as_of: Some(at), not_read: Some(error), .. }) = &self.billing else { return };
-        let at = words::short_moment(*at, self.zone, now);
+        let at = words::sentence_moment(*at, self.zone, now);
         let line = format!("{}: as of {at}; {}", self.account, cannot_be_read(error));
         layout.item(2, "!", Emphasis::Warn, &line);
     }
@@ -90,12 +90,12 @@ impl AccountForecast {
                 layout.item(2, "?", Emphasis::Warn, error);
             }
             Ok(billing) => {
-                let read = words::short_moment(billing.as_of.unwrap_or(now), self.zone, now);
+                let read = words::sentence_moment(billing.as_of.unwrap_or(now), self.zone, now);
                 match &billing.not_read {
                     Some(error) => {
                         layout.heading(format!("Forecast of {}, as of {read}", self.account));
                         let line = format!(
-                            "{}; shown is what the daemon read last, what to pay is counted from now",
+                            "{}; this is what the daemon read last, what to pay is counted from now",
                             cannot_be_read(error)
                         );
                         layout.item(2, "!", Emphasis::Warn, &line);
@@ -111,9 +111,9 @@ impl AccountForecast {
     }
 
     fn facts(&self, layout: &mut Layout, billing: &Outlook, now: DateTime<Utc>) {
-        let money = |money| words::amount(money, &self.currency);
+        let money = |money| words::spaced_amount(money, &self.currency);
         let mut pairs = Vec::new();
-        let balance = words::known_amount(billing.facts.balance, &self.currency);
+        let balance = words::known_spaced_amount(billing.facts.balance, &self.currency);
         let tone = if billing.facts.balance.is_some_and(|money| !money.is_positive()) {
             Emphasis::Bad
         } else {
@@ -122,17 +122,17 @@ impl AccountForecast {
         let name = if billing.as_of.is_some() { "Balance then" } else { "Balance now" };
         pairs.push((name, Cell::toned(balance, tone)));
         let tone = if billing.is_near(now) { Emphasis::Bad } else { Emphasis::Warn };
-        pairs.push(("Cut off", words::cut_off_in_full(&billing.facts, tone, self.zone, now)));
+        pairs.push(("Cut-off", words::cut_off_in_full(&billing.facts, tone, self.zone, now)));
         if let Some(by) = billing.facts.pay_by {
             pairs.push(("Pay by", self.pay_by(by, billing.lead_days, now)));
         }
         if let Some(computed) = billing.disagrees {
-            let computed = words::short_moment(computed, self.zone, now);
+            let computed = words::sentence_moment(computed, self.zone, now);
             let text = format!("by the charges in the report the balance is used up {computed}");
             pairs.push(("But", Cell::toned(text, Emphasis::Warn)));
         }
         if let Some(broken) = billing.does_not_add_up {
-            let broken = words::short_moment(broken, self.zone, now);
+            let broken = words::sentence_moment(broken, self.zone, now);
             let text =
                 format!("the report does not add up from {broken} on; its balances are shown as they are");
             pairs.push(("Note", Cell::toned(text, Emphasis::Warn)));
@@ -142,7 +142,7 @@ impl AccountForecast {
             pairs.push(("Note", Cell::toned(text, Emphasis::Warn)));
         }
         if let Some(next) = &billing.next_charge {
-            let at = words::short_moment(next.at, self.zone, now);
+            let at = words::sentence_moment(next.at, self.zone, now);
             pairs.push(("Next charge", Cell::new(format!("{}, {at}", money(next.amount)))));
         }
         if let (Some(day), Some(month)) = (billing.per_day, billing.per_month) {
@@ -154,7 +154,7 @@ impl AccountForecast {
     fn pay_by(&self, by: PayBy, lead_days: u32, now: DateTime<Utc>) -> Cell {
         let takes = words::count(lead_days as usize, "day", "days");
         let takes = format!("a payment takes {takes}");
-        let day = |date| words::short_weekday(date, self.zone, now);
+        let day = |date| words::subject_day(date, self.zone, now);
         let today = now.with_timezone(&self.zone).date_naive();
         let weekend = |date| match friday_before(date) {
             Some(friday) if friday >= today => format!("; a weekend: better by {}", day(friday)),
@@ -164,7 +164,7 @@ impl AccountForecast {
         match by {
             PayBy::Now => Cell::toned("overdue: pay now", Emphasis::Bad),
             PayBy::Missed(date) => {
-                Cell::toned(format!("at once: {} was the last safe day ({takes})", day(date)), Emphasis::Bad)
+                Cell::toned(format!("now: {} was the last safe day ({takes})", day(date)), Emphasis::Bad)
             }
             PayBy::Today(date) => Cell::toned(format!("today ({takes}){}", weekend(date)), Emphasis::Bad),
             PayBy::On(date) => Cell::new(format!("{} ({takes}){}", day(date), weekend(date))),
@@ -173,13 +173,13 @@ impl AccountForecast {
 
     fn spans(&self, layout: &mut Layout, billing: &Outlook) {
         const COLUMNS: [Column; 3] =
-            [Column::left("In"), Column::right("Balance, unpaid"), Column::right("Pay to stay up")];
+            [Column::left("For"), Column::right("Pay"), Column::right("Balance then if you do not pay")];
         let rows = billing.pay.iter().map(|pay| {
             let to_pay = pay.amount.map(|amount| words::to_pay_or_nothing(amount, &self.currency));
             vec![
                 Cell::new(format!("{} days", pay.days)),
-                Cell::new(words::known_amount(pay.balance, &self.currency)),
                 Cell::new(to_pay.unwrap_or_else(|| "not known".to_owned())),
+                Cell::new(words::known_spaced_amount(pay.balance, &self.currency)),
             ]
         });
         layout.text(0, "", Emphasis::Plain);
@@ -205,7 +205,7 @@ impl AccountForecast {
             Column::right("A day"),
             Column::right("A month"),
             Column::right("Share"),
-            Column::left("Switching it off"),
+            Column::left("Without it"),
         ];
         if billing.orders.dearest.is_empty() {
             return;
@@ -213,14 +213,14 @@ impl AccountForecast {
         let cut_off = billing.facts.disconnect.at().is_some();
         let rows = billing.orders.dearest.iter().map(|order| {
             let buys = match order.buys_days {
-                Some(days) => words::buys(days),
+                Some(days) => words::more_days(days),
                 None if cut_off => "past the report's end".to_owned(),
                 None => String::new(),
             };
             vec![
                 Cell::new(words::order(order)),
-                Cell::new(words::amount(order.per_day, "")),
-                Cell::new(words::amount(order.per_month, "")),
+                Cell::new(words::spaced_amount(order.per_day, "")),
+                Cell::new(words::spaced_amount(order.per_month, "")),
                 Cell::new(format!("{:.1} %", order.share_percent)),
                 Cell::new(buys),
             ]

@@ -6,11 +6,12 @@ use chrono_tz::Tz;
 use super::layout::{Cell, Emphasis, Layout, Style};
 use super::{Answer, text, words};
 use crate::alert::Phase;
+use crate::model::freshness::sees_states;
 use crate::view::records::{
     IncidentRecords, MailRecord, MailState, OutboxRecords, SilenceRecord, SilenceRecords,
 };
 use crate::view::why::WhyRecord;
-use crate::view::{AccountStatus, IncidentRow, PolledRecords};
+use crate::view::{AccountStatus, CollectorRow, IncidentRow, PolledRecords};
 
 /// Incidents that a silence covers, of more the rest is counted.
 const MOST_COVERED: usize = 5;
@@ -169,11 +170,15 @@ impl WhyRecord {
     }
 }
 
+/// What a poll that was asked for could not read: it reads states and the balance alone, so others' failures are not its.
+fn failed(account: &AccountStatus) -> impl Iterator<Item = &CollectorRow> {
+    account.collectors.iter().filter(|row| sees_states(row.collector) && row.success == Some(false))
+}
+
 impl PolledRecords {
     /// What a script wants to know: everything that was asked for was read.
     pub(crate) fn answer(&self) -> Answer {
-        let failed =
-            |account: &AccountStatus| account.collectors.iter().any(|row| row.success == Some(false));
+        let failed = |account: &AccountStatus| failed(account).next().is_some();
         let well = self.unfinished.is_empty() && !self.status.accounts.iter().any(failed);
         if well { Answer::Fine } else { Answer::NeedsYou }
     }
@@ -191,13 +196,12 @@ impl PolledRecords {
     fn account(&self, layout: &mut Layout, account: &AccountStatus) {
         let (zone, now) = (account.zone(), self.status.generated_at);
         if let Some(billing) = &account.billing {
-            let balance = words::known_amount(billing.facts.balance, &account.currency);
+            let balance = words::known_spaced_amount(billing.facts.balance, &account.currency);
             let read = words::distance(billing.read_at, now);
             let cut_off = words::cut_off_in_full(&billing.facts, Emphasis::Warn, zone, now);
-            layout.pairs(&[("Balance", Cell::new(format!("{balance}, read {read}"))), ("Cut off", cut_off)]);
+            layout.pairs(&[("Balance", Cell::new(format!("{balance}, read {read}"))), ("Cut-off", cut_off)]);
         }
-        let failed = account.collectors.iter().filter(|row| row.success == Some(false));
-        for row in failed {
+        for row in failed(account) {
             let error = row.error.as_deref().unwrap_or("no reason was given");
             layout.item(2, "✕", Emphasis::Bad, format!("cannot read {}: {error}", row.collector.words()));
         }

@@ -51,13 +51,13 @@ impl Rehearsal {
         let name = &self.account;
         let supposed = match self.supposed_days {
             Some(days) => {
-                format!(", supposing that the money lasts {}", words::count(days as usize, "day", "days"))
+                format!(", if the money lasts {}", words::count(days as usize, "day", "days"))
             }
             None => String::new(),
         };
         let heading = match &self.disconnect {
             Ok(Disconnect::At { at, .. }) => {
-                format!("{name}: cut off {}{supposed}", words::short_moment(*at, self.zone, self.now))
+                format!("{name}: cut-off {}{supposed}", words::sentence_moment(*at, self.zone, self.now))
             }
             Ok(Disconnect::Now) => format!("{name}: the balance is used up{supposed}"),
             Ok(Disconnect::NotExpected) => format!("{name}: no cut-off is expected"),
@@ -75,7 +75,7 @@ impl Rehearsal {
             Ok(Disconnect::NotExpected) if self.mails.is_empty() => {
                 layout.text(
                     2,
-                    "No mail is to come. hostwatch rehearse --days 10 supposes one.",
+                    "No mail is to come. To try one: hostwatch rehearse --days 10",
                     Emphasis::Plain,
                 );
             }
@@ -83,7 +83,7 @@ impl Rehearsal {
             _ => {}
         }
         if !self.never.is_empty() {
-            layout.text(2, "Never mailed:", Emphasis::Faint);
+            layout.text(2, "Skipped:", Emphasis::Faint);
             for reason in &self.never {
                 layout.item(2, "-", Emphasis::Faint, reason);
             }
@@ -92,22 +92,21 @@ impl Rehearsal {
 
     fn mail(&self, layout: &mut Layout, mail: &Mail) {
         let (sign, tone) = words::severity(mail.severity);
-        let when = words::short_moment(mail.at, self.zone, self.now);
+        let when = words::sentence_moment(mail.at, self.zone, self.now);
         let distance =
             if mail.at <= self.now { "now".to_owned() } else { words::distance(mail.at, self.now) };
         layout.item(2, sign, tone, format!("{when} ({distance}), {}", mail.severity));
         layout.text(4, &mail.subject, Emphasis::Strong);
         layout.text(4, format!("to {}", mail.to.join(", ")), Emphasis::Plain);
         let by = match mail.pay_by {
-            Some(PayBy::Now) => " now".to_owned(),
-            Some(PayBy::Missed(_)) => " at once".to_owned(),
+            Some(PayBy::Now | PayBy::Missed(_)) => " now".to_owned(),
             Some(PayBy::Today(_)) => " that day".to_owned(),
-            Some(PayBy::On(date)) => format!(" by {}", words::short_weekday(date, self.zone, self.now)),
+            Some(PayBy::On(date)) => format!(" by {}", words::subject_day(date, self.zone, self.now)),
             None => String::new(),
         };
         if let Some((days, amount)) = mail.pay {
-            let amount = words::to_pay(amount, &self.currency);
-            layout.text(4, format!("pay {amount}{by} to stay up for {days} days"), Emphasis::Plain);
+            let amount = words::spaced_to_pay(amount, &self.currency);
+            layout.text(4, format!("pay {amount}{by} for {days} days"), Emphasis::Plain);
         } else if mail.pay_by.is_some() {
             layout.text(4, format!("pay{by}; the amount is not known"), Emphasis::Plain);
         }
@@ -123,7 +122,7 @@ pub(crate) fn text(rehearsals: &[Rehearsal], style: Style) -> String {
     if rehearsals.iter().any(|rehearsal| !rehearsal.mails.is_empty()) {
         layout.text(0, "", Emphasis::Plain);
         let note = "If nobody pays and nothing else changes. Nothing was sent or stored; a daemon that runs does not \
-                    repeat what it has mailed.";
+                    mail again what it has mailed.";
         layout.text(0, note, Emphasis::Faint);
     }
     layout.finish()

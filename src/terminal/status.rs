@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 
 use super::layout::{Cell, Column, Emphasis, Layout, Style};
 use super::{Answer, records, text, words};
-use crate::model::PayBy;
+use crate::view::cut_off;
 use crate::view::{AccountStatus, Billing, CollectorRow, Health, ResourceKind, ResourceRow, Status, Urgency};
 
 /// Of several accounts, no more are shown in full.
@@ -59,7 +59,7 @@ impl Status {
         const COLUMNS: [Column; 5] = [
             Column::left(""),
             Column::left("Account"),
-            Column::left("Cut off"),
+            Column::left("Cut-off"),
             Column::right("Pay for 30 days"),
             Column::flexible("State"),
         ];
@@ -89,7 +89,7 @@ impl Status {
         let (zone, now) = (account.zone(), self.generated_at);
         let of = if self.accounts.len() > 1 { format!(" of {}", account.name) } else { String::new() };
         layout.heading(format!("Billing{of}, read {}", words::distance(billing.read_at, now)));
-        let balance = words::known_amount(billing.facts.balance, &account.currency);
+        let balance = words::known_spaced_amount(billing.facts.balance, &account.currency);
         let mut pairs = vec![("Balance", Cell::new(balance))];
         let tone = if billing.facts.disconnect.at().is_some_and(|at| at <= now) {
             Emphasis::Bad
@@ -97,28 +97,20 @@ impl Status {
             Emphasis::Warn
         };
         let cut_off = words::cut_off_in_full(&billing.facts, tone, zone, now);
-        pairs.push(("Cut off", cut_off));
-        let by = match billing.facts.pay_by {
-            Some(PayBy::Now | PayBy::Missed(_)) => ", at once".to_owned(),
-            Some(PayBy::Today(day) | PayBy::On(day)) => {
-                format!(" by {}", words::short_weekday(day, zone, now))
-            }
-            None => String::new(),
-        };
+        pairs.push(("Cut-off", cut_off));
+        let by = billing.facts.pay_by.map(|by| format!(" {}", cut_off::by(Some(by), zone, now)));
+        let by = by.unwrap_or_default();
         let mut label = "Pay";
         for pay in &billing.pay {
             let amount = match pay.amount {
                 Some(amount) if amount.is_positive() => {
-                    format!(
-                        "{}{by}, to stay up for {} days",
-                        words::to_pay(amount, &account.currency),
-                        pay.days
-                    )
+                    format!("{}{by}", words::spaced_to_pay(amount, &account.currency))
                 }
-                Some(_) => format!("nothing, to stay up for {} days", pay.days),
-                None => format!("not known for {} days", pay.days),
+                Some(_) => "nothing".to_owned(),
+                None => "not known".to_owned(),
             };
-            pairs.push((std::mem::take(&mut label), Cell::new(amount)));
+            let line = format!("{amount} for {} days", pay.days);
+            pairs.push((std::mem::take(&mut label), Cell::new(line)));
         }
         layout.pairs(&pairs);
         self.orders(layout, account, billing);
@@ -129,14 +121,14 @@ impl Status {
             Column::flexible("Costs most"),
             Column::right("A day"),
             Column::right("Share"),
-            Column::left("Switching it off"),
+            Column::left("Without it"),
         ];
         let rows = billing.orders.dearest.iter().take(MOST_ORDERS).map(|order| {
             let name = words::order(order);
-            let buys = order.buys_days.map(words::buys);
+            let buys = order.buys_days.map(words::more_days);
             vec![
                 Cell::new(name),
-                Cell::new(words::amount(order.per_day, &account.currency)),
+                Cell::new(words::spaced_amount(order.per_day, &account.currency)),
                 Cell::new(format!("{:.1} %", order.share_percent)),
                 Cell::new(buys.unwrap_or_default()),
             ]

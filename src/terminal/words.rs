@@ -15,26 +15,26 @@ pub(super) use crate::view::words::*;
 
 /// `5 min`: how long since.
 pub(super) fn age(since: DateTime<Utc>, now: DateTime<Utc>) -> String {
-    span(now - since)
+    lasted(now - since)
 }
 
 /// When the account is cut off, in a column.
 pub(super) fn cut_off_day(disconnect: Disconnect, zone: Tz, now: DateTime<Utc>) -> String {
-    cut_off(disconnect, |at| short_weekday(at.with_timezone(&zone).date_naive(), zone, now))
+    cut_off(disconnect, |at| subject_day(at.with_timezone(&zone).date_naive(), zone, now))
 }
 
 /// The same in full; `ahead` is the tone of a moment.
 pub(super) fn cut_off_in_full(facts: &BillingFacts, ahead: Emphasis, zone: Tz, now: DateTime<Utc>) -> Cell {
     match facts.disconnect {
         Disconnect::At { at, computed } => {
-            let when = short_moment(at, zone, now);
+            let when = sentence_moment(at, zone, now);
             let computed = if computed { ", computed: the report names no date" } else { "" };
             Cell::toned(format!("{when} ({}){computed}", distance(at, now)), ahead)
         }
         Disconnect::Now => Cell::toned("now: the balance is used up", Emphasis::Bad),
         Disconnect::NotExpected => {
             let until = facts.horizon.map(|end| end.with_timezone(&zone).date_naive());
-            let until = until.map(|date| format!(" before {}", short_weekday(date, zone, now)));
+            let until = until.map(|date| format!(" before {}", subject_day(date, zone, now)));
             Cell::toned(format!("not expected{}", until.unwrap_or_default()), Emphasis::Good)
         }
         Disconnect::Unknown => Cell::toned("not known: the report does not tell", Emphasis::Warn),
@@ -51,18 +51,10 @@ pub(super) fn severity(severity: Severity) -> (&'static str, Emphasis) {
 }
 
 pub(super) fn to_pay_or_nothing(amount: Money, currency: &str) -> String {
-    if amount.is_positive() { to_pay(amount, currency) } else { "nothing".to_owned() }
+    if amount.is_positive() { spaced_to_pay(amount, currency) } else { "nothing".to_owned() }
 }
 
 /// What it is called, and its number.
 pub(super) fn order(order: &OrderRow) -> String {
     text::name(&order.words())
-}
-
-/// What switching an order off gains.
-pub(super) fn buys(days: i64) -> String {
-    match usize::try_from(days) {
-        Ok(days @ 1..) => format!("buys {}", count(days, "day", "days")),
-        Ok(0) | Err(_) => "buys under a day".to_owned(),
-    }
 }

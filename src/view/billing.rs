@@ -12,8 +12,6 @@ use crate::model::{AccountState, LastReport, Money, Order, OrderId, PayBy, Repor
 
 /// The orders that are listed.
 const TOP_ORDERS: usize = 20;
-/// The spans, in days, for which a status says what to pay.
-const PAY_SPANS: [u32; 2] = [30, 90];
 /// The span of the one amount that a sentence has room for.
 const SUBJECT_DAYS: u32 = 30;
 
@@ -114,7 +112,7 @@ impl Billing {
         now: DateTime<Utc>,
     ) -> Self {
         let facts = BillingFacts::of(report, zone, lead_days, now);
-        let due = Due::of(report, now).into_iter().filter(|due| PAY_SPANS.contains(&due.days));
+        let due = Due::of(report, now).into_iter();
         Self {
             read_at,
             facts,

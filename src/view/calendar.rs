@@ -22,18 +22,33 @@ pub(crate) struct Deadline<'a> {
     pub payer: Payer<'a>,
 }
 
+/// Whose events these are: part of what tells them from those of another installation with an account of the same name.
+/// Nothing of the store, which may be lost.
+#[derive(Clone, Copy)]
+pub(crate) struct Publisher<'a> {
+    /// `example.com`.
+    pub domain: &'a str,
+    /// The address that sends them, where they are sent.
+    pub sender: Option<&'a str>,
+}
+
 /// What goes with a mail: the events as they are now, or that they are cancelled. `None` where there are none.
 pub(crate) fn attachment<'a>(
     deadlines: impl Iterator<Item = Deadline<'a>>,
+    publisher: Publisher<'_>,
     now: DateTime<Utc>,
 ) -> Option<String> {
     let mut deadlines = deadlines.peekable();
     deadlines.peek()?;
-    Some(Lines::calendar(&[], deadlines, now))
+    Some(Lines::calendar(&[("METHOD", "PUBLISH")], deadlines, publisher, now))
 }
 
 /// What a calendar subscribes to: what is over is not in it.
-pub(crate) fn feed<'a>(deadlines: impl Iterator<Item = Deadline<'a>>, now: DateTime<Utc>) -> String {
+pub(crate) fn feed<'a>(
+    deadlines: impl Iterator<Item = Deadline<'a>>,
+    domain: &str,
+    now: DateTime<Utc>,
+) -> String {
     // Outlook asks for names of its own.
     let head = [
         ("NAME", "hostwatch: cut-offs"),
@@ -41,15 +56,16 @@ pub(crate) fn feed<'a>(deadlines: impl Iterator<Item = Deadline<'a>>, now: DateT
         ("REFRESH-INTERVAL;VALUE=DURATION", "PT1H"),
         ("X-PUBLISHED-TTL", "PT1H"),
     ];
-    Lines::calendar(&head, deadlines.filter(|deadline| !deadline.entry.cancelled), now)
+    let ahead = deadlines.filter(|deadline| !deadline.entry.cancelled);
+    Lines::calendar(&head, ahead, Publisher { domain, sender: None }, now)
 }
 
 /// One of an account's two events.
 struct Moment {
     name: &'static str,
-    /// The whole line, as that of the end.
+    /// The whole line, as that of the end. A moment has none (RFC 5545, 3.8.2.2).
     start: String,
-    end: String,
+    end: Option<String>,
     summary: String,
     /// How long before or after the start to remind.
     alarms: [&'static str; 2],
@@ -65,7 +81,7 @@ impl Deadline<'_> {
             Some(Moment {
                 name: "pay-by",
                 start: date("DTSTART", day),
-                end: date("DTEND", day.checked_add_days(Days::new(1))?),
+                end: Some(date("DTEND", day.checked_add_days(Days::new(1))?)),
                 summary: format!("Last day to pay for account {account}"),
                 alarms: ["-PT15H", "PT9H"],
             })
@@ -73,7 +89,7 @@ impl Deadline<'_> {
         let cut_off = Moment {
             name: "cut-off",
             start: format!("DTSTART:{}", moment(at)),
-            end: format!("DTEND:{}", moment(at)),
+            end: None,
             summary: format!("Cut-off of account {account} for non-payment"),
             alarms: ["-P1D", "-PT2H"],
         };
@@ -93,10 +109,11 @@ impl Lines {
     fn calendar<'a>(
         head: &[(&str, &str)],
         deadlines: impl Iterator<Item = Deadline<'a>>,
+        publisher: Publisher<'_>,
         now: DateTime<Utc>,
     ) -> String {
         let mut lines = Self(String::new());
-        for line in ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//hostwatch//EN", "METHOD:PUBLISH"] {
+        for line in ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//hostwatch//EN"] {
             lines.add(line);
         }
         for (name, value) in head {
@@ -104,7 +121,7 @@ impl Lines {
         }
         for deadline in deadlines {
             for one in deadline.moments() {
-                lines.event(&deadline, &one, now);
+                lines.event(&deadline, &one, publisher, now);
             }
         }
         lines.add("END:VCALENDAR");
@@ -112,22 +129,27 @@ impl Lines {
     }
 
     /// Blocks nobody's time.
-    fn event(&mut self, deadline: &Deadline<'_>, one: &Moment, now: DateTime<Utc>) {
+    fn event(&mut self, deadline: &Deadline<'_>, one: &Moment, publisher: Publisher<'_>, now: DateTime<Utc>) {
         let Deadline { account, entry, payer } = deadline;
+        let organizer = publisher.sender.map(|sender| format!("ORGANIZER:mailto:{sender}"));
         let disconnect = Disconnect::At { at: entry.cut_off, computed: false };
         let said = text(&CutOff::of(disconnect, *payer, now).sentence());
         let status = if entry.cancelled { "CANCELLED" } else { "CONFIRMED" };
         for line in [
             "BEGIN:VEVENT",
-            &format!("UID:{account}.{}@hostwatch", one.name),
+            &format!("UID:{account}.{}@{}", one.name, publisher.domain),
             &format!("SEQUENCE:{}", entry.sequence),
             &format!("DTSTAMP:{}", moment(now)),
             &one.start,
-            &one.end,
-            &format!("SUMMARY:{}", text(&one.summary)),
-            &format!("STATUS:{status}"),
-            "TRANSP:TRANSPARENT",
         ] {
+            self.add(line);
+        }
+        for line in one.end.iter().chain(&organizer) {
+            self.add(line);
+        }
+        for line in
+            [&format!("SUMMARY:{}", text(&one.summary)), &format!("STATUS:{status}"), "TRANSP:TRANSPARENT"]
+        {
             self.add(line);
         }
         if !entry.cancelled {
@@ -194,32 +216,34 @@ mod tests {
             |before: &str| format!("BEGIN:VALARM\nACTION:DISPLAY\nTRIGGER:{before}\n{said}END:VALARM\n");
         let event = |uid: &str, dates: &str, summary: &str, status: &str, rest: &str| {
             format!(
-                "BEGIN:VEVENT\nUID:main.{uid}@hostwatch\nSEQUENCE:7\nDTSTAMP:20260301T120000Z\n{dates}\n\
+                "BEGIN:VEVENT\nUID:main.{uid}@example.com\nSEQUENCE:7\nDTSTAMP:20260301T120000Z\n{dates}\n\
                  SUMMARY:{summary}\nSTATUS:{status}\nTRANSP:TRANSPARENT\n{rest}END:VEVENT\n"
             )
         };
-        let both = |status: &str, pay_by: &str, cut_off: &str| {
-            let day = "DTSTART;VALUE=DATE:20260306\nDTEND;VALUE=DATE:20260307";
-            let moment = "DTSTART:20260309T210000Z\nDTEND:20260309T210000Z";
-            event("pay-by", day, "Last day to pay for account main", status, pay_by)
-                + &event("cut-off", moment, "Cut-off of account main for non-payment", status, cut_off)
+        let both = |organizer: &str, status: &str, pay_by: &str, cut_off: &str| {
+            let day = format!("DTSTART;VALUE=DATE:20260306\nDTEND;VALUE=DATE:20260307{organizer}");
+            let moment = format!("DTSTART:20260309T210000Z{organizer}");
+            event("pay-by", &day, "Last day to pay for account main", status, pay_by)
+                + &event("cut-off", &moment, "Cut-off of account main for non-payment", status, cut_off)
         };
         let calendar = |head: &str, events: &str| {
-            let all = format!(
-                "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//hostwatch//EN\nMETHOD:PUBLISH\n{head}{events}"
-            );
+            let all = format!("BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//hostwatch//EN\n{head}{events}");
             (all + "END:VCALENDAR\n").replace('\n', "\r\n")
         };
-        let text = feed([deadline(&account, false), deadline(&account, true)].into_iter(), now);
+        let text =
+            feed([deadline(&account, false), deadline(&account, true)].into_iter(), "example.com", now);
         let head = "NAME:hostwatch: cut-offs\nX-WR-CALNAME:hostwatch: cut-offs\n\
                     REFRESH-INTERVAL;VALUE=DURATION:PT1H\nX-PUBLISHED-TTL:PT1H\n";
         let alarms = |all: [&str; 2]| format!("{said}{}{}", alarm(all[0]), alarm(all[1]));
-        let ahead = both("CONFIRMED", &alarms(["-PT15H", "PT9H"]), &alarms(["-P1D", "-PT2H"]));
+        let ahead = both("", "CONFIRMED", &alarms(["-PT15H", "PT9H"]), &alarms(["-P1D", "-PT2H"]));
         assert_eq!(text, calendar(head, &ahead));
-        let of_mail = attachment([deadline(&account, true)].into_iter(), now).unwrap();
-        assert_eq!(of_mail, calendar("", &both("CANCELLED", "", "")));
-        assert_eq!(attachment(std::iter::empty(), now), None);
+        let publisher = Publisher { domain: "example.com", sender: Some("hostwatch@example.com") };
+        let of_mail = attachment([deadline(&account, true)].into_iter(), publisher, now).unwrap();
+        let sent = both("\nORGANIZER:mailto:hostwatch@example.com", "CANCELLED", "", "");
+        assert_eq!(of_mail, calendar("METHOD:PUBLISH\n", &sent));
+        assert_eq!(attachment(std::iter::empty(), publisher, now), None);
     }
+
     #[test]
     fn long_lines_are_folded_between_characters() {
         let mut lines = Lines(String::new());

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Duration, Utc};
 
 use super::advice;
 use super::cut_off::{CutOff, Payer};
@@ -171,8 +171,10 @@ impl<'a> Draft<'a> {
         let state = accounts.iter().find(|state| state.profile.name == row.account).copied();
         let zone = state.map_or(chrono_tz::Tz::UTC, |state| state.profile.zone());
         let count = self.alike.len();
-        let since = words::sentence_moment(row.since, zone, now);
-        let lasted = words::lasted(now - row.since);
+        let lasted = now - row.since;
+        // Of what has only just begun how long it lasts is no news.
+        let lasted = (lasted >= Duration::minutes(1)).then(|| format!(" ({})", words::lasted(lasted)));
+        let since = words::sentence_moment(row.since, zone, now) + &lasted.unwrap_or_default();
         let place = state.and_then(|state| advice::which(&row.key, state));
         let stages: Vec<String> =
             row.looked_after_words(zone, now).into_iter().chain(stage(row).map(str::to_owned)).collect();
@@ -181,11 +183,7 @@ impl<'a> Draft<'a> {
             urgency: row.needs_you(now).then_some(row.severity),
             title: self.title(state, now),
             stage: Some(words::capital(&stages.join(", "))).filter(|words| !words.is_empty()),
-            since: if count > 1 {
-                format!("The last since {since} ({lasted})")
-            } else {
-                format!("Since {since} ({lasted})")
-            },
+            since: if count > 1 { format!("The last since {since}") } else { format!("Since {since}") },
             place: place.filter(|_| count == 1).map(|which| which.beside_its_name()),
             detail: says_more(row.kind).then(|| sanitize::one_line(&words::capital(&row.reason), 300)),
             advice: advice::of(&row.key, state),

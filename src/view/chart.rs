@@ -5,7 +5,8 @@ use chrono::{DateTime, Duration, Utc};
 use chrono_tz::Tz;
 
 use super::words;
-use crate::model::{Money, Report, forecast, pay_by};
+use crate::model::money::{self, Money};
+use crate::model::{Report, forecast, pay_by};
 
 /// A chart of less time shows nothing.
 const LEAST_ZOOM: Duration = Duration::days(7);
@@ -171,7 +172,7 @@ fn tick(value: f64, step: f64) -> String {
         _ => (1.0, ""),
     };
     let digits = if step / size < 0.1 { 2 } else { usize::from(step / size < 1.0) };
-    format!("{:.digits$}{unit}", value / size)
+    format!("{}{unit}", money::apart(&format!("{:.digits$}", value / size)))
 }
 
 #[cfg(test)]
@@ -221,11 +222,11 @@ pub(crate) mod tests {
         {
             assert!((nice_step(least) - want).abs() < 1e-9, "{least}");
         }
-        assert_eq!(tick(-250_000.0, 50_000.0), "-250k");
+        assert_eq!(tick(-250_000.0, 50_000.0), "\u{2212}250k");
         assert_eq!(tick(0.5, 0.5), "0.5");
         let scale = chart(&report("250", "10", 90, Edd::Null), None).unwrap().scale();
         let ticks: Vec<String> = scale.ticks().into_iter().map(|(_, text)| text).collect();
-        assert_eq!(ticks, ["-1000", "-500", "0", "500"]);
+        assert_eq!(ticks, ["\u{2212}1\u{202f}000", "\u{2212}500", "0", "500"]);
         assert!((scale.part(250.0) - 1250.0 / 1500.0).abs() < 1e-9);
     }
 

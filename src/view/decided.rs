@@ -4,16 +4,19 @@ use chrono::{DateTime, Utc};
 
 use super::records::SilenceRecord;
 use super::words::{count, sentence_moment};
-use crate::alert::{Key, Kind};
+use crate::alert::{Incident, Key, Kind};
 use crate::model::sanitize::one_line;
 
-pub(crate) fn acknowledged(key: &Key) -> String {
-    let effect = if key.kind == Kind::Disconnect {
-        "you will still be mailed as the date comes nearer"
-    } else {
+pub(crate) fn acknowledged(incident: &Incident, now: DateTime<Utc>) -> String {
+    let is_overdue = incident.ladder.as_ref().is_some_and(|ladder| ladder.is_overdue(now));
+    let effect = if incident.key.kind != Kind::Disconnect {
         "no more reminders, a mail when it is over"
+    } else if is_overdue {
+        "no reminders for 3 days; mails before the data are deleted, and when it is over"
+    } else {
+        "you will still be mailed as the date comes nearer"
     };
-    format!("{key}: acknowledged; {effect}")
+    format!("{}: acknowledged; {effect}", incident.key)
 }
 
 pub(crate) fn no_longer_acknowledged(key: &Key) -> String {

@@ -1,5 +1,6 @@
 //! Incidents and mails as people see them: which are shown, in which order, with which words. Pure.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -75,7 +76,10 @@ impl IncidentRow {
         };
         let (acknowledgement, silence) = (muted.acknowledgement(incident, now), muted.silence(incident, now));
         let note = acknowledgement.map(|ack| &ack.comment).or(silence.map(|silence| &silence.comment));
-        let cause = incident.folded_into.as_ref().map(|cause| format!(" (part of {cause})"));
+        // Where the reason itself does not name it.
+        let cause = incident.folded_into.as_ref().map(ToString::to_string);
+        let cause = cause.filter(|cause| !incident.reason.to_string().contains(cause));
+        let cause = cause.map(|cause| format!(" (covered by {cause})"));
         shown.then(|| Self {
             key: incident.key.clone(),
             account: incident.key.account.clone(),
@@ -143,8 +147,12 @@ impl IncidentList {
     pub(crate) fn of<'a>(rows: impl Iterator<Item = &'a IncidentRow>) -> Self {
         let (mut recent, mut open): (Vec<_>, Vec<_>) =
             rows.cloned().partition(|row| row.phase == Phase::Resolved);
-        open.sort_by_key(|row| (row.is_looked_after(), std::cmp::Reverse(row.severity), row.since));
-        recent.sort_by_key(|row| std::cmp::Reverse(row.resolved_at.unwrap_or(row.last_change)));
+        // A cut-off before all else, whoever looks after it.
+        let calm = |row: &IncidentRow| row.kind != Kind::Disconnect && row.is_looked_after();
+        let order =
+            |row: &IncidentRow| (calm(row), row.kind != Kind::Disconnect, Reverse(row.severity), row.since);
+        open.sort_by_key(order);
+        recent.sort_by_key(|row| Reverse(row.resolved_at.unwrap_or(row.last_change)));
         recent.truncate(SHOWN);
         Self { open, recent }
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::records::{MailRecord, MailState};
 use super::words::sentence_moment;
-use crate::alert::{Incident, Key, Muted, Next, Watcher};
+use crate::alert::{Escalation, Incident, Key, Muted, Next, Watcher};
 use crate::view::IncidentRow;
 
 /// Mails that the conclusion names, the latest of them.
@@ -52,7 +52,7 @@ pub(crate) struct Facts<'a> {
 
 impl WhyRecord {
     pub(crate) fn of(facts: Facts<'_>) -> Self {
-        let conclusion = mailed(&facts).into_iter().chain([next(&facts)]).collect();
+        let conclusion = mailed(&facts).into_iter().chain([next(&facts)]).chain(escalation(&facts)).collect();
         let row = facts.incident.and_then(|incident| IncidentRow::of(incident, facts.muted, facts.now));
         let title = facts.incident.map(Incident::words).unwrap_or_default();
         Self {
@@ -151,4 +151,17 @@ fn next(facts: &Facts<'_>) -> String {
         Next::Overdue(at) => format!("Next: a mail {}, if the account is still cut off.", when(at)),
         Next::End => "Next: no reminders; a mail when it is over.".to_owned(),
     }
+}
+
+/// `Escalation Tue 24 Nov 19:15 MSK to boss@example.com, unless somebody acknowledges it before.`
+fn escalation(facts: &Facts<'_>) -> Option<String> {
+    let settings = facts.watcher.map(|watcher| &watcher.settings).filter(|s| s.enabled(facts.key.kind))?;
+    let due = Escalation::of(facts.incident?, settings, facts.muted, facts.now)?;
+    let when = sentence_moment(due.at.max(facts.now), facts.zone, facts.now);
+    let to = settings.escalate_to.join(", ");
+    let unless = match due.ack_prevents {
+        true => ", unless somebody acknowledges it before",
+        false => ": the last safe day, unless somebody pays; an acknowledgement does not stop it",
+    };
+    Some(format!("Escalation {when} to {to}{unless}."))
 }

@@ -1,11 +1,11 @@
-//! Times, amounts and counts as people read them, made once. A date is `Wed 4 Mar` on the page and in mails, `Wed 4 March` on
-//! the terminal. Amounts have marks between thousands on the page and in mails, but in subjects. Pure.
+//! Times, amounts and counts as people read them, made once: one form a value. Only subjects have no marks between
+//! thousands. Pure.
 
 use chrono::{DateTime, Datelike as _, Duration, NaiveDate, Utc};
 use chrono_tz::Tz;
 
-use crate::model::Money;
 use crate::model::forecast::Disconnect;
+use crate::model::money::{self, Money};
 use crate::model::sanitize::one_line;
 
 /// `1 thing`, `2 things`.
@@ -19,37 +19,16 @@ pub(crate) fn capital(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// `40 s`, `12 min`, `5 h`, `3 days`: never less than 0.
-pub(crate) fn span(span: Duration) -> String {
-    match span.num_seconds().max(0) {
-        seconds @ 0..120 => format!("{seconds} s"),
-        seconds @ 120..7200 => format!("{} min", seconds / 60),
-        seconds @ 7200..172_800 => format!("{} h", seconds / 3600),
-        seconds => format!("{} days", seconds / 86_400),
-    }
-}
-
-/// `5 min ago`, `in 3 days`.
+/// `5 min ago`, `in 2 d 5 h`.
 pub(crate) fn distance(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
     if (now - at).num_seconds() >= 0 {
-        format!("{} ago", span(now - at))
+        format!("{} ago", lasted(now - at))
     } else {
-        format!("in {}", span(at - now))
+        format!("in {}", lasted(at - now))
     }
 }
 
-/// `Wed 4 March`, with the year when it is not this one.
-pub(crate) fn short_weekday(date: NaiveDate, zone: Tz, now: DateTime<Utc>) -> String {
-    this_year(date, "%a %-d %B", zone, now)
-}
-
-/// `Wed 4 March 14:00 MSK`.
-pub(crate) fn short_moment(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
-    let local = at.with_timezone(&zone);
-    format!("{} {}", short_weekday(local.date_naive(), zone, now), local.format("%H:%M %Z"))
-}
-
-/// `Wed 4 Mar`: of a subject.
+/// `Wed 4 Mar`, with the year when it is not this one.
 pub(crate) fn subject_day(date: NaiveDate, zone: Tz, now: DateTime<Utc>) -> String {
     this_year(date, "%a %-d %b", zone, now)
 }
@@ -111,19 +90,9 @@ fn this_year(date: NaiveDate, form: &str, zone: Tz, now: DateTime<Utc>) -> Strin
     date.format(&form).to_string()
 }
 
-/// `-44.50 RUB`: two places. Without marks between thousands, so that it can be copied.
-pub(crate) fn amount(money: Money, currency: &str) -> String {
-    with_unit(&format!("{:.2}", money.rounded().decimal()), currency)
-}
-
 /// `1 234.50 RUB`, or that it is not known.
 pub(crate) fn known_spaced_amount(money: Option<Money>, currency: &str) -> String {
     money.map_or_else(|| "not known".to_owned(), |money| spaced_amount(money, currency))
-}
-
-/// The same without marks between thousands.
-pub(crate) fn known_amount(money: Option<Money>, currency: &str) -> String {
-    money.map_or_else(|| "not known".to_owned(), |money| amount(money, currency))
 }
 
 /// When the account is cut off, in a column; `day` writes a moment.
@@ -136,7 +105,7 @@ pub(crate) fn cut_off(disconnect: Disconnect, day: impl Fn(DateTime<Utc>) -> Str
     }
 }
 
-/// `45 RUB`: rounded up to whole units, as amounts to pay are.
+/// `45 RUB`: of a subject; rounded up to whole units, as amounts to pay are.
 pub(crate) fn to_pay(money: Money, currency: &str) -> String {
     with_unit(&money.ceil_units().to_string(), currency)
 }
@@ -145,20 +114,22 @@ fn with_unit(number: &str, currency: &str) -> String {
     if currency.is_empty() { number.to_owned() } else { format!("{number} {}", one_line(currency, 12)) }
 }
 
+/// `23 more days`: what switching an order off gains.
+pub(crate) fn more_days(days: i64) -> String {
+    match usize::try_from(days) {
+        Ok(days @ 1..) => count(days, "more day", "more days"),
+        Ok(0) | Err(_) => "< 1 more day".to_owned(),
+    }
+}
+
 /// `1 235 RUB`: an amount to pay as people read it, rounded up to whole units.
 pub(crate) fn spaced_to_pay(money: Money, currency: &str) -> String {
     spaced_amount(money.ceil_units(), currency).replacen(".00", "", 1)
 }
 
-/// `1 234.50 RUB`: the same with thousands apart by a narrow space, and none of it broken.
+/// `1 234.50 RUB`: two places, thousands apart by a narrow space, and none of it broken.
 pub(crate) fn spaced_amount(money: Money, currency: &str) -> String {
-    let text = format!("{:.2}", money.rounded().decimal());
-    let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |digits| ("\u{2212}", digits));
-    let (whole, part) = digits.split_once('.').unwrap_or((digits, "00"));
-    let mut out = String::from(sign);
-    out.push_str(&apart(whole));
-    out.push('.');
-    out.push_str(part);
+    let mut out = money.spaced();
     if !currency.is_empty() {
         out.push('\u{a0}');
         out.push_str(&one_line(currency, 12));
@@ -168,18 +139,7 @@ pub(crate) fn spaced_amount(money: Money, currency: &str) -> String {
 
 /// `21 312`.
 pub(crate) fn thousands(number: u64) -> String {
-    apart(&number.to_string())
-}
-
-fn apart(digits: &str) -> String {
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push('\u{202f}');
-        }
-        out.push(digit);
-    }
-    out
+    money::apart(&number.to_string())
 }
 
 #[cfg(test)]
@@ -191,22 +151,22 @@ mod tests {
     fn times() {
         let now = t("2026-03-01T22:30:00");
         let moscow = Tz::Europe__Moscow;
-        assert_eq!(short_moment(now, moscow, now), "Mon 2 March 01:30 MSK");
-        assert_eq!(short_moment(t("2027-01-01T00:00:00"), Tz::UTC, now), "Fri 1 January 2027 00:00 UTC");
+        assert_eq!(sentence_moment(now, moscow, now), "Mon 2 Mar 01:30 MSK");
+        assert_eq!(sentence_moment(t("2027-01-01T00:00:00"), Tz::UTC, now), "Fri 1 Jan 2027 00:00 UTC");
         assert_eq!(period(t("2026-03-01T12:00:00"), now, Tz::UTC, now), "Sun 1 Mar 12:00-22:30 UTC");
         let midnight = "Sun 1 Mar 15:00 - Mon 2 Mar 01:30 MSK";
         assert_eq!(period(t("2026-03-01T12:00:00"), now, moscow, now), midnight);
         let table = [
-            (0, "0 s ago"),
-            (119, "119 s ago"),
-            (120, "2 min ago"),
-            (7200, "2 h ago"),
-            (172_800, "2 days ago"),
+            (-3, "in < 1 min"),
+            (0, "< 1 min ago"),
+            (119, "1 min ago"),
+            (7260, "2 h 1 min ago"),
+            (176_400, "2 d 1 h ago"),
         ];
         for (seconds, want) in table {
             assert_eq!(distance(now - chrono::Duration::seconds(seconds), now), want);
         }
-        assert_eq!(distance(now + chrono::Duration::days(3), now), "in 3 days");
+        assert_eq!(distance(now + chrono::Duration::days(3), now), "in 3 d");
     }
 
     #[test]
@@ -222,7 +182,10 @@ mod tests {
             assert_eq!(got, want);
         }
         assert_eq!(spaced_amount(money("5"), ""), "5.00");
-        assert_eq!(amount(money("-44.505"), "RUB"), "-44.51 RUB");
+        assert_eq!(
+            [-1, 0, 1, 23].map(more_days),
+            ["< 1 more day", "< 1 more day", "1 more day", "23 more days"]
+        );
         for (text, currency, want) in [
             ("44.51", "RUB", "45 RUB"),
             ("12345.01", "RUB", "12346 RUB"),
@@ -230,15 +193,6 @@ mod tests {
             ("44.01", "\u{1b}[31m", "45 [31m"),
         ] {
             assert_eq!(to_pay(money(text), currency), want);
-        }
-    }
-
-    #[test]
-    fn spans() {
-        for (seconds, want) in
-            [(-5, "0 s"), (119, "119 s"), (120, "2 min"), (7200, "2 h"), (172_800, "2 days")]
-        {
-            assert_eq!(span(Duration::seconds(seconds)), want);
         }
     }
 }

@@ -5,6 +5,7 @@ pub mod certificates;
 pub mod clock;
 pub mod hook;
 pub mod ledger;
+pub mod printed;
 pub mod sections;
 pub mod smtp;
 pub mod tools;
@@ -416,16 +417,7 @@ path = "{1}/hostwatch.db"
 
     /// A request; status and body.
     pub fn request(&self, method: &str, path: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        let host = self.address;
-        write!(stream, "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).unwrap();
-        let answer = String::from_utf8_lossy(&answer).into_owned();
-        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
-        let body = answer.split_once("\r\n\r\n").unwrap().1.to_owned();
-        (status, body)
+        request(self.address, method, path)
     }
 
     /// Stops it for ever at this step, once it comes there; see src/failpoint.rs. To be called before it starts, or
@@ -545,4 +537,17 @@ pub fn wait_for(smtp: &SmtpServer, pair: &str) -> Received {
         found.is_some()
     });
     found.unwrap()
+}
+
+/// Status and body of what is asked of a server.
+pub fn request(address: SocketAddr, method: &str, path: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(stream, "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+    let body = answer.split_once("\r\n\r\n").unwrap().1.to_owned();
+    (status, body)
 }

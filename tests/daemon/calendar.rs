@@ -62,8 +62,8 @@ fn a_date_that_moves_moves_in_calendars_and_is_gone_once_it_is_paid() {
         let cut_off = at(days)(start);
         let pay_by = (cut_off.date_naive() - Duration::days(3)).format("%Y%m%d").to_string();
         Held::from([
-            ("main.cut-off@hostwatch".to_owned(), (sequence, cut_off.format("%Y%m%dT%H%M%SZ").to_string())),
-            ("main.pay-by@hostwatch".to_owned(), (sequence, pay_by)),
+            ("main.cut-off@example.com".to_owned(), (sequence, cut_off.format("%Y%m%dT%H%M%SZ").to_string())),
+            ("main.pay-by@example.com".to_owned(), (sequence, pay_by)),
         ])
     };
     let feed = |world: &World| {

@@ -127,7 +127,7 @@ fn a_refusal_for_good_is_a_problem_at_once() {
         provider.set_vm(10001, "active");
         assert_eq!(says(&daemon, words), 1);
         let (_, page) = daemon.request("GET", "/");
-        assert!(page.contains("<li><a href=\"#mails\">1 mail "), "{page}");
+        assert!(page.contains("<a href=\"#mails\">1 mail "), "{page}");
     }
 }
 

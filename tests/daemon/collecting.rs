@@ -88,7 +88,7 @@ fn sites_that_go_with_their_container_fail_nothing() {
     });
     provider.all_polled(2);
     assert!(
-        !daemon.log.lines().iter().any(|line| line.contains("polling fails")),
+        !daemon.log.lines().iter().any(|line| line.contains("msg=\"cannot read\"")),
         "{:#?}",
         daemon.log.lines()
     );

@@ -36,16 +36,16 @@ fn everything_is_tried_and_nothing_is_changed() {
     assert_eq!(provider.simulator.requests().len(), requests + 6, "{text}");
     for (what, says) in [
         ("VMs", "4, 1 call, "),
-        ("vm gives", "8 metrics such as hosting_vm_info; alerts: vm_error, vm_blocked, vm_stuck"),
+        ("VM data", "would watch: vm_error, vm_blocked, vm_stuck; 8 metrics such as hosting_vm_info"),
         ("containers", "2, 1 call, "),
         ("sites", "5, 2 calls, "),
         ("expected balance", ""),
         ("time zone", "UTC: it is "),
-        ("calls, hosting_per_minute", "180.0 a minute of 100000: containers 3 every 1 s"),
-        ("clock", "as that of http://127.0.0.1:"),
-        ("mail server", &format!("{}: no TLS, no login, takes mail from", smtp.address)),
+        ("API budget, hosting", "180.0 of 100000 calls/min: containers 3 every 1 s"),
+        ("clock", "in sync with http://127.0.0.1:"),
+        ("mail server", &format!("{}: no TLS, no login, accepts sender", smtp.address)),
         ("store", ""),
-        ("independence", "this machine is none of the VMs"),
+        ("where it runs", "outside the watched VMs"),
     ] {
         // Wrapped lines go on below; the beginning is on the first.
         let (word, rest) = check(&text, what);
@@ -102,7 +102,7 @@ fn what_fails_says_what_to_do() {
     let tight = good.replace("hosting_per_minute = 100000", "hosting_per_minute = 10");
     let unnamed = tight.replace("container_states", "# container_states");
     let (code, text, _) = doctor(&unnamed);
-    assert_eq!((code, check(&text, "calls, hosting_per_minute").0), (0, "warn"), "{text}");
+    assert_eq!((code, check(&text, "API budget, hosting").0), (0, "warn"), "{text}");
     assert!(check(&text, "states").1.contains("container '0'"), "{text}");
     assert!(
         text.contains("→ name the numbers")
@@ -130,6 +130,6 @@ fn a_daemon_that_mails_nobody_is_found_too() {
     let (code, text, error) = daemon.command(&["doctor"]);
     assert_eq!(code, 0, "{text} {error}");
     assert_eq!(check(&text, "daemon").0, "ok", "{text}");
-    assert!(check(&text, "daemon").1.starts_with("runs, and answers at"), "{text}");
+    assert!(check(&text, "daemon").1.starts_with("running, answers at"), "{text}");
     assert_eq!(daemon.stop(), 0);
 }

@@ -16,7 +16,7 @@ fn with_and_without_a_daemon() {
     let smtp = SmtpServer::plain();
     let mut daemon = Daemon::start(&provider, smtp.address);
     let (code, text, error) = daemon.command(&["forecast"]);
-    assert!(code == 0 && text.contains("  Cut off      not expected before "), "{code} {text} {error}");
+    assert!(code == 0 && text.contains("  Cut-off      not expected before "), "{code} {text} {error}");
     assert_eq!(daemon.stop(), 0);
 
     provider.lasts_days(5);
@@ -24,7 +24,7 @@ fn with_and_without_a_daemon() {
     let before = requests();
     let (code, text, error) = daemon.command(&["forecast", "main"]);
     assert!(
-        code == 1 && text.contains("Forecast of main, ") && text.contains("▲ cut off "),
+        code == 1 && text.contains("Forecast of main, ") && text.contains("▲ cut-off "),
         "{text} {error}"
     );
     assert_eq!(requests(), before + 1, "one call an account");
@@ -95,7 +95,7 @@ fn a_cut_off_at_midnight_belongs_to_the_day_it_ends() {
     let (json, error) = run(&["forecast", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&json).expect(&error);
     assert_eq!(json["accounts"][0]["billing"]["pay_by"], last.to_string());
-    let said = last.format("%a %-d %B").to_string();
+    let said = last.format("%a %-d %b").to_string();
     let (text, error) = run(&["forecast"]);
     assert!(text.contains(&format!("  Pay by       {said}")), "{said}: {text} {error}");
     let (text, error) = run(&["rehearse"]);

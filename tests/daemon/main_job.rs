@@ -167,7 +167,7 @@ fn faults_of_the_provider_leave_the_last_good_listing() {
         .into_iter()
         .filter(|mail| mail.pairs.iter().any(|pair| pair.ends_with("vm_error/10002 resolved")));
     assert_eq!(resolved.count(), 0);
-    assert_eq!(daemon.log.count("polling fails"), 6, "once for each fault: {:#?}", daemon.log.lines());
+    assert_eq!(daemon.log.count("msg=\"cannot read\""), 6, "once for each fault: {:#?}", daemon.log.lines());
     // A provider that does not answer does not hold up the end.
     provider.fault(FaultKind::Stall, "all", &[]);
     provider.polled("/api/cvds/v1/vms/", 1);

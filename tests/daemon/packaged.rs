@@ -1,7 +1,9 @@
 //! Commands beside the daemon as the package installs it: no environment, no secret, from any directory.
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -90,6 +92,13 @@ impl Machine {
         fs::read_to_string(self.scratch.path().join("log")).unwrap()
     }
 
+    /// Where it serves the page.
+    fn address(&self) -> SocketAddr {
+        let log = self.log();
+        let (_, rest) = log.split_once(" address=").unwrap();
+        rest.split_whitespace().next().unwrap().parse().unwrap()
+    }
+
     fn is_there(&self) -> bool {
         Path::new(&format!("/proc/{}", self.daemon.id())).exists()
             && !fs::read_to_string(format!("/proc/{}/stat", self.daemon.id()))
@@ -135,7 +144,7 @@ fn commands_work_beside_the_packaged_daemon() {
     let Some(machine) = Machine::start(&provider, &smtp) else { return };
     wait_for(&smtp, "main/started/account started");
     provider.set_vm(10001, "error");
-    let mail = wait_for(&smtp, "main/vm_error/10001 opened");
+    wait_for(&smtp, "main/vm_error/10001 opened");
 
     assert!(machine.ok("hostwatch healthcheck").contains("all of its loops work"));
     assert!(machine.ok("hostwatch incidents").contains("main/vm_error/10001"));
@@ -150,7 +159,6 @@ fn commands_work_beside_the_packaged_daemon() {
     assert!(machine.ok("hostwatch poll main").contains("Balance"));
     let (status, said) = machine.command("hostwatch poll mian");
     assert!(status == 1 && said.contains("no account is called 'mian'; there is main"), "{said}");
-    every_line_works(&machine, &printed(&mail));
     every_line_works(&machine, &examples(&machine));
     // Also where nothing of the configuration can be read.
     machine.sh(&format!("mv {FILE} {FILE}.away"));
@@ -177,39 +185,83 @@ sites = 1
 name = "web-1"
 "#;
 
-/// The command lines that a mail ends with.
-fn printed(mail: &Received) -> Vec<String> {
-    let lines = mail.text.lines().filter_map(|line| line.split_once(": hostwatch "));
-    let lines: Vec<String> = lines.map(|(_, line)| format!("hostwatch {line}")).collect();
-    assert!(lines.len() >= 2, "{}", mail.text);
-    lines
+#[test]
+fn every_line_that_mails_the_page_and_the_documentation_print_works_as_root_and_as_the_service() {
+    let (provider, smtp) = (Provider::start(NAMED), SmtpServer::plain());
+    let Some(machine) = Machine::start(&provider, &smtp) else { return };
+    wait_for(&smtp, "main/started/account started");
+    provider.set_vm(10001, "error");
+    provider.lasts_days(2);
+    let opened = ["main/vm_error/10001 opened", "main/disconnect/account rung:3"];
+    let received = opened.map(|event| wait_for(&smtp, event));
+    let mails = printed::within("tests/unit/snapshots/mails");
+    let pages: Vec<String> = ["/", "/?all=1", "/incidents?days=30"]
+        .into_iter()
+        .flat_map(|path| printed::of(&request(machine.address(), "GET", path).1))
+        .collect();
+    assert!(pages.iter().any(|line| line == "hostwatch ack main/disconnect/account"), "{pages:?}");
+    for (from, lines, least) in [
+        ("the mails received", received.iter().flat_map(|mail| printed::of(&mail.text)).collect(), 3),
+        ("all mails", mails, 3),
+        ("the page", pages, 4),
+        ("README", printed::within("."), 0),
+        ("the documentation", printed::within("docs"), 8),
+    ] {
+        let lines = beside_the_daemon(lines);
+        assert!(lines.len() >= least, "{from}: {lines:?}");
+        every_line_works(&machine, &lines);
+    }
 }
+
+/// Each once, of commands that ask the daemon; what takes something away comes last. The incidents of the mails are
+/// not open here: another VM's stands for them.
+fn beside_the_daemon(lines: Vec<String>) -> Vec<String> {
+    let asks = |line: &String| line.split_whitespace().nth(1).is_some_and(|name| BESIDE.contains(&name));
+    let opened = |line: String| {
+        let key = line.split_whitespace().nth(2).filter(|word| word.split('/').count() == 3);
+        let is_here = |key: &str| key == "main/disconnect/account";
+        match key.filter(|key| !line.contains(" silence ") && !is_here(key)) {
+            Some(key) => line.replace(key, "main/vm_error/10001"),
+            None => line,
+        }
+    };
+    let lines: BTreeSet<String> = lines.into_iter().filter(asks).map(opened).collect();
+    let (last, mut first): (Vec<_>, Vec<_>) = lines.into_iter().partition(|line| line.contains("--remove"));
+    first.extend(last);
+    first
+}
+
+/// The commands that ask the running daemon.
+const BESIDE: [&str; 9] =
+    ["status", "forecast", "healthcheck", "poll", "incidents", "why", "ack", "silence", "outbox"];
 
 /// Those that the help of each command beside the daemon gives.
 fn examples(machine: &Machine) -> Vec<String> {
-    let commands =
-        ["status", "forecast", "healthcheck", "poll", "incidents", "why", "ack", "silence", "outbox"];
     let of = |command: &&str| {
         let help = machine.ok(&format!("hostwatch {command} --help"));
         let (_, examples) = help.split_once("Examples:\n").unwrap_or_else(|| panic!("{command}: {help}"));
         examples.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>()
     };
-    let all = commands.iter().flat_map(of).filter(|line| line.starts_with("hostwatch "));
+    let all = BESIDE.iter().flat_map(of).filter(|line| line.starts_with("hostwatch "));
     // Another address than the test's, and a mail that is not there.
     let all = all.filter(|line| !line.contains("--url") && !line.contains("outbox drop"));
     all.map(|line| line.replace("4711", "10001")).collect()
 }
 
 fn every_line_works(machine: &Machine, lines: &[String]) {
-    for line in lines {
-        let (status, said) = machine.command(line);
+    let service = format!("--reuid={SERVICE} --regid={SERVICE} --clear-groups");
+    let users = if machine.is_root { vec!["", &service] } else { vec![""] };
+    // What is taken away once is gone.
+    let users = |line: &str| if line.contains("--remove") { &users[..1] } else { &users[..] };
+    for (line, user) in lines.iter().flat_map(|line| users(line).iter().map(move |user| (line, user))) {
+        let (status, said) = machine.command_as(user, line);
         // 1: something needs somebody; 3: what the daemon read last is not of now.
         let allowed: &[i32] = match line.split_whitespace().nth(1) {
             Some("status") => &[0, 1],
             Some("forecast") => &[0, 1, 3],
             _ => &[0],
         };
-        assert!(allowed.contains(&status), "{line}: {status}: {said}");
+        assert!(allowed.contains(&status), "{line} {user}: {status}: {said}");
         if line.contains("--json") {
             serde_json::from_str::<serde_json::Value>(&said)
                 .unwrap_or_else(|error| panic!("{line}: {error}: {said}"));
@@ -282,7 +334,7 @@ fn a_poll_that_is_asked_for_shows_a_payment_at_once() {
     provider.lasts_days(400);
     let (status, said, error) = daemon.command(&["poll"]);
     let said = flat(&said);
-    assert!(status == 0 && said.contains("Cut off not expected"), "{said}{error}");
+    assert!(status == 0 && said.contains("Cut-off not expected"), "{said}{error}");
     provider.fault(hostwatch::sim::FaultKind::Status, "billing", &[]);
     let (status, said, error) = daemon.command(&["poll", "main"]);
     assert!(status == 1 && flat(&said).contains("cannot read the balance: "), "{said}{error}");
@@ -342,4 +394,57 @@ fn a_store_left_where_older_releases_had_it_is_not_passed_over() {
     provider.all_polled(2);
     assert_eq!(received(&smtp).len(), 1, "it goes on from what it mailed");
     assert_eq!(daemon.stop(), 0);
+}
+
+#[test]
+fn a_daemon_does_nothing_for_a_command_about_another_store() {
+    let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
+    let runtime = tempfile::tempdir().unwrap();
+    let of_runtime = || ("RUNTIME_DIRECTORY", runtime.path().display().to_string());
+    let mut ours = Daemon::prepare(&provider, smtp.address, "");
+    let mut other = Daemon::prepare(&provider, smtp.address, "");
+    ours.environment.push(of_runtime());
+    other.environment.push(of_runtime());
+    ours.run();
+    let store = |daemon: &Daemon| daemon.directory.path().canonicalize().unwrap().join("hostwatch.db");
+    let silence = ["silence", "main/*", "--for", "1h"];
+    for args in
+        [&silence[..], &["outbox", "drop", "all"], &["incidents"], &["why", "main/disconnect/account"]]
+    {
+        let (status, said, error) = other.command(args);
+        let both =
+            [store(&ours), store(&other)].iter().all(|path| error.contains(&path.display().to_string()));
+        assert!(status == 1 && both && error.contains("nothing was done"), "{args:?}: {said}{error}");
+    }
+    assert_eq!(ours.command(&["silence", "--list"]).1, "no silences\n");
+    // By whatever path it is its own.
+    let link = runtime.path().join("link");
+    std::os::unix::fs::symlink(ours.directory.path(), &link).unwrap();
+    let (by_name, by_link) = (ours.directory.path().join("hostwatch.db"), link.join("hostwatch.db"));
+    ours.configure(&by_name.display().to_string(), &by_link.display().to_string());
+    let (status, said, error) = ours.command(&silence);
+    assert_eq!(status, 0, "{said}{error}");
+    assert!(ours.command(&["silence", "--list"]).1.contains("main/*"));
+}
+
+#[test]
+fn what_a_daemon_took_and_did_not_answer_is_not_done_again_on_the_store() {
+    let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
+    let mut daemon = Daemon::start(&provider, smtp.address);
+    assert_eq!(daemon.stop(), 0);
+    let socket = daemon.directory.path().join("hostwatch.db.sock");
+    let listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    // Takes each request and closes.
+    let mute = std::thread::spawn(move || {
+        for stream in listener.incoming().take(2) {
+            let mut stream = stream.unwrap();
+            stream.set_read_timeout(Some(std::time::Duration::from_secs(10))).unwrap();
+            assert!(std::io::Read::read(&mut stream, &mut [0; 4096]).unwrap() > 0);
+        }
+    });
+    let (status, said, error) = daemon.command(&["silence", "main/*", "--for", "1h"]);
+    assert!(status == 1 && error.contains("whether this was done is not known"), "{said}{error}");
+    // What changes nothing is read where it is.
+    assert_eq!(daemon.command(&["silence", "--list"]).1, "no silences\n");
+    mute.join().unwrap();
 }

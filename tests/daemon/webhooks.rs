@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::common::hook::{Answer, Hook, Post};
-use crate::common::smtp::SmtpServer;
+use crate::common::smtp::{Act, SmtpServer, Stage};
 use crate::common::*;
 
 const NOTICE: &str = "HostwatchNotice started";
@@ -294,4 +294,63 @@ fn what_waits_for_a_webhook_that_is_gone_is_given_up_and_said() {
     let said = mail.text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("A mail to webhook:team had to be given up: [CRITICAL] VM "), "{said}");
     assert_eq!(hook.told(), [NOTICE]);
+}
+
+#[test]
+fn a_proxy_of_the_environment_hears_of_no_post() {
+    let (provider, smtp, hook, proxy) =
+        (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start(), Hook::start());
+    let mut daemon = prepared(&provider, &smtp, &hook, false, 1);
+    for name in ["http_proxy", "HTTP_PROXY", "ALL_PROXY"] {
+        daemon.environment.push((name, format!("http://{}", proxy.address)));
+    }
+    let (code, out, error) = daemon.command(&["test-email"]);
+    assert_eq!((code, proxy.posts().len()), (0, 0), "{out} {error}");
+    assert_eq!(hook.told(), ["HostwatchNotice test"]);
+}
+
+#[test]
+fn a_test_that_fails_keeps_no_other_from_being_tried() {
+    let (provider, smtp, hook, second) =
+        (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start(), Hook::start());
+    let daemon = prepared(&provider, &smtp, &hook, true, 1);
+    let to = "to = [\"ops@example.com\", \"webhook:team\"]";
+    daemon
+        .configure(to, "to = [\"ann@example.com\", \"ops@example.com\", \"webhook:team\", \"webhook:zulu\"]");
+    let url = second.url();
+    daemon.configure("[webhooks.team]\n", &format!("[webhooks.zulu]\nurl = \"{url}\"\n[webhooks.team]\n"));
+    smtp.on_times(Stage::Rcpt, "ann@example.com", 1, Act::reply("550 no such user"));
+    hook.answers(Answer::Status(404));
+    let (code, out, error) = daemon.command(&["test-email"]);
+    assert_eq!(code, 1, "{out} {error}");
+    assert_eq!(out, "sent to ops@example.com\nposted to webhook zulu\n");
+    for part in
+        ["sending to ann@example.com through", "webhook team answered 404", "2 tests did not get through"]
+    {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    assert_eq!(second.told(), ["HostwatchNotice test"]);
+}
+
+#[test]
+fn mails_that_no_server_carries_any_more_are_given_up_also_where_somebody_has_them_tried_again() {
+    let (provider, smtp, hook) = (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start());
+    smtp.on(Stage::Greeting, Act::Drop);
+    let mut daemon = prepared(&provider, &smtp, &hook, true, 300);
+    daemon.run();
+    hook.wait_for(NOTICE);
+    daemon.shows("hostwatch_outbox_messages{state=\"queued\"} 1");
+    assert_eq!(daemon.stop(), 0);
+    daemon.mails_nobody();
+    daemon.configure("to = [\"ops@example.com\", \"webhook:team\"]", "to = [\"webhook:team\"]");
+    daemon.run();
+    for given_up in 1..=2 {
+        until("it is given up", || {
+            daemon.log.count("no [email] is in the configuration any more") == given_up
+        });
+        daemon.shows("hostwatch_outbox_messages{state=\"queued\"} 0");
+        daemon.shows("hostwatch_outbox_messages{state=\"dead\"} 1");
+        let (code, out, error) = daemon.command(&["outbox", "retry", "all"]);
+        assert_eq!(code, 0, "{out} {error}");
+    }
 }

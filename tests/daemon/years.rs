@@ -61,13 +61,13 @@ fn the_heartbeat_beats_while_polls_and_mails_go_through_and_not_otherwise() {
     provider.fault(FaultKind::Status, "vm", &[]);
     while pings.try_recv().is_ok() {}
     daemon.run();
-    let why = daemon.log.wait("no heartbeat");
+    let why = daemon.log.wait("heartbeat not sent");
     assert!(why.contains("main: vms is not read"), "{why}");
     assert!(pings.recv_timeout(Duration::from_secs(2)).is_err());
     assert!(!daemon.log.lines().join("\n").contains("secret-path"), "its path is a password");
     provider.clear_faults();
     pings.recv_timeout(Duration::from_secs(20)).unwrap();
-    daemon.log.wait("the heartbeat goes on");
+    daemon.log.wait("heartbeat sent again");
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn a_secret_that_is_replaced_is_read_anew() {
     let line = format!("vm_api_key_file = \"{}\"", secret.display());
     daemon.configure("vm_api_key = \"vm-api-key\"", &line);
     daemon.run();
-    daemon.log.wait("polling fails");
+    daemon.log.wait("msg=\"cannot read\"");
     std::fs::write(&secret, "vm-api-key\n").unwrap();
     daemon.log.wait("a file that a secret came from has changed");
     daemon.log.wait("configuration reloaded");

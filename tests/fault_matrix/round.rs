@@ -222,7 +222,7 @@ impl<'a> Round<'a> {
             lines.iter().filter(|line| line.contains(&format!("msg=\"{message}\""))).collect()
         };
         let Some(message) = effect.message() else {
-            for message in ["polling fails", "what was read is not complete"] {
+            for message in ["cannot read", "what was read is not complete"] {
                 let lines: Vec<&String> = said(message);
                 assert!(lines.is_empty(), "{key}: {lines:#?}");
             }
@@ -321,7 +321,7 @@ impl<'a> Round<'a> {
         self.asked(subject, page);
         let effect = subject.effect(place, self.when);
         if matches!(effect, Effect::Failed(_)) {
-            let line = format!("msg=\"polling works again\" account={key} collector={}", place.collector);
+            let line = format!("msg=\"can read again\" account={key} collector={}", place.collector);
             if self.daemon.log.count(&line) == 0 {
                 return Err("the log does not say so".to_owned());
             }

@@ -125,7 +125,7 @@ impl Effect {
     /// The log's message; those of polls are said once, however many polls there are.
     pub fn message(self) -> Option<&'static str> {
         match self {
-            Self::Failed(_) => Some("polling fails"),
+            Self::Failed(_) => Some("cannot read"),
             Self::Doubtful(_) => Some("what was read is not complete"),
             Self::DoesNotAddUp => {
                 Some("the expected-balance report does not add up; it is shown as reported")

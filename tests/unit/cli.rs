@@ -8,6 +8,9 @@ use crate::cli::{CONFIG_FILE, Cli, Command};
 use crate::http::ListenAddress;
 use crate::telemetry;
 
+#[path = "../common/printed.rs"]
+mod printed;
+
 fn parse(args: &[&str]) -> Result<Cli, clap::Error> {
     Cli::try_parse_from([&["hostwatch"], args].concat())
 }
@@ -137,41 +140,9 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Lines of code blocks, of mails and of the page's `<code>` that begin with the program's name.
-fn printed(text: &str) -> Vec<String> {
-    let blocks = text.split("```").skip(1).step_by(2).flat_map(str::lines).map(str::trim);
-    let named = |line: &&str| {
-        let name = line.strip_prefix("hostwatch ").and_then(|rest| rest.chars().next());
-        // "hostwatch itself runs on …" is a sentence of a mail.
-        name.is_some_and(|first| first.is_ascii_lowercase()) && !line.ends_with('.')
-    };
-    let blocks = blocks.filter(named);
-    let mails = text.lines().filter_map(|line| line.split_once(": hostwatch ")).map(|(_, line)| line);
-    // "How each was decided: hostwatch why, with its key" is none.
-    let command =
-        |line: &&str| ["why", "ack"].iter().any(|name| line.split_whitespace().next() == Some(name));
-    // "(or the name or ID of another)" follows where a mail is about several.
-    let mails = mails.filter(command).map(|line| line.split(" (").next().unwrap_or(line));
-    let page = text.split("<code>hostwatch ").skip(1).filter_map(|rest| rest.split("</code>").next());
-    let page = page.map(|line| line.replace("{{ card.key }}", "main/vm_error/17"));
-    let of =
-        |line: &str| format!("hostwatch {}", line.trim_start_matches("hostwatch ").trim_end_matches("</p>"));
-    blocks.map(of).chain(mails.map(of)).chain(page.map(|line| of(&line))).collect()
-}
-
 #[test]
 fn every_command_line_that_is_printed_is_one() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut lines = Vec::new();
-    for folder in [".", "docs", "tests/unit/snapshots/mails", "src/http/templates"] {
-        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
-            let path = entry.unwrap().path();
-            let extension = path.extension().and_then(|extension| extension.to_str());
-            if matches!(extension, Some("md" | "snap" | "html")) {
-                lines.extend(printed(&std::fs::read_to_string(path).unwrap()));
-            }
-        }
-    }
+    let mut lines = printed::everywhere();
     for command in Cli::command().get_subcommands() {
         let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         lines.extend(

@@ -6,7 +6,7 @@ use super::mail_support;
 
 use std::sync::Arc;
 
-use crate::alert::{Event, Form, Item, Severity};
+use crate::alert::{Event, Form, Item, Kind, Severity};
 use crate::mail::{Context, LivesOn, render};
 use crate::model::*;
 use account::*;
@@ -159,18 +159,34 @@ fn where_to_pay_stands_below_the_first_line_and_the_key_at_the_end() {
     let first = page.split("<h2").next().unwrap();
     assert!(first.contains("href=\"https://pay.example.com/?a=1&#38;b=2\""), "{first}");
     assert_eq!((first.matches(" href=").count(), first.contains("Ann pays; contract 4711")), (3, true));
+    // So in every mail about money, and its end no longer leads to a payment.
+    for kind in [Kind::BalanceDrop, Kind::OrderSuspended] {
+        for (event, pays) in [(Event::Opened, true), (Event::Resolved, false)] {
+            let form = if pays { Form::Opened } else { Form::Closed };
+            let one = super::mail_support::item(kind, 71, "Order 71", event);
+            let text = super::mail_support::text(&render(&notice(form, vec![one]), &context).unwrap());
+            assert!(text.contains("\nAnn pays; contract 4711\n"), "{kind}: {text}");
+            assert_eq!(
+                text.contains("\nPay:         https://pay.example.com/?a=1&b=2\n"),
+                pays,
+                "{kind}: {text}"
+            );
+        }
+    }
     // A mail about a resource leads to it.
     let broken = item_of_a_vm();
     let mail = render(&notice(Form::Opened, vec![broken]), &context).unwrap();
     let text = super::mail_support::text(&mail);
     assert!(
-        text.contains("\nPanel:       https://panel.example.com/vm/17\n") && !text.contains("Pay:"),
+        text.contains("\nPanel:       https://panel.example.com/vm/17\n")
+            && !text.contains("Pay:")
+            && !text.contains("Ann pays"),
         "{text}"
     );
 }
 
 fn item_of_a_vm() -> Item {
-    item(crate::alert::Kind::VmError, 17, "VM web-1", Event::Opened)
+    item(Kind::VmError, 17, "VM web-1", Event::Opened)
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use super::account;
 use super::mail_support;
 
-use crate::alert::{Event, Form, Item, Kind, Notice, Started};
+use crate::alert::{Event, Form, Item, Kind, Notice, Overflow, Started};
 use crate::mail::{Rendered, WebhookTarget, render_webhook, render_webhook_test};
 use crate::model::Snapshot;
 use account::*;
@@ -126,6 +126,62 @@ fn more_than_fifty_begin_with_what_is_said_of_all() {
     assert_eq!((alerts.len(), &json["truncatedAlerts"]), (50, &11.into()));
     assert_eq!(alerts[0]["labels"]["alertname"], "HostwatchNotice");
     assert!(alerts[0]["annotations"]["summary"].as_str().unwrap().starts_with("60 VMs in error"), "{json:#}");
+}
+
+#[test]
+fn of_many_ends_none_is_left_out_and_what_is_said_of_all_is_resolved() {
+    let snapshot = snapshot([&full("main")]);
+    let ends = || (1..=60).map(|id| vm(id, Event::Resolved));
+    let resolved = |json: &Value| -> Vec<String> {
+        let over = json["alerts"].as_array().unwrap().iter().filter(|alert| alert["status"] == "resolved");
+        over.map(|alert| alert["labels"]["incident"].as_str().unwrap_or("all").to_owned()).collect()
+    };
+    let each: Vec<String> = (1..=60).map(|id| format!("main/vm_error/{id}")).collect();
+    let with_notice: Vec<String> = std::iter::once("all".to_owned()).chain(each.clone()).collect();
+    let overflow = || Form::Overflow(Overflow { max_per_hour: 10, since: read_at() });
+    for form in [Form::Closed, overflow()] {
+        let (_, json) = posted(&notice(form.clone(), ends().collect()), &snapshot);
+        assert_eq!(resolved(&json), with_notice, "{form:?}");
+        assert_eq!((&json["status"], &json["truncatedAlerts"]), (&"resolved".into(), &0.into()), "{form:?}");
+        let alerts = json["alerts"].as_array().unwrap();
+        let described = alerts.iter().filter(|alert| !alert["annotations"]["description"].is_null());
+        assert_eq!(described.count(), 50, "{form:?}");
+    }
+    // Among what is not over, and behind it.
+    let mixed = (101..=160).map(|id| vm(id, Event::Opened)).chain(ends()).collect();
+    let (_, json) = posted(&notice(overflow(), mixed), &snapshot);
+    assert_eq!(resolved(&json), each);
+    assert_eq!((&json["status"], &json["truncatedAlerts"]), (&"firing".into(), &11.into()));
+}
+
+#[test]
+fn a_summary_of_what_was_held_back_has_each_in_its_own_words() {
+    let snapshot = snapshot([&full("main")]);
+    let items = vec![
+        vm(1, Event::Opened),
+        vm(2, Event::Resolved),
+        vm(3, Event::Reminder(1)),
+        vm(4, Event::Unwatched),
+    ];
+    let form = Form::Overflow(Overflow { max_per_hour: 10, since: read_at() });
+    let (_, json) = posted(&notice(form, items.clone()), &snapshot);
+    let alerts = json["alerts"].as_array().unwrap();
+    assert_eq!(alerts[0]["labels"]["alertname"], "HostwatchNotice");
+    assert_eq!(alerts[0]["status"], "firing");
+    for (alert, (item, form)) in alerts[1..].iter().zip(items.into_iter().zip([
+        Form::Opened,
+        Form::Closed,
+        Form::Reminder,
+        Form::Unwatched,
+    ])) {
+        let (_, alone) = posted(&notice(form, vec![item]), &snapshot);
+        let alone = &alone["alerts"][0];
+        for field in ["status", "labels", "fingerprint", "startsAt", "endsAt"] {
+            assert_eq!(alert[field], alone[field], "{field}");
+        }
+        assert_eq!(alert["annotations"]["summary"], alone["annotations"]["summary"]);
+    }
+    assert_eq!((alerts.len(), &json["truncatedAlerts"]), (5, &0.into()));
 }
 
 #[test]

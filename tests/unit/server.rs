@@ -103,6 +103,7 @@ impl Server {
             memory: Arc::new(Told(Arc::clone(&history))),
             control: Arc::new(Deaf),
             telemetry_path: "/metrics".into(),
+            calendar_domain: Shared::new("example.com".to_owned()),
             hosts: Shared::new(AllowedHosts::new(&WebSettings::default(), [])),
             lifecycle,
             reload,

@@ -4,8 +4,9 @@
 use crate::alert::{
     Back, Cause, Event, Form, Heard, Incident, Item, Key, Kind, Notice, Phase, Severity, Stage,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::daemon::control::{Reply, Request, Watching, answer_from};
 use crate::store::{
     Batch, Envelopes, Lane, Named, Outgoing, Polls, Queue, RateLimited, SendResult, Store, StoreError,
     Trouble,
@@ -322,7 +323,7 @@ fn what_was_sent_in_memory_is_sent_in_the_file_and_what_was_dropped_there_is_dro
     assert_eq!((c.message_id.as_str(), c.recipient.as_str()), ("meanwhile", "a@example.com"));
     // The file goes on too: somebody drops a mail, and another has the numbers that the memory gave away.
     let mut beside = Store::open_beside(&path).unwrap();
-    assert_eq!(beside.drop_mails(Envelopes::One(a.envelope + 1), now()).unwrap(), 1);
+    assert_eq!(beside.drop_mails(Envelopes::These(vec![a.envelope + 1]), now()).unwrap(), 1);
     beside.commit(&batch(vec![mail("beside", Lane::Normal)]), now()).unwrap();
     // One reply comes before the store is back in its file, one after.
     store.finish(&a, &SendResult::Sent, now()).unwrap();
@@ -388,8 +389,8 @@ fn mails_are_tried_again_or_dropped_by_hand() {
     let mut beside = Store::open_beside(&path).unwrap();
     let later = now() + Duration::days(6);
     assert_eq!(store.retry_asked().unwrap(), None);
-    assert_eq!(beside.retry(Envelopes::One(a.envelope), later).unwrap(), 1);
-    assert_eq!(beside.retry(Envelopes::One(99), later).unwrap(), 0);
+    assert_eq!(beside.retry(Envelopes::These(vec![a.envelope]), later).unwrap(), 1);
+    assert_eq!(beside.retry(Envelopes::These(vec![99]), later).unwrap(), 0);
     assert_ne!(store.data_version().unwrap(), version, "the daemon notices");
     let asked = store.retry_asked().unwrap().unwrap();
     assert_eq!(DateTime::parse_from_rfc3339(&asked).unwrap(), later);
@@ -789,8 +790,8 @@ fn what_was_given_up_is_tried_again_by_hand() {
     // By hand everything is tried again, and at once.
     assert_eq!(store.retry(Envelopes::All, late).unwrap(), 2);
     assert_eq!(store.next_due(&Queue::Mail).unwrap(), Some(late));
-    assert_eq!(store.drop_mails(Envelopes::One(claim.envelope), late).unwrap(), 1);
-    assert_eq!(store.drop_mails(Envelopes::One(claim.envelope), late).unwrap(), 0);
+    assert_eq!(store.drop_mails(Envelopes::These(vec![claim.envelope]), late).unwrap(), 1);
+    assert_eq!(store.drop_mails(Envelopes::These(vec![claim.envelope]), late).unwrap(), 0);
     assert_eq!(store.outbox_summary().unwrap().by_state["queued"], 1);
 }
 
@@ -873,4 +874,107 @@ fn each_queue_is_claimed_tried_and_given_up_by_itself() {
     let given_up: Vec<&str> = given_up.iter().map(|one| one.recipient.as_str()).collect();
     assert_eq!(given_up, ["webhook:former"]);
     assert!(store.give_up_others(&served, now()).unwrap().is_empty());
+    // Without [email], mails; and again what somebody had tried again.
+    assert_eq!(store.retry(Envelopes::All, now()).unwrap(), 4);
+    let webhooks = served.into_iter().filter(|queue| *queue != Queue::Mail).collect();
+    let given_up = store.give_up_others(&webhooks, now()).unwrap();
+    let told: Vec<_> = given_up.iter().map(|one| (one.recipient.as_str(), one.error.as_str())).collect();
+    let gone = "no webhook of this name is in the configuration any more";
+    let no_mail = "no [email] is in the configuration any more";
+    assert_eq!(told, [("a@example.com", no_mail), ("webhook:former", gone)]);
+}
+
+#[test]
+fn what_was_given_up_for_its_age_and_revived_is_as_any_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hw.db");
+    let mut store = Store::open(&path, now()).unwrap().store;
+    let expired = || -> i64 {
+        let raw = rusqlite::Connection::open(&path).unwrap();
+        raw.query_row("SELECT sum(expired) FROM envelopes", [], |row| row.get(0)).unwrap()
+    };
+    store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
+    for _ in 0..2 {
+        let claim = store.claim(&Queue::Mail, now()).unwrap().unwrap();
+        store.finish(&claim, &retry(now(), "451 later"), now()).unwrap();
+    }
+    store.tried_for(&Queue::Mail, std::time::Duration::from_secs(5 * 86400)).unwrap();
+    let count = store.expire(&Queue::Mail, now()).unwrap().len();
+    assert!(count > 0);
+    assert_eq!(expired(), i64::try_from(count).unwrap());
+    store.retry(Envelopes::All, now()).unwrap();
+    assert_eq!(expired(), 0);
+}
+
+#[test]
+fn an_incident_is_found_without_reading_the_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hw.db");
+    let mut store = Store::open(&path, now()).unwrap().store;
+    let named = |id: u64, name: &str| {
+        let key = Key::new(&"main".parse().unwrap(), Kind::VmError, id);
+        let mut incident = Incident::new(key, Severity::Critical, now());
+        incident.subject = format!("VM {name}");
+        incident
+    };
+    let incidents = vec![named(7, "web-1"), named(8, "db \"1\"")];
+    store.commit(&Batch { incidents, ..Batch::default() }, now()).unwrap();
+    // One that cannot be read fails whoever reads it.
+    let other = "INSERT INTO incidents (key, phase, severity, updated_at, body)
+                 VALUES ('main/vm_error/9', 'firing', 'critical', '', '{\"subject\":\"VM other\"}')";
+    rusqlite::Connection::open(&path).unwrap().execute(other, []).unwrap();
+    assert!(store.incidents().is_err());
+    assert_eq!(store.incident("main/vm_error/7").unwrap().unwrap().subject, "VM web-1");
+    assert_eq!(store.incident("main/vm_error/70").unwrap(), None);
+    let near = |text: &str| -> Vec<String> {
+        store.incidents_near(text).unwrap().into_iter().map(|one| one.key.to_string()).collect()
+    };
+    for text in ["web-1", "main/vm_error/7", "main/vm_error/7 and more", "vm_error/7"] {
+        assert_eq!(near(text), ["main/vm_error/7"], "{text}");
+    }
+    assert_eq!(near("db \"1\""), ["main/vm_error/8"]);
+    assert!(near("nothing").is_empty());
+    // So do commands.
+    let mut ask = |what: &str| {
+        let request = Request::Ack { what: what.into(), comment: String::new() };
+        answer_from(&mut store, &nobody(), request, now())
+    };
+    for what in ["web-1", "main/vm_error/7", "7"] {
+        assert_eq!(
+            ask(what).unwrap_err(),
+            "main/vm_error/7 is not open; there is nothing to acknowledge",
+            "{what}"
+        );
+    }
+    assert!(ask("other").is_err());
+}
+
+/// No accounts.
+fn nobody() -> Watching {
+    Watching { watchers: BTreeMap::new(), profiles: BTreeMap::new() }
+}
+
+#[test]
+fn of_several_mails_all_are_dropped_or_none() {
+    let mut store = Store::in_memory().unwrap();
+    store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
+    let ids: Vec<i64> = store.envelopes(9).unwrap().iter().map(|one| one.id).collect();
+    let queued = |store: &Store| store.outbox_summary().unwrap().by_state["queued"];
+    let ask = |store: &mut Store, request| answer_from(store, &nobody(), request, now());
+    let with = |more: &[i64]| Some([&ids[..], more].concat());
+    for request in [Request::Drop { mails: with(&[999, 998]) }, Request::Retry { mails: with(&[999, 998]) }] {
+        let refused = ask(&mut store, request).unwrap_err();
+        assert!(
+            refused.contains("mail 999 neither waits nor was given up, so nothing was done"),
+            "{refused}"
+        );
+        assert_eq!(queued(&store), 2);
+        assert_eq!(store.retry_asked().unwrap(), None);
+    }
+    // Named twice it is one.
+    let Ok(Reply::Done(said)) = ask(&mut store, Request::Drop { mails: with(&ids) }) else {
+        panic!("not done")
+    };
+    assert!(said.contains("2 mails"), "{said}");
+    assert_eq!(queued(&store), 0);
 }

@@ -21,7 +21,7 @@ fn sections() -> Vec<CheckSection> {
         ),
         ("hosting", CheckVerdict::skip("off: no hosting_token, or no address")),
     ];
-    let machine = vec![("clock", CheckVerdict::ok("as that of https://panel.example"))];
+    let machine = vec![("clock", CheckVerdict::ok("in sync with https://panel.example"))];
     let named = |checks: Vec<(&str, CheckVerdict)>| {
         checks.into_iter().map(|(name, verdict)| (name.to_owned(), verdict)).collect()
     };

@@ -87,23 +87,23 @@ fn what_needs_somebody() {
     silent.edd = Edd::Unknown;
     let table = [
         // The date of the report, and what is shown of it.
-        (soon("2026-03-12T11:00:00"), Answer::NeedsYou, "Mon 9 March (a payment takes 3 days)\n"),
+        (soon("2026-03-12T11:00:00"), Answer::NeedsYou, "Mon 9 Mar (a payment takes 3 days)\n"),
         (
             soon("2026-03-10T11:00:00"),
             Answer::NeedsYou,
-            "Sat 7 March (a payment takes 3 days); a weekend: better by",
+            "Sat 7 Mar (a payment takes 3 days); a weekend: better by",
         ),
         // Midnight at Moscow: the 10th begins in the dark.
-        (soon("2026-03-09T21:00:00"), Answer::NeedsYou, "Fri 6 March (a payment takes 3 days)\n"),
-        (soon("2026-03-09T21:00:00"), Answer::NeedsYou, "△ pay by Fri 6 March · ▲ cut off Tue 10 March"),
+        (soon("2026-03-09T21:00:00"), Answer::NeedsYou, "Fri 6 Mar (a payment takes 3 days)\n"),
+        (soon("2026-03-09T21:00:00"), Answer::NeedsYou, "△ pay by Fri 6 Mar · ▲ cut-off Tue 10 Mar"),
         (
             soon("2026-03-04T11:00:00"),
             Answer::NeedsYou,
             "today (a payment takes 3 days); a weekend: banks may be slower",
         ),
-        (soon("2026-03-03T11:00:00"), Answer::NeedsYou, "at once: Sat 28 February was the last safe day"),
+        (soon("2026-03-03T11:00:00"), Answer::NeedsYou, "now: Sat 28 Feb was the last safe day"),
         (soon("2026-02-28T11:00:00"), Answer::NeedsYou, "overdue: pay now"),
-        (report("-5", "10"), Answer::NeedsYou, "-5.00 RUB"),
+        (report("-5", "10"), Answer::NeedsYou, "\u{2212}5.00 RUB"),
         (soon("2026-03-18T11:00:00"), Answer::Fine, "by the charges in the report the balance is used up"),
         (broken, Answer::NeedsYou, "does not add up from"),
         (silent, Answer::Unknown, "not known: the report does not tell"),

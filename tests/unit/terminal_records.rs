@@ -5,10 +5,11 @@
 use super::account;
 
 use crate::alert::{AlertSettings, Incident, Key, Kind, Muted, Phase, Severity, Silence, Watcher};
-use crate::terminal::Style;
-use crate::view::IncidentRow;
+use crate::model::Collector;
+use crate::terminal::{Answer, Style};
 use crate::view::records::{IncidentRecords, MailRecord, MailState, OutboxRecords, SilenceRecords, Zones};
 use crate::view::why::{DecisionRecord, Facts, WhyRecord};
+use crate::view::{About, Alerting, IncidentRow, PolledRecords, Query, Status};
 use account::*;
 use chrono::Duration;
 use chrono_tz::Tz;
@@ -98,8 +99,11 @@ fn silences_those_that_keep_most_back_first() {
 
 #[test]
 fn a_reason_ends_with_a_conclusion() {
-    let open = incident(Kind::VmError, 17, &format!("VM {HOSTILE}"));
-    let watcher = Watcher { settings: AlertSettings::defaults(), to: vec!["ops@example.com".into()] };
+    let mut open = incident(Kind::VmError, 17, &format!("VM {HOSTILE}"));
+    open.announced = true;
+    let settings =
+        AlertSettings { escalate_to: vec!["boss@example.com".into()], ..AlertSettings::defaults() };
+    let watcher = Watcher { settings, to: vec!["ops@example.com".into()] };
     let decided = |reason: &str| DecisionRecord { at: read_at() - Duration::hours(3), reason: reason.into() };
     let facts = Facts {
         key: &open.key,
@@ -116,4 +120,23 @@ fn a_reason_ends_with_a_conclusion() {
     let json = serde_json::to_string(&why).unwrap();
     let read: WhyRecord = serde_json::from_str(&json).unwrap();
     assert_eq!(read.text(WIDE), why.text(WIDE), "a command reads what the daemon wrote");
+}
+
+/// Charges may fail for a week: a poll does not ask for them.
+#[test]
+fn a_poll_answers_for_what_it_asked_alone() {
+    let failing = |collector: Collector| {
+        let mut books = full("main");
+        books.end(collector, ended(Some("500 Internal Server Error")), read_at());
+        let about = About { version: "0.1.0", commit: "abcdef", started_at: read_at() };
+        let status =
+            Status::new(&snapshot([&books]), &Alerting::default(), &about, &Query::default(), read_at());
+        PolledRecords { status, unfinished: Vec::new() }
+    };
+    let charges = failing(Collector::Charges);
+    assert_eq!(charges.answer(), Answer::Fine);
+    assert!(!charges.text(WIDE).contains("cannot read"), "{}", charges.text(WIDE));
+    let vms = failing(Collector::Vms);
+    assert_eq!(vms.answer(), Answer::NeedsYou);
+    assert!(vms.text(WIDE).contains("cannot read"), "{}", vms.text(WIDE));
 }

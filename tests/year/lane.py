@@ -38,6 +38,8 @@ class Lane:
         self.calm, self.keep = calm, keep
         self.steps, self.acts, self.counts, self.read = [], [], {}, 0
         self.off_for = self.clock_off = 0
+        # Steps before which the machine slept: time to wait did not run.
+        self.sleeps = set()
 
     def run(self):
         root = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -87,6 +89,7 @@ class Lane:
         self.off_for = 0 if self.weather.provider.at(moment) == "closed" else max(0, self.off_for - 1)
         if self.draw.random() < 0.5 and not clock.set_by and not self.off_for:
             clock.sleep_until(moment)
+            self.sleeps.add(len(self.steps))
         else:
             clock.go_on(moment - clock.now())
         clock.set_wall(self.clock_off if self.off_for else 0)

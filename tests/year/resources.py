@@ -43,12 +43,18 @@ class Line:
                 if due:
                     expected |= due & events
                     self.decided.append((step, due, found))
-            reminder = f"reminder:{self.reminders + 1}"
-            if self.open and self.reminders < REMINDERS and moment - self.mailed_at >= DAY - HOUR:
+            # One that could not leave gave way to the next.
+            came = [event for event in events if event.startswith("reminder:") and int(event[9:]) > self.reminders]
+            reminder = min(came, default=f"reminder:{self.reminders + 1}")
+            if self.open and "opened" in events and self.was_untold(step):
+                # It takes the place of a beginning that could not leave.
+                expected.add("opened")
+                self.mailed_at = moment
+            elif self.open and self.reminders < REMINDERS and moment - self.mailed_at >= DAY - HOUR:
                 if reminder in events:
                     if not self.is_acknowledged(moment):
                         expected.add(reminder)
-                    self.reminders, self.mailed_at = self.reminders + 1, moment
+                    self.reminders, self.mailed_at = int(reminder[9:]), moment
                 elif moment - self.mailed_at > DAY + HOUR and self.is_bad(step) and not self.is_acknowledged(moment):
                     self.decided.append((step, {reminder}, found))
                     self.reminders, self.mailed_at = self.reminders + 1, moment
@@ -62,6 +68,12 @@ class Line:
                 here = sorted({event for _, event in found})
                 self.of.wrong("not told", self.of.steps[step],
                               f"{self.key} {' or '.join(sorted(due))} to {missing}; told was {here}")
+
+    def was_untold(self, step):
+        """Its first mail met with trouble, and there has been nothing but trouble since."""
+        first = self.of.step_of(self.opened_at)
+        return first < step and any(all(self.of.is_hindered(to, one) for one in range(first, step))
+                                    for to in self.of.account.to)
 
     def is_bad(self, step):
         """It was wrong in every listing of this step, and in those of the step before."""

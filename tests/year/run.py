@@ -4,9 +4,11 @@ import argparse
 import calendar
 import datetime
 import multiprocessing
+import signal
 import sys
 import time
 
+import judge
 import lane as lanes
 from world import DAY
 
@@ -24,12 +26,17 @@ def first_day():
 
 def live(arguments):
     options, number, names = arguments
+    leave_nothing_behind()
     begin = first_day() + options.skip * DAY
     lane = lanes.Lane(options.binary, number, names, options.seed, begin, begin + options.days * DAY, options.calm,
                       options.keep)
     lane.run()
-    import judge
     return judge.judge(lane)
+
+
+def leave_nothing_behind():
+    """Whoever is told to end ends its daemon too, and removes its folder."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
 
 
 def main():
@@ -48,6 +55,7 @@ def main():
     names = [options.only] if options.only else [f"a{number:04}" for number in range(options.accounts)]
     count = min(options.lanes, len(names))
     begun = time.monotonic()
+    leave_nothing_behind()
     with multiprocessing.Pool(count) as pool:
         verdicts = pool.map(live, [(options, number, names[number::count]) for number in range(count)], 1)
     counts, complaints = {}, {}

@@ -184,9 +184,9 @@ class Account:
         if self.depleted_at == since:
             self.off_at = since + self.grace
             self.at(self.now + self.random.choice([1, 2, 100]) * GRID, "lights", False)
-            if self.random.random() < 0.3:
+            if self.random.random() < 0.6:
                 # Not all that breaks then has that cause.
-                self.at(self.now + self.random.uniform(1, 4) * DAY, "sick")
+                self.at(self.now + self.random.uniform(0.3, 2) * DAY, "sick")
 
     def do_lights(self, on):
         if on != (self.off_at is None):

@@ -135,18 +135,18 @@ impl Facts<'_> {
     const CHECKS: [Row<Self>; 13] = [
         ("vm", |facts| facts.off(Group::Vm, "vm_api_key")),
         ("VMs", |facts| Some(facts.on(Group::Vm)?.readings.vms.verdict(""))),
-        ("vm gives", |facts| Some(facts.on(Group::Vm)?.gives(Group::Vm))),
+        ("VM data", |facts| Some(facts.on(Group::Vm)?.gives(Group::Vm))),
         ("hosting", |facts| facts.off(Group::Hosting, "hosting_token")),
         ("containers", |facts| Some(facts.on(Group::Hosting)?.readings.containers.verdict(""))),
         ("sites", |facts| facts.readings.sites.error.as_deref().map(CheckVerdict::fail)),
         ("sites", Self::sites),
-        ("hosting gives", |facts| Some(facts.on(Group::Hosting)?.gives(Group::Hosting))),
+        ("hosting data", |facts| Some(facts.on(Group::Hosting)?.gives(Group::Hosting))),
         ("billing", |facts| facts.off(Group::Billing, "billing_username and billing_password")),
         ("expected balance", |facts| {
             Some(facts.on(Group::Billing)?.readings.balance.verdict(" charges to come"))
         }),
         ("time zone", Self::time_zone),
-        ("billing gives", |facts| Some(facts.on(Group::Billing)?.gives(Group::Billing))),
+        ("billing data", |facts| Some(facts.on(Group::Billing)?.gives(Group::Billing))),
         ("states", Self::states),
     ];
 
@@ -169,13 +169,13 @@ impl Facts<'_> {
     fn time_zone(&self) -> Option<CheckVerdict> {
         let report = self.report.as_ref().ok()?;
         let zone = self.account.profile.zone();
-        let there = self.now.with_timezone(&zone).format("%H:%M on %Y-%m-%d");
+        let there = words::sentence_moment(self.now, zone, self.now);
         let says = format!("{}: it is {there} there", zone.name());
         let late = report.moments.first().map(|moment| self.now - moment.at);
         let Some(late) = late.filter(|&late| late > PAST_CHARGE) else { return Some(CheckVerdict::ok(says)) };
-        let late = late.num_hours();
+        let late = words::lasted(late);
         let verdict =
-            CheckVerdict::warn(format!("{says}, and the next charge of the report was due {late} h ago"));
+            CheckVerdict::warn(format!("{says}, and the next charge of the report was due {late} ago"));
         Some(verdict.remedy("set time_zone to the zone in which the provider writes its dates"))
     }
 
@@ -195,9 +195,9 @@ impl Facts<'_> {
         let kinds = Kind::ALL.iter().filter(|kind| self.account.alert.enabled(**kind));
         let kinds = kinds.filter(|kind| kind.seen_by().is_some_and(ours));
         let kinds: Vec<&str> = kinds.copied().map(Kind::as_str).collect();
-        let alerts = if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") };
+        let alerts = if kinds.is_empty() { "no alerts".to_owned() } else { kinds.join(", ") };
         let such = names.first().map(|name| format!(" such as {name}")).unwrap_or_default();
-        CheckVerdict::ok(format!("{} metrics{such}; alerts: {alerts}", names.len()))
+        CheckVerdict::ok(format!("would watch: {alerts}; {} metrics{such}", names.len()))
     }
 
     /// States unknown to hostwatch raise no alert of their own.
@@ -223,7 +223,7 @@ impl Facts<'_> {
             "ask the provider what they mean; hostwatch reports them as unknown".to_owned()
         };
         let odd: Vec<String> = odd.iter().take(10).map(|(kind, name)| format!("{kind} '{name}'")).collect();
-        let says = format!("without a meaning known here: {}", odd.join(", "));
+        let says = format!("unknown: {}", odd.join(", "));
         (!odd.is_empty()).then(|| CheckVerdict::warn(says).remedy(remedy))
     }
 }

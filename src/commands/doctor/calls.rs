@@ -97,12 +97,17 @@ pub(super) fn checks(account: &AccountSettings, readings: &Readings) -> Vec<(Str
     let check = |&(key, allowed, shares): &Limit| {
         if account.schedules.keys().any(|&one| shares(one) && readings.failed(one.group())) {
             // How many calls it takes shows once it can be read.
-            return Some((format!("calls, {key}"), CheckVerdict::skip("not known until that works")));
+            return Some((budget(key), CheckVerdict::skip("not known until that works")));
         }
         let sweeps: Vec<Sweep> = all.iter().copied().filter(|sweep| shares(sweep.0)).collect();
-        Some((format!("calls, {key}"), verdict(key, allowed(&account.api.limits), &sweeps)?))
+        Some((budget(key), verdict(key, allowed(&account.api.limits), &sweeps)?))
     };
     LIMITS.iter().filter_map(check).collect()
+}
+
+/// `API budget, hosting` of `hosting_per_minute`.
+fn budget(key: &str) -> String {
+    format!("API budget, {}", key.trim_end_matches("_per_minute").replace('_', " "))
 }
 
 /// Whether the sweeps fit the limit that they share; `None` where there are none.
@@ -112,7 +117,7 @@ fn verdict(key: &str, allowed: u32, sweeps: &[Sweep]) -> Option<CheckVerdict> {
     let parts =
         sweeps.iter().map(|Sweep(one, calls, gap)| format!("{} {calls} every {}", one.as_str(), every(*gap)));
     let parts = parts.collect::<Vec<_>>().join(", ");
-    let says = format!("{rate:.1} a minute of {allowed}: {parts}");
+    let says = format!("{rate:.1} of {allowed} calls/min: {parts}");
     if rate <= f64::from(allowed) {
         return Some(CheckVerdict::ok(says));
     }
@@ -160,7 +165,7 @@ mod tests {
         let sweeps = [sweep(Collector::Containers, 61, 120), sweep(Collector::Databases, 150, 86_400)];
         let fits = verdict("hosting_per_minute", 31, &sweeps).unwrap();
         assert_eq!(fits.outcome, CheckOutcome::Ok);
-        assert_eq!(fits.says, "30.6 a minute of 31: containers 61 every 2 min, databases 150 every 24 h");
+        assert_eq!(fits.says, "30.6 of 31 calls/min: containers 61 every 2 min, databases 150 every 24 h");
         let over = verdict("hosting_per_minute", 30, &sweeps).unwrap();
         assert_eq!(over.outcome, CheckOutcome::Warn);
         assert!(over.remedy.unwrap().contains("schedule.containers"));

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::path::Path;
 
 use chrono::{DateTime, Duration, Utc};
+use chrono_tz::Tz;
 use url::Url;
 
 use super::table::{self, Row};
@@ -18,6 +19,7 @@ use crate::model::{Snapshot, lives_on};
 use crate::provider::{self, probe};
 use crate::store::Store;
 use crate::terminal::doctor::CheckVerdict;
+use crate::view::words;
 
 /// Largest difference of clocks that is not warned of.
 const SKEW: Duration = Duration::seconds(30);
@@ -103,7 +105,7 @@ impl Facts<'_> {
             Some(facts.mails_nobody("not used").unwrap_or_else(writable))
         }),
         ("daemon", |facts| Some(facts.daemon())),
-        ("independence", |facts| Some(facts.independence())),
+        ("where it runs", |facts| Some(facts.independence())),
     ];
 
     fn mails_nobody(&self, so: &str) -> Option<CheckVerdict> {
@@ -119,7 +121,7 @@ impl Facts<'_> {
                 let tls = server.tls_version.unwrap_or("no TLS");
                 let login = server.login.as_ref();
                 let login = login.map_or_else(|| "no login".to_owned(), |how| format!("login by {how}"));
-                CheckVerdict::ok(format!("{place}: {tls}, {login}, takes mail from {}", email.from.email))
+                CheckVerdict::ok(format!("{place}: {tls}, {login}, accepts sender {}", email.from.email))
             }
             Err(error) => CheckVerdict::fail(format!("{place}: {error}"))
                 .remedy("mails wait in the store until it works; hostwatch test-email sends one as a proof"),
@@ -136,10 +138,10 @@ impl Facts<'_> {
     fn daemon(&self) -> CheckVerdict {
         let (socket, mails) = (&self.socket, self.settings.mails);
         match (&self.status, Store::is_held(&self.settings.store_path)) {
-            (Ok(_), _) => CheckVerdict::ok(format!("runs, and answers at {socket}")),
+            (Ok(_), _) => CheckVerdict::ok(format!("running, answers at {socket}")),
             (Err(error), Ok(true)) => CheckVerdict::warn(format!("holds the store, but {error}")),
-            (Err(_), Ok(false)) if mails => CheckVerdict::skip("none holds this store"),
-            (Err(_), Ok(false)) => CheckVerdict::skip(format!("none answers at {socket}")),
+            (Err(_), Ok(false)) if mails => CheckVerdict::skip("not running"),
+            (Err(_), Ok(false)) => CheckVerdict::skip(format!("not running: nothing answers at {socket}")),
             (Err(_), Err(error)) => {
                 CheckVerdict::skip(format!("whether one holds the store cannot be seen: {error}"))
             }
@@ -157,32 +159,30 @@ impl Facts<'_> {
             }
         };
         let Some(home) = lives_on(self.snapshot, &own) else {
-            return CheckVerdict::ok("this machine is none of the VMs that are watched");
+            return CheckVerdict::ok("outside the watched VMs");
         };
         let name = home.vm_name.map_or_else(|| home.vm.to_string(), |name| format!("{name} ({})", home.vm));
         let says = format!(
-            "this machine ({}) is VM {name} of account {}: cut off with it, hostwatch mails nobody",
+            "this machine ({}) is VM {name} of account {}: when that is offline, no mail says so",
             home.address, home.account
         );
         CheckVerdict::warn(says).remedy(match self.settings.heartbeat_url {
-            Some(_) => {
-                "heartbeat.url tells another service that hostwatch is alive; make sure that somebody hears when it stops"
-            }
-            None => "run it elsewhere, or set heartbeat.url to a service that tells you when the pings stop",
+            Some(_) => "heartbeat.url is set: make sure that its service alerts somebody when the pings stop",
+            None => "run it elsewhere, or set heartbeat.url to a service that alerts you when the pings stop",
         })
     }
 }
 
 fn clocks(origin: &str, theirs: Option<DateTime<Utc>>, ours: DateTime<Utc>) -> CheckVerdict {
     let Some(theirs) = theirs else {
-        return CheckVerdict::skip(format!("{origin} does not tell its time"));
+        return CheckVerdict::skip(format!("{origin} does not send its time"));
     };
     let skew = ours - theirs;
     if skew.abs() <= SKEW {
-        return CheckVerdict::ok(format!("as that of {origin}"));
+        return CheckVerdict::ok(format!("in sync with {origin}"));
     }
     let way = if skew > Duration::zero() { "ahead of" } else { "behind" };
-    let says = format!("this machine is {} s {way} {origin}", skew.abs().num_seconds());
+    let says = format!("this machine is {} {way} {origin}", words::lasted(skew.abs()));
     CheckVerdict::warn(says).remedy("keep the clock right: timedatectl set-ntp true")
 }
 
@@ -192,12 +192,12 @@ fn certificate(origin: &str, scheme: &str, until: Option<DateTime<Utc>>, now: Da
         return CheckVerdict::skip(format!("{origin}: {why}"));
     };
     let days = (until - now).num_days();
-    let says = format!("{origin}: good until {}, {days} days", until.format("%Y-%m-%d"));
+    let says =
+        format!("{origin}: good until {}, {days} days", words::subject_day(until.date_naive(), Tz::UTC, now));
     if days >= CERTIFICATE_DAYS {
         return CheckVerdict::ok(says);
     }
-    CheckVerdict::warn(says)
-        .remedy("once it has ended nothing can be read; tell the provider if it is not renewed soon")
+    CheckVerdict::warn(says).remedy("once it has expired nothing can be read; ask the provider to renew it")
 }
 
 /// Where the unit lies that we install, and the directory that it has systemd make.
@@ -217,7 +217,7 @@ fn writable(path: &Path, state: Option<&str>) -> CheckVerdict {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let systemd_makes = state.is_some_and(|list| list.split(':').any(|made| Path::new(made) == directory));
     if systemd_makes && !directory.exists() {
-        let says = format!("systemd will make {} at the first start", directory.display());
+        let says = format!("systemd will create {} at the first start", directory.display());
         return CheckVerdict::ok(says);
     }
     let probe = directory.join(format!(".hostwatch-doctor-{}", std::process::id()));
@@ -228,7 +228,7 @@ fn writable(path: &Path, state: Option<&str>) -> CheckVerdict {
             .remedy("correct store.path, or give its directory to the user that runs hostwatch");
     }
     if !path.exists() {
-        return CheckVerdict::ok(format!("{} will be made", path.display()));
+        return CheckVerdict::ok(format!("{} will be created", path.display()));
     }
     match File::options().read(true).append(true).open(path) {
         Ok(_) => CheckVerdict::ok(format!("{} can be written", path.display())),
@@ -259,7 +259,7 @@ mod tests {
             assert_eq!(check.outcome, want, "{seconds}: {}", check.says);
         }
         let behind = clocks("https://a.example", Some(now() + Duration::hours(1)), now());
-        assert_eq!(behind.says, "this machine is 3600 s behind https://a.example");
+        assert_eq!(behind.says, "this machine is 1 h behind https://a.example");
         assert_eq!(clocks("https://a.example", None, now()).outcome, CheckOutcome::Skip);
     }
 
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(writable(&path, Some("/elsewhere")).outcome, CheckOutcome::Fail);
         assert_eq!(writable(&path, None).outcome, CheckOutcome::Fail);
         std::fs::create_dir(&missing).unwrap();
-        assert_eq!(writable(&path, None).says, format!("{} will be made", path.display()));
+        assert_eq!(writable(&path, None).says, format!("{} will be created", path.display()));
         assert_eq!(std::fs::read_dir(&missing).unwrap().count(), 0, "nothing is left");
     }
 

@@ -1,12 +1,13 @@
 //! The daemon's side of the control socket: answers commands from what the daemon knows.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 
-use super::protocol::{DaemonHealth, POLL_AT_MOST, Reply, Request};
+use super::protocol::{Asked, DaemonHealth, POLL_AT_MOST, Reply, Request, whole};
 use super::records::{self, Watching};
 use crate::clock::Clock;
 use crate::daemon::liveness::Liveness;
@@ -26,6 +27,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 pub(in crate::daemon) struct Desk {
     pub(in crate::daemon) liveness: Arc<Liveness>,
     pub(in crate::daemon) published: Published,
+    pub(in crate::daemon) store_path: PathBuf,
     pub(in crate::daemon) snapshot: Shared<Snapshot>,
     /// Replaced at a reload.
     pub(in crate::daemon) watching: Shared<Watching>,
@@ -33,6 +35,9 @@ pub(in crate::daemon) struct Desk {
     pub(in crate::daemon) about: About,
     pub(in crate::daemon) clock: Clock,
 }
+
+/// What took a thread of its own did not come back.
+const FAILED: &str = "the daemon failed at this; its log may say why";
 
 impl fmt::Debug for Desk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -43,8 +48,14 @@ impl fmt::Debug for Desk {
 impl Control for Desk {
     fn answer<'a>(&'a self, request: &'a str) -> Answering<'a> {
         Box::pin(async move {
-            let request: Request = serde_json::from_str(request).ok()?;
-            let answer = self.ask(request).await;
+            let (request, store) = serde_json::from_str::<Asked>(request).ok()?.parts();
+            let answer = match store {
+                Some(store) => match self.is_about_ours(store).await {
+                    Ok(()) => self.ask(request).await,
+                    Err(refused) => Err(refused),
+                },
+                None => self.ask(request).await,
+            };
             // Every answer has a form in JSON.
             serde_json::to_string(&answer).ok()
         })
@@ -52,6 +63,24 @@ impl Control for Desk {
 }
 
 impl Desk {
+    /// Several daemons may be looked for at one socket.
+    async fn is_about_ours(&self, store: PathBuf) -> Result<(), String> {
+        let ours = self.store_path.clone();
+        let look = move || {
+            let (theirs, ours) = (whole(&store), whole(&ours));
+            if theirs == ours {
+                return Ok(());
+            }
+            Err(format!(
+                "the daemon that answers has the store {}, and this is about {}: nothing was done. Does the daemon of \
+                 that one run?",
+                ours.display(),
+                store.display()
+            ))
+        };
+        tokio::task::spawn_blocking(look).await.unwrap_or_else(|_| Err(FAILED.to_owned()))
+    }
+
     /// `Err` says why not, in words for people.
     async fn ask(&self, request: Request) -> Result<Reply, String> {
         match &request {
@@ -90,7 +119,7 @@ impl Desk {
             answer
         };
         let done = tokio::task::spawn_blocking(work).await;
-        done.unwrap_or_else(|_| Err("the daemon failed at this; its log may say why".to_owned()))
+        done.unwrap_or_else(|_| Err(FAILED.to_owned()))
     }
 
     /// Has states and the balance read now, within the limits, and waits for them.

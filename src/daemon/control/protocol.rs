@@ -1,6 +1,7 @@
 //! What commands ask a running daemon, and what it answers: JSON both ways, for this release and its neighbours. What
 //! a daemon does not know it refuses, and the command goes to the store.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -54,7 +55,60 @@ pub(crate) enum Request {
     },
 }
 
+/// A request and the store that it is about.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Addressed {
+    store: String,
+    request: Request,
+}
+
+/// As it comes: whoever does not know of a store names none.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Asked {
+    Addressed(Addressed),
+    Bare(Request),
+}
+
+impl Asked {
+    /// The request, and its store where it names one.
+    pub(super) fn parts(self) -> (Request, Option<PathBuf>) {
+        match self {
+            Self::Addressed(Addressed { store, request }) => (request, Some(store.into())),
+            Self::Bare(request) => (request, None),
+        }
+    }
+}
+
 impl Request {
+    /// For the daemon of this store alone.
+    pub(crate) fn addressed(self, store: &Path) -> Addressed {
+        Addressed { store: whole(store).to_string_lossy().into_owned(), request: self }
+    }
+
+    /// Does it read or write the store?
+    pub(crate) fn is_of_the_store(&self) -> bool {
+        !matches!(self, Self::Health | Self::Poll { .. })
+    }
+
+    /// Does it change what the store holds?
+    pub(crate) fn changes(&self) -> bool {
+        match self {
+            Self::Health
+            | Self::Poll { .. }
+            | Self::Incidents
+            | Self::Outbox
+            | Self::Silences
+            | Self::Why { .. } => false,
+            Self::Ack { .. }
+            | Self::TakeBackAck { .. }
+            | Self::Silence { .. }
+            | Self::EndSilence { .. }
+            | Self::Retry { .. }
+            | Self::Drop { .. } => true,
+        }
+    }
+
     /// How long a command waits for the answer.
     pub(crate) fn patience(&self) -> Duration {
         match self {
@@ -72,6 +126,13 @@ impl Request {
             | Self::Drop { .. } => Duration::from_secs(20),
         }
     }
+}
+
+/// A store's path by which two can be compared: without links, also where only its directory is there.
+pub(super) fn whole(store: &Path) -> PathBuf {
+    let in_directory = || Some(store.parent()?.canonicalize().ok()?.join(store.file_name()?));
+    let found = store.canonicalize().ok().or_else(in_directory).or_else(|| std::path::absolute(store).ok());
+    found.unwrap_or_else(|| store.to_owned())
 }
 
 /// What it gets.

@@ -86,6 +86,16 @@ impl Desk<'_> {
         self.store.incidents().map_err(failed)
     }
 
+    /// The incident that a person means; the inner error says why there is none. The store is locked meanwhile, so as
+    /// few as possible are read.
+    fn find(&self, what: &str) -> Answered<Answered<Incident>> {
+        if let Some(incident) = self.store.incident(what).map_err(failed)? {
+            return Ok(Ok(incident));
+        }
+        let near = self.store.incidents_near(what).map_err(failed)?;
+        Ok(lookup::find(&near, what).cloned())
+    }
+
     fn outbox(&self) -> Answered {
         let mails = self.store.envelopes(MOST_MAILS).map_err(failed)?;
         let mails = mails.into_iter().filter_map(record).collect();
@@ -99,11 +109,11 @@ impl Desk<'_> {
     }
 
     fn why(&self, what: &str) -> Answered {
-        let known = self.known()?;
-        let (key, incident) = match lookup::find(&known, what) {
+        let found = self.find(what)?;
+        let (key, incident) = match &found {
             Ok(incident) => (incident.key.clone(), Some(incident)),
             // Of what was never wrong, the configuration may say why.
-            Err(unknown) => (self.silent_key(what).ok_or(unknown)?, None),
+            Err(unknown) => (self.silent_key(what).ok_or_else(|| unknown.clone())?, None),
         };
         let decisions = self.store.decisions(&key.to_string(), MOST_REASONS).map_err(failed)?;
         let decisions = decisions.into_iter();
@@ -134,18 +144,16 @@ impl Desk<'_> {
     }
 
     fn acknowledge(self, what: &str, comment: &str) -> Answered {
-        let known = self.known()?;
-        let incident = lookup::find(&known, what)?;
+        let incident = self.find(what)??;
         if !incident.phase.is_open() {
             return Err(decided::not_open(&incident.key));
         }
         self.store.acknowledge(&incident.key, incident.episode, comment, self.now).map_err(failed)?;
-        Ok(Reply::Done(decided::acknowledged(&incident.key)))
+        Ok(Reply::Done(decided::acknowledged(&incident, self.now)))
     }
 
     fn take_back_ack(self, what: &str) -> Answered {
-        let known = self.known()?;
-        let key = &lookup::find(&known, what)?.key;
+        let key = &self.find(what)??.key;
         match self.store.take_back_ack(key).map_err(failed)? {
             true => Ok(Reply::Done(decided::no_longer_acknowledged(key))),
             false => Err(format!("{key} was not acknowledged")),
@@ -184,14 +192,14 @@ impl Desk<'_> {
                 .map(|count| Reply::Done(words(count)))
                 .map_err(failed);
         };
-        for &id in &ids {
-            if act(self.store, Envelopes::One(id), self.now).map_err(failed)? == 0 {
-                return Err(format!(
-                    "mail {id} neither waits nor was given up; `hostwatch outbox list` shows the mails"
-                ));
-            }
+        // All or none: what was done is never behind an error.
+        if let Some(id) = self.store.first_settled(&ids).map_err(failed)? {
+            return Err(format!(
+                "mail {id} neither waits nor was given up, so nothing was done; `hostwatch outbox list` shows the mails"
+            ));
         }
-        Ok(Reply::Done(words(ids.len())))
+        let done = act(self.store, Envelopes::These(ids), self.now).map_err(failed)?;
+        Ok(Reply::Done(words(done)))
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 
 use super::super::notes::{address, names, noted};
-use super::Pipeline;
+use super::{Pipeline, story};
 use crate::alert::{
     self, Cause, Delivery, Dispatch, Event, Input, Key, Mailbox, Notice, Outcome, Remake, rate_limit,
 };
@@ -64,9 +64,7 @@ impl Pipeline {
         let (batch, threads) = self.batch(&outcome, &snapshot, now)?;
         self.published.store.lock().commit(&batch, now)?;
         failpoint::reach("committed");
-        for (key, reason) in &batch.decisions {
-            tracing::info!(incident = %key, reason = reason.to_string(), "decided");
-        }
+        story::tell(self.engine.incidents(), &batch);
         self.engine.commit(outcome, threads);
         self.committed(&batch, now);
         Ok(())

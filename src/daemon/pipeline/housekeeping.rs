@@ -205,6 +205,8 @@ impl Pipeline {
         }
         if asked != self.housekeeping.retry_asked {
             self.housekeeping.retry_asked = asked;
+            // Also of what nothing carries any more.
+            self.published.give_up_others(&self.served, now);
             self.sender_signal.retry_now();
         }
         self.published.show_outbox()

@@ -5,6 +5,7 @@ mod accounts;
 mod decide;
 mod housekeeping;
 mod looking;
+mod story;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -32,6 +33,7 @@ use crate::model::{
 use crate::provider::cron::Schedule;
 use crate::provider::poll::{Update, span};
 use crate::state::Shared;
+use crate::store::Queue;
 pub(crate) use accounts::Accounts;
 pub(super) use housekeeping::Housekeeping;
 pub(super) use looking::Looking;
@@ -49,6 +51,8 @@ pub(super) struct Pipeline {
     pub(super) engine: Engine,
     pub(super) encoder: Encoder,
     pub(super) mail_writer: Option<MailWriter>,
+    /// The queues that something carries; others change at a start alone.
+    pub(super) served: BTreeSet<Queue>,
     pub(super) own: Arc<Own>,
     pub(super) published: Published,
     pub(super) snapshot: Shared<Snapshot>,
@@ -339,10 +343,10 @@ fn log_change(before: &CollectorStatus, now: &CollectorStatus, problems: &[Strin
             let words = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
             let same = old.as_ref().is_some_and(|old| words(&old.message) == words(&failure.message));
             if !same {
-                tracing::warn!(error = failure.message, "polling fails");
+                tracing::warn!(error = failure.message, "cannot read");
             }
         }
-        (Some(_), None) => tracing::info!("polling works again"),
+        (Some(_), None) => tracing::info!("can read again"),
         (None, None) => {}
     }
     if now.success && !now.complete && (before.complete || before.polls == 0) {

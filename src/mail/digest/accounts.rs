@@ -138,7 +138,7 @@ impl<'a> AccountWeek<'a> {
         status.last_success.or(report).filter(|_| !status.success)
     }
 
-    /// Collectors that see states or the balance and have nothing recent: `sites: why`.
+    /// Collectors that see states or the balance and have nothing recent: `cannot read sites: why`.
     pub(super) fn unread(&self) -> Vec<String> {
         let Some(state) = self.state else { return vec!["nothing was read yet".to_owned()] };
         let unread = state_collectors(&state.profile).filter(|&seeing| !is_read(state, seeing, self.now));
@@ -146,12 +146,15 @@ impl<'a> AccountWeek<'a> {
             let status = state.collectors.get(&collector);
             let last = status.and_then(|status| status.last_success);
             let failure = status.and_then(|status| status.failure.as_ref());
-            let why =
-                failure.map_or_else(|| "not read yet".to_owned(), |f| sanitize::one_line(&f.message, 200));
+            let what = collector.words();
+            let why = match failure {
+                Some(failure) => format!("cannot read {what}: {}", sanitize::one_line(&failure.message, 200)),
+                None => format!("{what} not read yet"),
+            };
             let last = last.map_or_else(String::new, |at| {
                 format!("; last read {}", words::sentence_moment(at, self.zone, self.now))
             });
-            format!("{}: {why}{last}", collector.as_str())
+            format!("{why}{last}")
         });
         unread.collect()
     }

@@ -3,16 +3,20 @@
 mod accounts;
 mod tables;
 
+use chrono::Duration;
+
 use self::accounts::{AccountWeek, DueOn, PAY_DAYS, Totals};
 use super::body::{Body, Section, Tone};
 use super::context::Context;
 use super::{parts, subject};
 use crate::alert::{Digest, Item, Kind, Notice};
-use crate::model::sanitize;
+use crate::model::{AccountName, sanitize};
 use crate::view::{sentence, words};
 
 /// Incidents listed, the open ones first; rows of a table.
 const MOST_ROWS: usize = 50;
+
+const DAY: Duration = Duration::days(1);
 
 /// Subject and content of a digest.
 pub(super) fn write(notice: &Notice, facts: &Digest, context: &Context<'_>) -> (String, Body) {
@@ -154,12 +158,16 @@ impl<'a> DigestMail<'a> {
             lead: self.lead(),
             notes: self.lead_money().into_iter().collect(),
             sections,
-            foot: vec![
-                "Details of each: hostwatch why, with its key, name or ID".to_owned(),
-                parts::sender_line(&names),
-            ],
+            foot: self.foot(&names),
             ..Body::default()
         }
+    }
+
+    fn foot(&self, names: &[AccountName]) -> Vec<String> {
+        let worst = self.open.first().or(self.ended.first());
+        let all = self.open.len() + self.ended.len();
+        let details = worst.map_or_else(Vec::new, |worst| parts::details(worst, all, false));
+        details.into_iter().chain([parts::sender_line(names)]).collect()
     }
 
     fn tone(&self) -> Tone {
@@ -248,13 +256,23 @@ impl<'a> DigestMail<'a> {
         section
     }
 
+    /// In one line of a mail, unless the name is long.
     fn incident(&self, item: &Item) -> String {
         let zone = self.context.zone(&item.key.account);
         let now = self.context.now;
-        let lasted = words::lasted(item.ended.unwrap_or(now) - item.since);
         let when = match item.ended {
-            Some(ended) => format!("{} ({lasted})", words::period(item.since, ended, zone, now)),
-            None => format!("since {}, for {lasted} now", words::sentence_moment(item.since, zone, now)),
+            Some(ended) => {
+                let lasted = words::lasted(ended - item.since);
+                format!("{} ({lasted})", words::period(item.since, ended, zone, now))
+            }
+            // Of one that lasts for days the day will do.
+            None if now - item.since >= DAY => {
+                format!(
+                    "since {}",
+                    words::subject_day(item.since.with_timezone(&zone).date_naive(), zone, now)
+                )
+            }
+            None => format!("since {}", words::sentence_moment(item.since, zone, now)),
         };
         let quiet = item.muted.as_ref().map(|why| format!("; {}", sanitize::one_line(why, 80)));
         let quiet = quiet.unwrap_or_default();
@@ -264,7 +282,7 @@ impl<'a> DigestMail<'a> {
             Some(cut_off) => cut_off.text,
             None => parts::title(item, self.facts.accounts.len() > 1),
         };
-        format!("{title}: {}, {when}{quiet} ({})", item.severity, item.key)
+        format!("{title}: {}, {when}{quiet}", item.severity)
     }
 }
 

@@ -26,9 +26,9 @@ impl DigestMail<'_> {
         if billed.is_empty() {
             return None;
         }
-        let mut section = Section::new("To pay, the soonest first");
-        let month = format!("For {PAY_DAYS} days");
-        let head = ["Account", "Pay by", &month, "Cut-off", "Balance", "A day", "A month"];
+        let mut section = Section::new("To pay for 7, 30 and 90 days, the soonest first");
+        let [week, month, quarter] = SPANS_DAYS.map(|days| format!("{days} days"));
+        let head = ["Account", "Pay by", &week, &month, &quarter, "Cut-off", "Balance"];
         section.table = table(&head, &billed, pay_row);
         section.lines.extend(more(billed.len()));
         let totals = self.total_to_pay();
@@ -43,6 +43,7 @@ impl DigestMail<'_> {
         }
         section.lines.extend(not_known(&billed, "How much to pay is not known", |a| a.to_pay().is_none()));
         section.lines.extend(ends(&billed));
+        section.lines.extend(a_month(&billed));
         section.figure = match self.accounts.as_slice() {
             [one] => self.figure(one),
             _ => None,
@@ -175,11 +176,11 @@ fn pay_row(account: &AccountWeek<'_>) -> Vec<String> {
         (DueOn::NotKnown, None) => NOT_KNOWN.to_owned(),
         (_, None) => NONE.to_owned(),
     };
-    let to_pay = match account.to_pay() {
+    let to_pay = SPANS_DAYS.map(|days| match account.due(days).and_then(|due| due.amount) {
         Some(amount) if amount.is_positive() => words::spaced_to_pay(amount, account.currency),
         Some(_) => "nothing".to_owned(),
         None => NOT_KNOWN.to_owned(),
-    };
+    });
     let disconnect = match account.cut_off {
         DueOn::Now => "now".to_owned(),
         DueOn::At(edd) => account.day(edd),
@@ -190,10 +191,18 @@ fn pay_row(account: &AccountWeek<'_>) -> Vec<String> {
     if let Some(at) = account.as_of(Collector::ExpectedBalance) {
         balance.push_str(&format!(" as of {}", account.day(at)));
     }
-    let per_day = account.cost_per_day();
-    let per_month = per_day.map(|cost| cost.times(MONTH_DAYS.into()));
-    let name = account.name.to_string();
-    vec![name, by, to_pay, disconnect, balance, account.money(per_day), account.money(per_month)]
+    let head = [account.name.to_string(), by];
+    head.into_iter().chain(to_pay).chain([disconnect, balance]).collect()
+}
+
+/// `Costs a month: main 296.70 RUB, shop 12.00 EUR.`
+fn a_month(accounts: &[&AccountWeek<'_>]) -> Option<String> {
+    let costs = accounts.iter().filter_map(|account| {
+        let cost = account.cost_per_day()?.times(MONTH_DAYS.into());
+        Some(format!("{} {}", account.name, words::spaced_amount(cost, account.currency)))
+    });
+    let costs: Vec<String> = costs.collect();
+    (!costs.is_empty()).then(|| format!("Costs a month: {}.", few(&costs, MOST_NAMED)))
 }
 
 /// To where the reports see no cut-off.

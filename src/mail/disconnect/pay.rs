@@ -94,8 +94,7 @@ impl DisconnectMail<'_> {
         }
         let rows = named.iter().map(|order| {
             let without = match (order.buys_days, self.ladder.edd) {
-                (Some(0), _) => "< 1 more day".to_owned(),
-                (Some(days), _) => words::count(days as usize, "more day", "more days"),
+                (Some(days), _) => words::more_days(days),
                 (None, Some(_)) => "no cut-off in this report".to_owned(),
                 (None, None) => "–".to_owned(),
             };

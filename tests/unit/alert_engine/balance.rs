@@ -97,7 +97,7 @@ fn each_drop_is_news_and_says_by_how_much() {
         assert_eq!(world.incident(Kind::BalanceDrop, "account").episode, episode);
     }
     let incident = world.incident(Kind::BalanceDrop, "account");
-    assert_eq!(incident.detail, "forecast 700 RUB, actual 400 RUB");
+    assert_eq!(incident.detail, "forecast 700.00 RUB, actual 400.00 RUB");
     assert_eq!(incident.words(), "Balance dropped 300 RUB more than expected");
     assert!(!incident.phase.is_open(), "nothing is left to recover");
 }

@@ -47,7 +47,7 @@ fn the_first_start_never_says_all_is_well_of_what_it_could_not_read() {
     world.report(rich());
     let Form::Started(facts) = &world.told[0].form else { panic!("{:?}", world.told) };
     assert_eq!(facts.unread.len(), 1);
-    assert!(facts.unread[0].contains("vms"), "{:?}", facts.unread);
+    assert!(facts.unread[0].contains("VMs"), "{:?}", facts.unread);
 }
 
 #[test]
@@ -209,5 +209,5 @@ fn what_is_wrong_at_the_first_start_opens_before_it_is_told() {
     assert_eq!(incident.last_mailed, Some(world.now));
     assert_eq!(incident.reason.to_string(), "already so at the first start");
     let Form::Started(facts) = &world.told[0].form else { panic!("{:?}", world.told) };
-    assert_eq!(facts.unread, ["main: expected_balance: it did not work"]);
+    assert_eq!(facts.unread, ["main: cannot read the balance: it did not work"]);
 }

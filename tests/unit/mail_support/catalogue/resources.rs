@@ -77,7 +77,7 @@ const KINDS: [(Kind, &str, &str, &str, &str); 15] = [
         "answers again",
     ),
     (Kind::OrderSuspended, "71", "Order shop", "its state is SUSPENDED", "its state is ORDERED"),
-    (Kind::BalanceDrop, "account", "Balance", "forecast 5000.50 RUB, actual 4100.50 RUB", ""),
+    (Kind::BalanceDrop, "account", "Balance", "forecast 5\u{202f}000.50 RUB, actual 4\u{202f}100.50 RUB", ""),
     (Kind::VmError, "17", "VM web-1", "its state is error", "its state is now active"),
     (Kind::VmBlocked, "17", "VM web-1", "its state is blocked", "its state is now active"),
     (Kind::VmStopped, "17", "VM web-1", "its state is stopped", "its state is now active"),
