@@ -215,14 +215,21 @@ pub fn decisions(world: &World) -> Vec<String> {
 }
 
 /// Leaves out that an account was no longer watched, and that what was still wrong was told again once it was; of a
-/// date, which may have moved meanwhile, marks it.
+/// date, which may have moved meanwhile, marks it, and what else is told as it was told before.
 pub fn watched_again(told: Vec<Told>, away: &[Moment]) -> Vec<Told> {
     let mut left = Vec::with_capacity(told.len());
     let mut again = false;
+    let (mut before, mut since) = (BTreeSet::new(), BTreeSet::new());
     for mut told in told {
+        since.insert(told.event.clone());
         let moved = ["rung:", "paid:", "extended:"].iter().any(|event| told.event.starts_with(event));
         if told.event == "unwatched" && away.iter().any(|from| told.until() > *from) {
             again = true;
+            before.append(&mut since);
+        } else if moved && before.contains(&told.event) {
+            again = false;
+            told.again = true;
+            left.push(told);
         } else if std::mem::take(&mut again) && (told.event == "opened" || moved) {
             told.again = true;
             left.extend(moved.then_some(told));
