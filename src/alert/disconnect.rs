@@ -20,7 +20,7 @@ impl StepDraft<'_> {
     /// A good report was read.
     pub(super) fn report(&mut self, state: &AccountState, settings: &AlertSettings) {
         let billing = &state.billing;
-        let (Some(report), Some(read_at)) = (&billing.report, billing.read_at) else { return };
+        let Some((report, read_at)) = billing.latest() else { return };
         let key = Key::account_wide(&state.profile.name, Kind::Disconnect);
         let mut incident = self.get(&key).cloned().unwrap_or_else(|| self.new_disconnect(key, state));
         let mut ladder = incident.ladder.take().unwrap_or_default();
@@ -29,7 +29,7 @@ impl StepDraft<'_> {
             disconnect: seen,
             balance: forecast::balance_now(report),
             used_up: forecast::is_used_up(report),
-            bare: report.moments.is_empty() && report.moments_rejected == 0,
+            bare: forecast::is_bare(report),
         };
         ladder.adopt(settings, self.now);
         ladder.weigh(&sight, incident.phase.is_open(), settings, read_at);
@@ -195,12 +195,8 @@ impl StepDraft<'_> {
         else {
             return;
         };
-        // Without the first charge the balance looks lower than it is; without any, nothing was foreseen.
-        let key = Key::account_wide(&state.profile.name, Kind::Disconnect);
-        let open = self.get(&key).filter(|incident| incident.phase.is_open());
-        let doubts_bare =
-            open.and_then(|one| one.ladder.as_ref()).is_some_and(|ladder| ladder.doubts_bare(at));
-        if report.moments_rejected > 0 || doubts_bare {
+        // Without the first charge the balance looks lower than it is.
+        if report.moments_rejected > 0 || billing.doubted.is_some() {
             return;
         }
         // A charge that falls due within a day may come early; that is no drop.

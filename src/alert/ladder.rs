@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::kind::Severity;
 use super::overdue::{Overdue, days};
 use super::settings::AlertSettings;
-use crate::model::forecast::Disconnect;
+use crate::model::forecast::{BARE, Disconnect};
 use crate::model::freshness::is_fresh;
 use crate::model::{AccountState, Collector, Money};
 
@@ -99,8 +99,6 @@ pub(super) struct Sight {
 const JUMP: Duration = Duration::days(3);
 /// A later date counts once it has held so long, where no payment explains it.
 const HOLD: Duration = Duration::hours(1);
-/// Reports without a charge are good news once they have been the only ones for so long.
-const BARE: Duration = Duration::hours(24);
 /// The same thing is not mailed twice within this, unless the balance rose above its highest of that time.
 pub(super) const ONCE_IN: Duration = Duration::hours(24);
 /// An acknowledgement of an overdue account ends after this.

@@ -173,9 +173,7 @@ impl KnownAccount {
                 if let Some(old) = &billing.report {
                     share_orders(&old.orders, &mut report.orders);
                 }
-                billing.previous = billing.report.replace(Arc::new(report));
-                billing.read_at = Some(at);
-                billing.remembered = None;
+                billing.take(Arc::new(report), at);
                 vec![Observed::Report]
             }
             Read::Charges(rows) => {

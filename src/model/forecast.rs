@@ -171,6 +171,25 @@ pub(crate) fn all_clear(report: &Report, known: Option<DateTime<Utc>>) -> Result
     Ok(())
 }
 
+/// Reports without a charge are good news once they have been the only ones for so long.
+pub(crate) const BARE: Duration = Duration::hours(24);
+
+/// It has no charge at all.
+pub(crate) fn is_bare(report: &Report) -> bool {
+    report.moments.is_empty() && report.moments_rejected == 0
+}
+
+/// Does a report take a cut-off back that is known, without a proof? One without a charge is none while it is new.
+pub(super) fn proves_nothing(report: &Report, known: Disconnect, is_new_bare: bool) -> bool {
+    let date = match known {
+        Disconnect::At { at, .. } => Some(at),
+        Disconnect::Now => None,
+        Disconnect::NotExpected | Disconnect::Unknown => return false,
+    };
+    let takes_back = matches!(disconnect(report), Disconnect::NotExpected | Disconnect::Unknown);
+    takes_back && (is_new_bare || all_clear(report, date).is_err())
+}
+
 /// The next charge after `from`, with all that falls on the same moment.
 pub(crate) fn next_charge(report: &Report, from: DateTime<Utc>) -> Option<NextCharge> {
     let start = report.moments.before(from);

@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
 use super::billing::{Charge, Report};
+use super::forecast;
 use super::ids::{AccountName, ContainerId, SiteId};
 use super::resources::{Container, Ip, Resource, Site, SshKey, Vm};
 
@@ -198,7 +199,7 @@ pub(crate) struct RowCount {
     pub read_at: DateTime<Utc>,
 }
 
-/// The last good report and the one before it.
+/// The last good report that says what is ahead, and the one before it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reports {
     pub report: Option<Arc<Report>>,
@@ -207,9 +208,36 @@ pub(crate) struct Reports {
     /// Before the first one since the start: what an earlier life of the daemon read last, and when. Rules and
     /// metrics look at what was read by this one only.
     pub remembered: Option<(Arc<Report>, DateTime<Utc>)>,
+    /// A newer one that takes a known cut-off back and proves nothing: nobody is told from it.
+    pub doubted: Option<(Arc<Report>, DateTime<Utc>)>,
+    /// Since when reports have been without a single charge.
+    bare_since: Option<DateTime<Utc>>,
 }
 
 impl Reports {
+    /// Takes in a report that was read at `at`.
+    pub(super) fn take(&mut self, report: Arc<Report>, at: DateTime<Utc>) {
+        self.bare_since = forecast::is_bare(&report).then(|| self.bare_since.unwrap_or(at));
+        let is_new_bare = self.bare_since.is_some_and(|since| at - since < forecast::BARE);
+        let kept = self.last_known().map(|(report, _)| forecast::disconnect(report));
+        if kept.is_some_and(|kept| forecast::proves_nothing(&report, kept, is_new_bare)) {
+            if self.report.is_none() {
+                (self.report, self.read_at) = self.remembered.take().unzip();
+            }
+            self.doubted = Some((report, at));
+        } else {
+            self.previous = self.report.replace(report);
+            (self.read_at, self.doubted) = (Some(at), None);
+        }
+        self.remembered = None;
+    }
+
+    /// The last one that was read since the start, whatever it is worth.
+    pub(crate) fn latest(&self) -> Option<(&Report, DateTime<Utc>)> {
+        let doubted = self.doubted.as_ref().map(|(report, at)| (&**report, *at));
+        doubted.or_else(|| self.report.as_deref().zip(self.read_at))
+    }
+
     /// The last one known and when it was read: what people are told from.
     pub(crate) fn last_known(&self) -> Option<(&Report, DateTime<Utc>)> {
         let read = self.report.as_deref().zip(self.read_at);

@@ -211,6 +211,43 @@ fn orders_that_stay_the_same_are_kept_once() {
 }
 
 #[test]
+fn a_report_that_takes_a_cut_off_back_and_proves_nothing_takes_no_place() {
+    use crate::model::forecast::tests::report;
+    use crate::model::{Edd, LastReport};
+    let edd = Edd::At(at() + chrono::Duration::days(4));
+    let dated = report("100", "10", 5, edd);
+    let mut bare = report("100", "10", 5, Edd::Null);
+    bare.moments.edit(Vec::clear);
+    let mut garbled = report("100", "10", 5, Edd::Unknown);
+    garbled.expected_balance = None;
+    let last = LastReport::of(&dated, at());
+    let lives: [(&str, KnownAccount); 2] = [
+        ("read by this life", {
+            let mut known = known();
+            known.apply(Read::ExpectedBalance(dated.clone()), at());
+            known
+        }),
+        ("read by an earlier one", known().remembering(Some(&last))),
+    ];
+    for (life, mut known) in lives {
+        for hours in [1, 2, 20] {
+            let later = at() + chrono::Duration::hours(hours);
+            for doubtful in [&bare, &garbled, &bare] {
+                known.apply(Read::ExpectedBalance(doubtful.clone()), later);
+                let billing = &known.state().billing;
+                let named = billing.report.as_deref().map(|report| report.edd);
+                assert_eq!((named, billing.read_at), (Some(edd), Some(at())), "{life}");
+                assert_eq!(billing.latest().unwrap(), (doubtful, later), "{life}");
+            }
+        }
+        // A day of nothing else.
+        known.apply(Read::ExpectedBalance(bare.clone()), at() + chrono::Duration::hours(45));
+        let billing = &known.state().billing;
+        assert_eq!((billing.report.as_deref(), billing.doubted.is_some()), (Some(&bare), false), "{life}");
+    }
+}
+
+#[test]
 fn failures_are_counted_from_the_first_and_forgotten_at_success() {
     let mut known = known();
     let end = |failed: bool| PollEnd {
