@@ -27,12 +27,16 @@ pub(crate) struct GivenUp {
 }
 
 impl Store {
-    /// Mails that were given up and of which somebody whom they were for was not told yet, oldest first.
-    pub(crate) fn given_up(&self) -> Result<Vec<GivenUp>, StoreError> {
+    /// Mails that were given up and of which somebody whom they were for was not told yet, oldest first. A mail that is
+    /// about to be `withdrawn`, by Message-ID and recipient, tells nobody.
+    pub(crate) fn given_up(
+        &self,
+        withdrawn: &BTreeSet<(String, String)>,
+    ) -> Result<Vec<GivenUp>, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT e.message_id, e.recipient, m.subject, coalesce(e.error, ''), m.told,
                (SELECT json_group_array(recipient) FROM envelopes o WHERE o.message_id = e.message_id),
-               (SELECT json_group_array(t.recipient) FROM named d JOIN envelopes t ON t.message_id = d.named_in
+               (SELECT json_group_array(json_array(t.message_id, t.recipient)) FROM named d JOIN envelopes t ON t.message_id = d.named_in
                 WHERE d.message_id = e.message_id AND d.recipient = e.recipient
                   AND t.state IN ('queued', 'sending', 'sent'))
              FROM envelopes e JOIN messages m USING (message_id)
@@ -42,13 +46,14 @@ impl Store {
         let mut given_up = Vec::new();
         while let Some(row) = rows.next()? {
             let told_of: Vec<(Key, Event)> = json(&row.get::<_, String>(4)?)?;
+            let named_in: BTreeSet<(String, String)> = json(&row.get::<_, String>(6)?)?;
             let one = GivenUp {
                 message_id: row.get(0)?,
                 recipient: row.get(1)?,
                 subject: row.get(2)?,
                 error: row.get(3)?,
                 recipients: json(&row.get::<_, String>(5)?)?,
-                told: json(&row.get::<_, String>(6)?)?,
+                told: named_in.difference(withdrawn).map(|(_, to)| to.clone()).collect(),
                 accounts: told_of.into_iter().map(|(key, _)| key.account).collect(),
             };
             if !one.recipients.is_subset(&one.told) {

@@ -216,7 +216,7 @@ impl Pipeline {
         let Some(mail_writer) = self.mail_writer.as_ref().filter(|_| !notices.is_empty()) else {
             return Ok(threads);
         };
-        let mut given_up = self.published.store.lock().given_up()?;
+        let mut given_up = self.published.store.lock().given_up(&batch.withdraw)?;
         let home = lives_on(snapshot, &self.addresses);
         let clock =
             self.clock.difference().filter(|(_, decides)| *decides).map(|(words, _)| format!("{words}."));
