@@ -14,7 +14,7 @@ use crate::cli::{AckArgs, ListArgs, MailId, Outbox, OutboxAction, SilenceArgs, W
 use crate::clock;
 use crate::config;
 use crate::daemon::control::{Reply, Request, Watching, answer_from};
-use crate::terminal::{Style, harmless_json};
+use crate::terminal::{Style, harmless_json, in_columns};
 
 pub(super) async fn incidents(list: &ListArgs) -> Result<()> {
     show(list, Request::Incidents).await
@@ -68,7 +68,7 @@ async fn done(file: &Path, request: Request) -> Result<()> {
     let Reply::Done(said) = answer(file, request).await? else {
         bail!("the daemon answered something else; is it of another version?");
     };
-    print(&format!("{said}\n"))
+    print(&format!("{}\n", in_columns(&said)))
 }
 
 async fn show(list: &ListArgs, request: Request) -> Result<()> {

@@ -16,7 +16,7 @@ mod words;
 pub(crate) use crate::view::Status;
 pub(crate) use forecast::Forecasts;
 pub(crate) use layout::Style;
-pub(crate) use text::harmless_json;
+pub(crate) use text::{harmless_json, in_columns};
 
 /// What a script learns from a command's exit status.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]

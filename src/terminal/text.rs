@@ -82,6 +82,11 @@ pub(super) fn wrap(text: &str, most: usize) -> Vec<String> {
     textwrap::wrap(text, options).into_iter().map(Cow::into_owned).collect()
 }
 
+/// A text of several lines, none wider than a terminal.
+pub(crate) fn in_columns(text: &str) -> String {
+    text.lines().flat_map(|line| wrap(line, 80)).collect::<Vec<_>>().join("\n")
+}
+
 /// Filled up with spaces to so many columns.
 pub(super) fn pad(text: &str, columns: usize, right: bool) -> String {
     let fill = " ".repeat(columns.saturating_sub(width(text)));

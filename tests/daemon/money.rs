@@ -331,8 +331,10 @@ fn what_to_pay_is_that_of_the_moment_of_the_mail() {
     assert!(row(&mail).contains("36\u{a0}RUB"), "{}", row(&mail));
     let (_, status, _) = world.daemon.command(&["status", "--json"]);
     let status: Value = serde_json::from_str(&status).unwrap();
-    let pay = &status["accounts"][0]["billing"]["pay"][0];
-    assert_eq!((&pay["days"], &pay["amount"]), (&json!(30), &json!("265.01")));
+    let pay = &status["accounts"][0]["billing"]["pay"];
+    let of = |index: usize| (&pay[index]["days"], &pay[index]["amount"]);
+    assert_eq!(of(0), (&json!(7), &json!("35.01")));
+    assert_eq!(of(1), (&json!(30), &json!("265.01")));
 }
 
 #[test]
