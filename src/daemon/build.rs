@@ -219,8 +219,6 @@ impl Common {
             looking: Looking::new(self.clock.wall(), Instant::now(), accounts.gaps),
             fresh_until: None,
             sites_encoded: Encoded::default(),
-            joined: Encoded::default(),
-            unpublished: false,
             stale_encoded: Encoded::default(),
             housekeeping,
             digest: accounts.digest,

@@ -68,9 +68,6 @@ pub(super) struct Pipeline {
     /// No reading goes stale before.
     pub(super) fresh_until: Option<DateTime<Utc>>,
     pub(super) sites_encoded: Encoded,
-    /// When the page was last joined, and what changed since is not served yet.
-    pub(super) joined: Encoded,
-    pub(super) unpublished: bool,
     pub(super) stale_encoded: Encoded,
     pub(super) housekeeping: Housekeeping,
     pub(super) digest: Option<Schedule>,
@@ -96,19 +93,12 @@ impl Encoded {
         let pause = Duration::from_secs(1).max(self.took * 20);
         self.at.is_none_or(|at| at.elapsed() >= pause)
     }
-
-    /// Cheap enough for every update, or due.
-    fn is_worth_it(&self) -> bool {
-        self.took < CHEAP || self.is_due()
-    }
 }
 
 /// The engine is given the time this often.
 const TICK: Duration = Duration::from_secs(60);
 /// What others wrote into the store, and what went stale, is checked this often.
 const CHECK_EVERY: Duration = Duration::from_millis(500);
-/// Joining the page takes no longer, but for thousands of accounts.
-const CHEAP: Duration = Duration::from_millis(20);
 
 impl Pipeline {
     /// Takes in messages until stopped. Computes and writes for long stretches, so it wants a thread of its own.
@@ -129,7 +119,6 @@ impl Pipeline {
                     self.say_difference();
                     self.check_freshness();
                     self.check();
-                    self.publish(false);
                 }
                 message = messages.recv() => match message {
                     Some(Message::Update(update)) => self.update(update),
@@ -225,19 +214,13 @@ impl Pipeline {
         changed
     }
 
-    /// From now on what was encoded is served; where joining all of it takes long, what several updates changed at once.
+    /// From now on what was encoded is served, at once: how polls went is served as they end, and must not come first.
     fn publish(&mut self, page_changed: bool) {
-        self.unpublished |= page_changed;
-        if !self.joined.is_worth_it() {
-            return;
+        if page_changed {
+            self.page.set(self.encoder.join());
         }
-        let began = Instant::now();
-        let page = std::mem::take(&mut self.unpublished).then(|| self.encoder.join());
-        let targets = self.encoder.new_targets();
-        if page.is_some() || targets.is_some() {
-            page.into_iter().for_each(|page| self.page.set(page));
-            targets.into_iter().for_each(|targets| self.targets.set(targets));
-            self.joined = Encoded::since(began);
+        if let Some(targets) = self.encoder.new_targets() {
+            self.targets.set(targets);
         }
     }
 
@@ -302,8 +285,7 @@ impl Pipeline {
         }
         self.snapshot.set(snapshot);
         self.encode_all(self.clock.now());
-        // Also where an account went, and at once.
-        self.joined = Encoded::default();
+        // Also where an account went.
         self.publish(true);
         self.engine.set_watchers(watchers);
         self.mail_writer = mail_writer;
