@@ -174,9 +174,11 @@ def kept(picture):
 
 
 def masked(rows):
-    """Without what differs from day to day."""
+    """Without what differs from day to day and from hour to hour."""
     days = r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b"
-    return [re.sub(r"\d+", "0", re.sub(days, "Day", text)).rstrip() for _, text in rows]
+    masked = (re.sub(r"\d+", "0", re.sub(days, "Day", text)).rstrip() for _, text in rows)
+    # When to pay is a matter of the hour: the last safe day is tomorrow's, today's or past.
+    return [re.sub(r" RUB (by Day 0 Day|today|now)\b", " RUB by a day", text) for text in masked]
 
 
 def check(recorded):
