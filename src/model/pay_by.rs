@@ -50,7 +50,7 @@ impl PayBy {
     pub(crate) fn seen_at(self, zone: Tz, now: DateTime<Utc>) -> Self {
         match self {
             Self::On(date) if date == now.with_timezone(&zone).date_naive() => Self::Today(date),
-            other => other,
+            Self::Now | Self::Missed(_) | Self::Today(_) | Self::On(_) => self,
         }
     }
 
