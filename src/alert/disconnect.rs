@@ -14,6 +14,7 @@ use super::reason::{AsOf, Cause, Typed, Withheld};
 use super::rules;
 use super::settings::AlertSettings;
 use crate::model::forecast::{self, Disconnect, Doubt};
+use crate::model::pay_by::last_day;
 use crate::model::{AccountState, Collector, Money};
 
 impl StepDraft<'_> {
@@ -118,9 +119,11 @@ impl StepDraft<'_> {
     fn climb(&mut self, mut incident: Incident, state: &AccountState, settings: &AlertSettings) {
         let Some(ladder) = &mut incident.ladder else { return };
         ladder.adopt(settings, self.now);
+        let zone = state.profile.zone();
+        ladder.pay_by = ladder.edd.and_then(|edd| last_day(edd, settings.lead_days, zone));
         let judge = Judge {
             settings,
-            zone: state.profile.zone(),
+            zone,
             is_open: incident.phase.is_open(),
             acknowledged: self.muted.is_acknowledged(&incident, self.now),
             now: self.now,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, Duration, Utc};
+use chrono::{DateTime, Duration, NaiveDate, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::kind::Severity;
@@ -19,6 +19,8 @@ use crate::model::{AccountState, Collector, Money};
 pub(crate) struct Ladder {
     /// When the account is cut off, as last known; kept through failed polls.
     pub edd: Option<DateTime<Utc>>,
+    /// The last day on which a payment arrives before it.
+    pub pay_by: Option<NaiveDate>,
     /// The first moment without money left, where the report gave no date.
     pub computed: bool,
     /// The last report found the balance used up.

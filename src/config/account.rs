@@ -233,7 +233,9 @@ fn stale_after(
 fn recipients(view: &View<'_>, shared: Option<&[Recipient]>, findings: &mut Findings) -> Vec<Recipient> {
     let own = alerts::recipients(view, "to", findings);
     let Some(shared) = shared else { return own };
-    if own.is_empty() && shared.is_empty() && view.get::<Vec<String>>("to").is_none_or(|to| to.is_empty()) {
+    let names = |key| view.get::<Vec<String>>(key).is_some_and(|to| !to.is_empty());
+    // What is wrong with those that are named has its own error.
+    if own.is_empty() && shared.is_empty() && !names("to") && !names("email.to") {
         view.error("to", findings, "nobody would get this account's mails; set email.to, or this");
     }
     if own.is_empty() { shared.to_vec() } else { own }

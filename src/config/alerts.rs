@@ -140,6 +140,12 @@ pub(super) fn recipients(view: &View<'_>, key: &str, findings: &mut Findings) ->
 }
 
 fn recipient(text: &str, view: &View<'_>) -> Result<Recipient, String> {
+    // Not shown: it is as good as a password.
+    if text.contains("://") {
+        return Err(
+            "holds a web address; write it as url into [webhooks.NAME], and \"webhook:NAME\" here".into()
+        );
+    }
     let Some(name) = webhook_name(text) else { return values::mailbox(text).map(Recipient::Mail) };
     let known = view.names_below("webhooks");
     if known.contains(name) {

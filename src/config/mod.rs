@@ -173,6 +173,15 @@ fn check_ways(accounts: &[AccountSettings], sources: &sources::Sources, findings
         let message = format!("missing, and {address} is to get mail; add it, or name webhooks alone");
         findings.error(&sources.main, "email", message);
     }
+    if let (false, None) = (webhooks.is_empty(), &sources.email) {
+        for account in accounts.iter().filter(|account| account.to.is_empty()) {
+            let place = format!("accounts.{}.to", account.name());
+            let source = sources.accounts.get(account.name().as_str()).unwrap_or(&sources.main);
+            let message =
+                "nobody would hear of this account's cut-off; name a webhook, such as [\"webhook:NAME\"]";
+            findings.error(source, &place, message);
+        }
+    }
     !webhooks.is_empty()
 }
 

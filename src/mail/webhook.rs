@@ -330,7 +330,8 @@ fn link(item: &Item, target: WebhookTarget<'_>) -> String {
         Sort::Site => "site",
     });
     let (Some(kind), Some(id)) = (kind, item.key.id()) else { return text.to_owned() };
-    let Ok(mut page) = Url::parse(text).and_then(|url| url.join("resource")) else { return text.to_owned() };
+    let place = format!("{}/resource", text.trim_end_matches('/'));
+    let Ok(mut page) = Url::parse(&place) else { return text.to_owned() };
     page.query_pairs_mut()
         .append_pair("account", item.key.account.as_str())
         .append_pair("kind", kind)

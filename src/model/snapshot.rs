@@ -375,6 +375,12 @@ impl AccountState {
         self.sites.values().flat_map(|listing| listing.rows.iter())
     }
 
+    /// Listed containers whose sites were never read.
+    pub(crate) fn containers_without_sites_read(&self) -> usize {
+        let read = |id| self.sites.get(id).is_some_and(|listing| listing.read_at.is_some());
+        self.containers.rows.iter().filter(|container| !read(&container.id)).count()
+    }
+
     /// VMs, containers and sites: what "watching N resources" counts.
     pub(crate) fn resource_count(&self) -> usize {
         self.vms.rows.len()

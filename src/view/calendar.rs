@@ -75,7 +75,8 @@ impl Deadline<'_> {
     /// The day by which to pay, where it can be computed, and the cut-off.
     fn moments(&self) -> impl Iterator<Item = Moment> {
         let (at, account) = (self.entry.cut_off, self.account);
-        let pay_by = last_day(at, self.payer.lead_days, self.payer.zone).and_then(|day| {
+        let computed = || last_day(at, self.payer.lead_days, self.payer.zone);
+        let pay_by = self.entry.pay_by.or_else(computed).and_then(|day| {
             let date =
                 |name: &str, day: chrono::NaiveDate| format!("{name};VALUE=DATE:{}", day.format("%Y%m%d"));
             Some(Moment {
@@ -204,7 +205,7 @@ mod tests {
     fn deadline(account: &AccountName, cancelled: bool) -> Deadline<'_> {
         let cut_off = "2026-03-09T21:00:00Z".parse().unwrap();
         let payer = Payer { report: None, currency: "RUB", lead_days: 3, zone: Tz::Europe__Moscow };
-        Deadline { account, entry: CalendarEntry { sequence: 7, cut_off, cancelled }, payer }
+        Deadline { account, entry: CalendarEntry { sequence: 7, cut_off, pay_by: None, cancelled }, payer }
     }
 
     /// A cut-off at midnight of the account's zone belongs to the day that it ends.

@@ -111,8 +111,7 @@ pub(super) fn not_known(account: &AccountState, told: &[&IncidentRow], now: Date
             .filter_map(|collector| not_read(account, collector, now)),
     );
     if profile.collectors.contains(&Collector::Sites) {
-        let read = |id| account.sites.get(id).is_some_and(|listing| listing.read_at.is_some());
-        let missing = account.containers.rows.iter().filter(|container| !read(&container.id)).count();
+        let missing = account.containers_without_sites_read();
         if missing > 0 {
             unknown
                 .push(format!("Sites of {} not read yet", words::count(missing, "container", "containers")));

@@ -319,6 +319,24 @@ fn email() {
             "x.toml: email.ca_file: x.toml holds no certificate in PEM form; name a PEM file that hostwatch may read",
         ],
     );
+    let hook = "[webhooks.team]\nurl = 'https://chat.example.com/hook'\n";
+    let rule = format!("{BASE}{hook}[alerts.rules]\nvm_error = {{ to = ['webhook:team'] }}\n");
+    assert_eq!(
+        complaints(&[("x.toml", &rule)], &[]),
+        [
+            "x.toml: accounts.main.to: nobody would hear of this account's cut-off; name a webhook, such as [\"webhook:NAME\"]"
+        ]
+    );
+    // An address that may be as good as a password is not repeated.
+    for written in ["https://chat.example.com/TOKEN", "webhook:https://chat.example.com/TOKEN"] {
+        row(
+            "to = [\"ops@example.com\"]",
+            &format!("to = ['{written}']"),
+            &[
+                "x.toml: email.to: holds a web address; write it as url into [webhooks.NAME], and \"webhook:NAME\" here",
+            ],
+        );
+    }
     assert_eq!(
         complaints(&[("x.toml", &format!("{BASE}[email]"))], &[]),
         [

@@ -229,3 +229,16 @@ fn what_is_about_everything_is_one_notice() {
     assert_eq!(json["alerts"][0]["generatorURL"], "https://watch.example.com/");
     assert_eq!(json["alerts"][0]["annotations"]["summary"], "Sample alert, nothing is wrong (main)");
 }
+
+#[test]
+fn the_page_of_a_resource_is_below_the_path_of_the_status_page() {
+    let (from, snapshot) = (from(), snapshot([&full("main")]));
+    for page in ["https://watch.example.com/hw", "https://watch.example.com/hw/"] {
+        let notice = notice(Form::Opened, vec![vm(17, Event::Opened)]);
+        let notice = Notice { to: vec!["webhook:team".into()], ..notice };
+        let rendered = render_webhook(&notice, target(Some(page)), &context(&from, &snapshot)).unwrap();
+        let json: Value = serde_json::from_slice(&rendered.raw).unwrap();
+        let link = "https://watch.example.com/hw/resource?account=main&kind=vm&id=17";
+        assert_eq!(json["alerts"][0]["generatorURL"], link);
+    }
+}

@@ -8,7 +8,7 @@ use crate::mail::chart;
 use crate::mail::parts::few;
 use crate::model::forecast::SPANS_DAYS;
 use crate::model::sanitize;
-use crate::model::{Collector, ContainerState, SiteState, VmState};
+use crate::model::{AccountState, Collector, ContainerState, SiteState, VmState};
 use crate::view::chart::Chart;
 use crate::view::words;
 
@@ -251,11 +251,7 @@ fn sites(account: &AccountWeek<'_>) -> String {
     let read = account.state.filter(|state| state.containers.read_at.is_some());
     let states = read.map(|state| state.all_sites().map(|site| site.state.as_str()).collect());
     let text = counted(account, Collector::Sites, states, SiteState::KNOWN.iter().map(SiteState::as_str));
-    let unread = read.map_or(0, |state| {
-        let read = |id| state.sites.get(id).is_some_and(|listing| listing.read_at.is_some());
-        state.containers.rows.iter().filter(|container| !read(&container.id)).count()
-    });
-    match unread {
+    match read.map_or(0, AccountState::containers_without_sites_read) {
         _ if text == NONE => text,
         0 => text,
         unread => format!("{text}; of {} not read yet", words::count(unread, "container", "containers")),

@@ -133,9 +133,11 @@ impl DisconnectMail<'_> {
         let sites = state
             .all_sites()
             .map(|site| parts::named(site.name.as_deref(), site.id.get(), site.state.as_str(), "Active"));
+        let unread_containers = state.containers_without_sites_read();
+        let sites_read = state.containers.read_at.is_some() && unread_containers == 0;
         for (one, many, names, collector, read) in [
             ("VM", "VMs", vms.collect::<Vec<_>>(), Collector::Vms, state.vms.read_at.is_some()),
-            ("site", "sites", sites.collect(), Collector::Sites, state.containers.read_at.is_some()),
+            ("site", "sites", sites.collect(), Collector::Sites, sites_read),
         ] {
             if names.is_empty() && !read {
                 if state.profile.collectors.contains(&collector) {
@@ -146,6 +148,10 @@ impl DisconnectMail<'_> {
             let count = words::count(names.len(), one, many);
             let listed = parts::few(&names, MOST_NAMES);
             section.row(&count, if listed.is_empty() { "none".to_owned() } else { listed });
+            if !read && collector == Collector::Sites {
+                let of = words::count(unread_containers, "container", "containers");
+                section.below.push(format!("Sites of {of} not read yet."));
+            }
         }
         section
     }

@@ -425,3 +425,20 @@ fn an_overdue_account_stays_so_while_its_reports_name_only_the_next_charge() {
         assert!(told.contains(&of("deletion:1")), "{told:?}");
     }
 }
+
+/// A calendar takes another day only with a higher number.
+#[test]
+fn another_last_day_to_pay_is_a_move_in_the_calendar() {
+    let mut world = World::healthy();
+    world.report(cut_off_in(24 * 10));
+    let entry = |world: &World| world.incident(Kind::Disconnect, "account").calendar.unwrap();
+    let before = entry(&world);
+    world.pass(Duration::minutes(2));
+    assert_eq!(entry(&world), before);
+    world.settings.lead_days += 2;
+    world.set_settings();
+    world.pass(Duration::minutes(2));
+    let after = entry(&world);
+    assert_eq!((after.sequence, after.cut_off), (before.sequence + 1, before.cut_off));
+    assert_eq!(after.pay_by, before.pay_by.map(|day| day - Duration::days(2)));
+}
