@@ -92,12 +92,9 @@ class Judge:
     # Delivery
 
     def is_hindered(self, to, step):
-        """Mails to them did not get through in this step, or might not have."""
-        if (self.weather.mail.at(self.steps[step]) in ("defers", "refuses", "silent")
-                or (to, step) in self.refused or self.steps[step] >= self.weather.dead.get(to, float("inf"))):
-            return True
-        # It is tried again after half an hour in which the machine ran.
-        return step in self.lane.sleeps and step > 0 and self.is_hindered(to, step - 1)
+        """Mails to them did not get through in this step."""
+        return (self.weather.mail.at(self.steps[step]) in ("defers", "refuses", "silent")
+                or (to, step) in self.refused or self.steps[step] >= self.weather.dead.get(to, float("inf")))
 
     def missing(self, step, arrived, decided_later):
         """Who should have had a mail of this step, and had it not. One that could not leave gives way to newer news."""

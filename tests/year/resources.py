@@ -1,6 +1,6 @@
 """Machines, containers and sites: what broke and recovered as the listings showed it was told, and nothing else. What
 non-payment explains is told with the cut-off; what it does not explain is told by itself."""
-from world import DAY, HOUR
+from world import DAY, MINUTE
 
 REMINDERS = 3
 
@@ -37,47 +37,48 @@ class Line:
     def walk(self):
         for step, moment in enumerate(self.of.steps):
             found = self.of.by_step.get((self.key, step), [])
-            events, expected = {event for _, event in found}, set()
+            expected = set()
             for state in self.states.get(step, []):
                 due = self.see(state, moment)
                 if due:
-                    expected |= due & events
-                    self.decided.append((step, due, found))
-            # One that could not leave gave way to the next.
-            came = [event for event in events if event.startswith("reminder:") and int(event[9:]) > self.reminders]
-            reminder = min(came, default=f"reminder:{self.reminders + 1}")
-            if self.open and "opened" in events and self.was_untold(step):
-                # It takes the place of a beginning that could not leave.
-                expected.add("opened")
-                self.mailed_at = moment
-            elif self.open and self.reminders < REMINDERS and moment - self.mailed_at >= DAY - HOUR:
-                if reminder in events:
-                    if not self.is_acknowledged(moment):
-                        expected.add(reminder)
-                    self.reminders, self.mailed_at = int(reminder[9:]), moment
-                elif moment - self.mailed_at > DAY + HOUR and self.is_bad(step) and not self.is_acknowledged(moment):
-                    self.decided.append((step, {reminder}, found))
-                    self.reminders, self.mailed_at = self.reminders + 1, moment
-            for event in sorted(events - expected):
-                self.of.wrong("told, and not due", moment, f"{self.key} {event}: {found[0][0].subject}")
+                    expected |= self.decide(step, {to: due for to in self.of.account.to}, found)
+            if self.reminder_is_due(step, found):
+                self.reminders, self.mailed_at = self.reminders + 1, moment
+                expected |= self.decide(step, {to: self.reminder_to(to, step) for to in self.of.account.to}, found)
+            for mail, event in found:
+                if (mail.to, event) not in expected:
+                    self.of.wrong("told, and not due", moment, f"{self.key} {event} to {mail.to}: {mail.subject}")
         steps = [step for step, *_ in self.decided]
         for place, (step, due, found) in enumerate(self.decided):
             self.of.verdict.count("news of machines that were due")
-            missing = self.of.missing(step, {mail.to for mail, event in found if event in due}, steps[place + 1:])
+            arrived = {mail.to for mail, event in found if event in due.get(mail.to, ())}
+            missing = self.of.missing(step, arrived, steps[place + 1:])
             if missing:
                 here = sorted({event for _, event in found})
                 self.of.wrong("not told", self.of.steps[step],
-                              f"{self.key} {' or '.join(sorted(due))} to {missing}; told was {here}")
+                              f"{self.key} {' or '.join(sorted(due[missing[0]]))} to {missing}; told was {here}")
 
-    def was_untold(self, step):
-        """Its first mail met with trouble, and there has been nothing but trouble since."""
-        first = self.of.step_of(self.opened_at)
-        return first < step and any(all(self.of.is_hindered(to, one) for one in range(first, step))
-                                    for to in self.of.account.to)
+    def decide(self, step, due, found):
+        """What is due, by recipient, from this step on; what of it came."""
+        self.decided.append((step, due, found))
+        return {(mail.to, event) for mail, event in found if event in due.get(mail.to, ())}
 
-    def is_bad(self, step):
-        """It was wrong in every listing of this step, and in those of the step before."""
-        return all(self.states.get(one) and set(self.states[one]) == {self.bad} for one in (step - 1, step))
+    def reminder_is_due(self, step, found):
+        """`remind_every = { critical = "1d" }`, "three times, then the digest"; "while a collector fails, its
+        resources' mails wait"; "an ack stops reminders"."""
+        seen, moment = self.states.get(step, []), self.of.steps[step]
+        if not (self.open and seen and set(seen) == {self.bad} and self.reminders < REMINDERS) \
+                or self.is_acknowledged(moment):
+            return False
+        # Where the last was mailed a day ago to the minute it may be due in the next one.
+        since = moment - self.mailed_at
+        return since >= DAY + MINUTE or (since >= DAY - MINUTE and bool(found))
+
+    def reminder_to(self, to, step):
+        """"An incident of which no mail arrived anywhere is untold, and told when one can": to whoever got none since
+        it began it is the beginning."""
+        untold = all(self.of.is_hindered(to, one) for one in range(self.of.step_of(self.opened_at), step))
+        return {"opened"} if untold else {f"reminder:{self.reminders}"}
 
     def is_acknowledged(self, moment):
         return any(self.opened_at < at < moment for at in self.acts.acked)
