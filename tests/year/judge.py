@@ -198,8 +198,18 @@ class Judge:
         for mail, told in found:
             if told == event:
                 self.verdict.count("mails whose sums and days were counted again")
-                for one in amounts.check(mail, event, self.account, ladder, mail.date):
+                for one in amounts.check(mail, event, self.account, ladder, self.had_then(mail, ladder)):
                     self.wrong("sums and days", mail.date, f"{event}: {one}")
+
+    def had_then(self, mail, ladder):
+        """The report that a mail rests on. One that was asked for as of the day before is followed by another: "`days`
+        beyond the report's date are absent" until that has arrived. Dates of mails are whole seconds."""
+        reads = self.reads.get(self.step_of(mail.date), [])
+        last = next((read for read in reads if read.content is ladder.last), None)
+        if last is None or last.came <= mail.date:
+            return [ladder.last]
+        before = [read for read in reads if self.is_asked_again(read) and read.came < mail.date + 1]
+        return [read.content for read in before] + [ladder.last] * (last.came < mail.date + 1)
 
     def heard_in_time(self):
         """By the true story alone: who was cut off was told before the last day on which a payment arrives was over,
