@@ -53,11 +53,11 @@ pub(super) fn observed(item: &Item) -> (&'static str, String) {
     let state = detail.strip_prefix("its state is ");
     match (state, item.key.kind) {
         (Some(state), _) => ("State", state.strip_prefix("now ").unwrap_or(state).to_owned()),
-        (None, Kind::CollectorFailing | Kind::CredentialsRejected) if !item.event.is_end() => {
-            ("Error", detail)
-        }
         (None, Kind::BalanceDrop) => ("Balance", detail),
-        (None, _) => ("Seen", words::capital(&detail)),
+        (None, _) if item.event.is_end() => ("Now", words::capital(&detail)),
+        (None, Kind::CollectorFailing | Kind::CredentialsRejected) => ("Error", detail),
+        (None, Kind::BillingReport) => ("Error", words::capital(&detail)),
+        (None, _) => ("Problem", words::capital(&detail)),
     }
 }
 
@@ -66,7 +66,9 @@ pub(super) fn when(item: &Item, context: &Context<'_>) -> Vec<(String, String)> 
     let moment = |at| words::sentence_moment(at, context.zone(&item.key.account), context.now);
     let lasted = words::lasted(item.at - item.since);
     let row = |label: &str, value| (label.to_owned(), value);
-    if item.event.is_end() {
+    if item.event.is_end() && words::is_one_minute(item.since, item.at) {
+        vec![row("When", format!("{} ({lasted})", moment(item.at)))]
+    } else if item.event.is_end() {
         vec![row("From", moment(item.since)), row("To", format!("{} ({lasted})", moment(item.at)))]
     } else if item.at - item.since < SAID_FROM {
         Vec::new()
