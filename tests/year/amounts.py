@@ -124,9 +124,9 @@ def of_one(mail, event, account, ladder, forecast):
     if overdue and account.deletion and date is not None:
         wants("deletion", words.day(words.local(date + account.deletion * DAY).date()), mail.text)
     dated_at = ladder.dated_at or ladder.read_at
-    rests = ladder.failed or dated_at != ladder.read_at
-    if rests and "as of " + words.moment(dated_at) not in lead:
+    # "During poll failures the ladder goes on from the last known date, labelled "as of"".
+    if ladder.failed and "as of " + words.moment(dated_at) not in lead:
         wrong.append(f"rests on a report of {words.moment(dated_at)} and does not say so: {lead!r}")
-    if not rests and "as of " in lead:
+    if not ladder.failed and dated_at == ladder.read_at and "as of " in lead:
         wrong.append(f"says that it is old, and is not: {lead!r}")
     return wrong

@@ -3,6 +3,7 @@ non-payment explains is told with the cut-off; what it does not explain is told 
 from world import DAY, MINUTE
 
 REMINDERS = 3
+WORDS = {"error": "in error", "blocked": "blocked", "active": "active", "stopped": "stopped"}
 
 
 def judge(of):
@@ -48,6 +49,8 @@ class Line:
             for mail, event in found:
                 if (mail.to, event) not in expected:
                     self.of.wrong("told, and not due", moment, f"{self.key} {event} to {mail.to}: {mail.subject}")
+                elif self.open:
+                    says_the_state(self.of, mail, self.bad, self.states.get(step, []))
         steps = [step for step, *_ in self.decided]
         for place, (step, due, found) in enumerate(self.decided):
             self.of.verdict.count("news of machines that were due")
@@ -65,9 +68,9 @@ class Line:
 
     def reminder_is_due(self, step, found):
         """`remind_every = { critical = "1d" }`, "three times, then the digest"; "while a collector fails, its
-        resources' mails wait"; "an ack stops reminders"."""
+        resources' mails wait"; "an ack stops reminders". Another state that is wrong is no recovery."""
         seen, moment = self.states.get(step, []), self.of.steps[step]
-        if not (self.open and seen and set(seen) == {self.bad} and self.reminders < REMINDERS) \
+        if not (self.open and seen and self.good not in seen and self.reminders < REMINDERS) \
                 or self.is_acknowledged(moment):
             return False
         # Where the last was mailed a day ago to the minute it may be due in the next one.
@@ -97,6 +100,13 @@ class Line:
         return None
 
 
+def says_the_state(of, mail, bad, seen):
+    """"What changed … is mailed as it now is": where it went from one wrong state into another, both."""
+    now = {WORDS[state] for state in seen if state != bad}
+    if now and not any(f"now {word}, was {WORDS[bad]}" in mail.subject + mail.text for word in now):
+        of.wrong("told otherwise than it is", mail.date, f"{seen}: {mail.subject}")
+
+
 def covered(of, key, states, bad):
     """It is off for non-payment: told by itself only where the cut-off's mails do not speak for it."""
     before, since = None, None
@@ -112,7 +122,12 @@ def covered(of, key, states, bad):
         if "opened" in events:
             of.verdict.count("told by itself, as no cut-off explained it")
             if bad not in seen and before != bad:
-                of.wrong("told, and not due", moment, f"{key} opened, seen was {seen}")
+                if "error" in seen:
+                    # What its cause covered is told once that is over, and by now it is something else.
+                    for mail, event in of.by_step[key, step]:
+                        says_the_state(of, mail, bad, seen)
+                else:
+                    of.wrong("told, and not due", moment, f"{key} opened, seen was {seen}")
             elif was and of.overdue[step][0] and not of.overdue[step][1] and since is None:
                 of.wrong("told beside its cause", moment, f"{key}: the account is overdue")
         if {"resolved", "was-down"} & events and seen and seen[-1] == bad:
