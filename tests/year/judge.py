@@ -97,7 +97,8 @@ class Judge:
                 or (to, step) in self.refused or self.steps[step] >= self.weather.dead.get(to, float("inf")))
 
     def missing(self, step, arrived, decided_later):
-        """Who should have had a mail of this step, and had it not. One that could not leave gives way to newer news."""
+        """Who should have had a mail of this step, and had it not: "newer news of an incident replaces older that was
+        surely not delivered"."""
         missing = []
         for to in self.account.to:
             if to in arrived:

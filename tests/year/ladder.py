@@ -5,7 +5,7 @@ import datetime
 from world import DAY, HOUR
 
 UTC = datetime.timezone.utc
-# Where the contract leaves the moment open by so much, a mail may come or not.
+# "Overdue is mailed again daily": one that is due sooner than this after the last mail may come or not.
 REMINDER_PAUSE = 12 * HOUR
 
 

@@ -80,8 +80,14 @@ class Line:
     def reminder_to(self, to, step):
         """"An incident of which no mail arrived anywhere is untold, and told when one can": to whoever got none since
         it began it is the beginning."""
-        untold = all(self.of.is_hindered(to, one) for one in range(self.of.step_of(self.opened_at), step))
-        return {"opened"} if untold else {f"reminder:{self.reminders}"}
+        begin = self.of.steps[step]
+        came = [mail.at for mail, key, _ in self.of.told
+                if key == self.key and mail.to == to and self.opened_at <= mail.date + 1 < begin]
+        reminder = {f"reminder:{self.reminders}"}
+        if any(at < begin for at in came):
+            return reminder
+        # What waited for the mail server may have left a moment before.
+        return {"opened"} | (reminder if any(self.of.step_of(at) == step for at in came) else set())
 
     def is_acknowledged(self, moment):
         return any(self.opened_at < at < moment for at in self.acts.acked)
@@ -108,31 +114,35 @@ def says_the_state(of, mail, bad, seen):
 
 
 def covered(of, key, states, bad):
-    """It is off for non-payment: told by itself only where the cut-off's mails do not speak for it."""
+    """It is off for non-payment: "an incident folds only into a cause that explains it and is open"."""
     before, since = None, None
     for step, moment in enumerate(of.steps):
-        events = {event for _, event in of.by_step.get((key, step), [])}
-        seen = states.get(step, [])
-        was = of.overdue[step - 1][0] if step else False
-        if bad in seen and not was and since is None:
-            # Seen before its cause: it may be told by itself, as soon as a mail gets through.
+        found = of.by_step.get((key, step), [])
+        events, seen = {event for _, event in found}, states.get(step, [])
+        explained = is_explained(of, step)
+        if bad in seen and not explained and since is None:
+            # "Told when one can": its own mail, once one gets through.
             since = step
         if since is not None and not all(of.is_hindered(to, one) for to in of.account.to for one in range(since, step)):
             since = None
         if "opened" in events:
             of.verdict.count("told by itself, as no cut-off explained it")
             if bad not in seen and before != bad:
-                if "error" in seen:
-                    # What its cause covered is told once that is over, and by now it is something else.
-                    for mail, event in of.by_step[key, step]:
-                        says_the_state(of, mail, bad, seen)
-                else:
-                    of.wrong("told, and not due", moment, f"{key} opened, seen was {seen}")
-            elif was and of.overdue[step][0] and not of.overdue[step][1] and since is None:
+                for mail, _ in found:
+                    says_the_state(of, mail, bad, seen)
+            elif explained and since is None:
                 of.wrong("told beside its cause", moment, f"{key}: the account is overdue")
         if {"resolved", "was-down"} & events and seen and seen[-1] == bad:
             of.wrong("told, and not due", moment, f"{key} over, and it is {seen}")
         before = seen[-1] if seen else before
+
+
+def is_explained(of, step):
+    """"Non-payment (overdue, balance ≤ 0 …) explains": known before, and a failed poll ends nothing; or by a report of this
+    step, as "the engine looks before it speaks"."""
+    was = of.overdue[step - 1][0] if step else False
+    unpaid, failed = of.overdue[step]
+    return unpaid and (was or not failed)
 
 
 def failures(of, listings):
