@@ -26,6 +26,8 @@ case ${1:-install} in
     sh package/prerm remove
     find usr -type f | while read -r file; do rm -f "/$file"; done
     rm -rf /usr/share/doc/hostwatch
+    # And the folders that nobody else has anything in.
+    find usr -mindepth 2 -depth -type d | while read -r folder; do rmdir "/$folder" 2>/dev/null || true; done
     sh package/postrm remove
     ;;
   *)

@@ -59,7 +59,7 @@ pub(crate) enum Command {
     CheckConfig(CheckConfig),
     /// Print the reference of every metric: name, type, help, labels
     Metrics,
-    /// Send one sample alert through the configured SMTP server
+    /// Send one sample alert through the configured SMTP server, and to each webhook
     TestEmail(Config),
     /// Ask whether the daemon runs and all of its loops work; exit 0, or 1 and why not
     #[command(after_help = examples::HEALTHCHECK)]

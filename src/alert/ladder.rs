@@ -214,7 +214,6 @@ impl Ladder {
                 self.gone = false;
                 self.read_at = Some(now);
                 let used_up = sight.used_up.filter(|_| !sight.bare).unwrap_or(self.used_up);
-                let rose = self.rose_between_dates(rose);
                 self.take_date((at, computed), rose, is_open, now);
                 self.paid |= self.used_up_told && !used_up && rose;
                 self.used_up_told &= used_up;
@@ -232,32 +231,31 @@ impl Ladder {
         }
     }
 
-    /// Reports that name no date may lie between two that do: the first of them showed the payment.
-    fn rose_between_dates(&mut self, rose: bool) -> bool {
-        let before = std::mem::replace(&mut self.dated_balance, self.balance);
-        before.zip(self.balance).map_or(rose, |(before, now)| now > before)
-    }
-
-    /// Whether the balance rose since the last report. Above its highest of a day it is no alternation: what was
-    /// mailed may be mailed again.
+    /// Whether the balance rose since the last report that named a date or that it is past: one between may have shown
+    /// the payment. Above its highest of a day it is no alternation: what was mailed may be mailed again.
     fn take_balance(&mut self, sight: &Sight, now: DateTime<Utc>) -> bool {
-        let Some(balance) = sight.balance.filter(|_| !self.doubts_bare(now)) else { return false };
-        let rose = self.balance.is_some_and(|before| balance > before);
-        self.balance = Some(balance);
-        let (at, highest) = self.highest.unwrap_or((now, balance));
-        if balance > highest || now - at >= ONCE_IN || self.highest.is_none() {
-            self.rose_above |= balance > highest;
-            self.highest = Some((now, balance));
-        }
         // One report without a date is no proof: the date before it stays, and so does what was mailed of it.
         let is_dated = matches!(sight.disconnect, Disconnect::At { .. } | Disconnect::Now);
-        if is_dated && std::mem::take(&mut self.rose_above) {
-            self.mailed.rungs.clear();
-            self.mailed.extended = None;
-            self.mailed.used_up = None;
-            self.mailed.earlier.clear();
+        let last = self.balance;
+        if let Some(balance) = sight.balance.filter(|_| !self.doubts_bare(now)) {
+            self.balance = Some(balance);
+            let (at, highest) = self.highest.unwrap_or((now, balance));
+            if balance > highest || now - at >= ONCE_IN || self.highest.is_none() {
+                self.rose_above |= balance > highest;
+                self.highest = Some((now, balance));
+            }
+            if is_dated && std::mem::take(&mut self.rose_above) {
+                self.mailed.rungs.clear();
+                self.mailed.extended = None;
+                self.mailed.used_up = None;
+                self.mailed.earlier.clear();
+            }
         }
-        rose
+        if !is_dated {
+            return false;
+        }
+        let before = std::mem::replace(&mut self.dated_balance, self.balance).or(last);
+        before.zip(self.balance).is_some_and(|(before, now)| now > before)
     }
 
     /// A date that moves away counts at once where the balance rose with it, else once it held.

@@ -10,6 +10,7 @@ use crate::config_error::ConfigErrors;
 use crate::http::WebConfig;
 use crate::mail::Recipient;
 use crate::model::Group;
+use crate::terminal::in_columns;
 use crate::view::words;
 
 /// Of more, the rest is counted.
@@ -51,7 +52,7 @@ fn good(file: &Path, settings: &Settings, web: Option<(&Path, WebConfig)>) -> Re
     if more > 0 {
         text.push_str(&format!("and {}\n", words::count(more, "more account", "more accounts")));
     }
-    print(&text)?;
+    print(&in_columns(&text))?;
     let Some((file, web)) = web else { return Ok(()) };
     for note in web.notes() {
         warn(&format!("{}: {note}", file.display()));

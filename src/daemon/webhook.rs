@@ -86,11 +86,11 @@ impl Webhook {
         while let Some(source) = innermost.source() {
             innermost = source;
         }
-        let text = innermost.to_string();
-        // A certificate's complaint names the host.
-        match self.url.host_str() {
-            Some(host) => text.replace(host, "its host"),
-            None => text,
-        }
+        without_host(&innermost.to_string(), &self.url)
     }
+}
+
+/// The text of an error; a certificate's complaint names the host.
+pub(crate) fn without_host(text: &str, url: &Url) -> String {
+    url.host_str().map_or_else(|| text.to_owned(), |host| text.replace(host, "its host"))
 }

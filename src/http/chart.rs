@@ -103,13 +103,20 @@ impl Frame<'_> {
         let days = (self.chart.end - self.chart.from).num_days().max(1);
         let every = [1_u32, 2, 7, 14, 30, 60, 90, 180].into_iter();
         let every = every.into_iter().find(|&every| days / i64::from(every) <= 6).unwrap_or(365);
-        // The year stands once, where it begins: with it each label is too wide for its place on a phone.
+        // The year stands once, where it begins, and only where the chart is longer than one: with it a label is too
+        // wide for its place on a phone.
+        let is_long = days > 366;
         let mut before = today;
         for day in (0..=days).step_by(every as usize) {
             let at = self.chart.from + Duration::days(day);
             let (x, y) = (self.x(at), HEIGHT - BOTTOM + 18.0);
-            let anchor = if x > WIDTH - RIGHT - 36.0 { "end" } else { "middle" };
-            let text = self.chart.day(at, before);
+            // The first one leaves its corner to the axis of the balance.
+            let anchor = match x {
+                x if x > WIDTH - RIGHT - 36.0 => "end",
+                _ if day == 0 => "start",
+                _ => "middle",
+            };
+            let text = self.chart.day(at, if is_long { before } else { at });
             before = at;
             let _ =
                 write!(out, r#"<text class="axis" x="{x:.1}" y="{y}" text-anchor="{anchor}">{text}</text>"#);
@@ -162,6 +169,19 @@ mod tests {
         }
         assert_eq!(svg.matches("V").count(), 90, "one step a charge");
         assert!(!svg.contains("NaN") && !svg.contains("inf") && !svg.contains("style="), "{svg}");
+    }
+
+    /// On a phone a label with its year covers the next, and the first one that of the balance.
+    #[test]
+    fn labels_of_days_keep_out_of_each_others_way() {
+        let chart = chart(&report("250", "10", 90, Edd::Null), None).unwrap();
+        let next_year = svg(&chart, "RUB", t("2025-12-31"));
+        assert!(
+            next_year.contains("text-anchor=\"start\">1 Mar<") && next_year.contains(">15 Mar<"),
+            "{next_year}"
+        );
+        let long = super::tests::chart(&report("250", "10", 500, Edd::Null), None).unwrap();
+        assert!(svg(&long, "RUB", long.from).contains(" 2027<"), "the year stands where it begins");
     }
 
     #[test]

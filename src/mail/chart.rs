@@ -36,7 +36,8 @@ pub(super) fn figure(chart: &Chart, currency: &str, now: DateTime<Utc>) -> Figur
     let scale = chart.scale();
     let mut legend = vec![Legend { colour: "#2f86d6", meaning: "balance".to_owned() }];
     if let Some(Marks { late, cut_off }) = chart.marks {
-        if late < cut_off {
+        // No colour is explained that is not drawn.
+        if chart.x(late) < chart.x(cut_off) {
             legend.push(Legend { colour: "#e0a020", meaning: "a payment may arrive too late".to_owned() });
         }
         let meaning = format!("cut-off {}", day(cut_off));
@@ -137,6 +138,15 @@ mod tests {
             for paper in ["#ffffff", "#14181c"] {
                 assert!(contrast(&colour, paper) >= 3.0, "{colour} on {paper}");
             }
+        }
+    }
+
+    #[test]
+    fn only_what_is_drawn_is_explained() {
+        let report = report("5", "1", 9, Edd::Null);
+        for (cut_off, want) in [("2026-03-08", 3), ("2026-02-20", 2)] {
+            let legend = figure(&chart(&report, Some(t(cut_off))).unwrap(), "RUB", now()).legend;
+            assert_eq!(legend.len(), want, "{cut_off}: {legend:?}");
         }
     }
 

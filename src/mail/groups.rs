@@ -51,9 +51,8 @@ pub(super) fn sections(items: &[Item], several: bool, most: usize, context: &Con
     if items.len() > most
         && let Some(last) = sections.last_mut()
     {
-        last.below.push(
-            "`hostwatch incidents` names each; where it is attached, so does incidents.json.".to_owned(),
-        );
+        last.below
+            .push("hostwatch incidents names each; where it is attached, so does incidents.json.".to_owned());
     }
     sections
 }

@@ -53,11 +53,11 @@ pub(super) fn observed(item: &Item) -> (&'static str, String) {
     let state = rules::state_in(&detail);
     match (state, item.key.kind) {
         (Some(state), _) => ("State", state.to_owned()),
-        (None, Kind::CollectorFailing | Kind::CredentialsRejected) if !item.event.is_end() => {
-            ("Error", detail)
-        }
         (None, Kind::BalanceDrop) => ("Balance", detail),
-        (None, _) => ("Seen", words::capital(&detail)),
+        (None, _) if item.event.is_end() => ("Now", words::capital(&detail)),
+        (None, Kind::CollectorFailing | Kind::CredentialsRejected) => ("Error", detail),
+        (None, Kind::BillingReport) => ("Error", words::capital(&detail)),
+        (None, _) => ("Problem", words::capital(&detail)),
     }
 }
 

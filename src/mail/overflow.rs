@@ -45,7 +45,7 @@ fn left_out(items: &[&Item]) -> String {
     let over = items.iter().filter(|item| item.event.is_end()).count();
     let wrong = items.len() - over;
     format!(
-        "Too many for one mail: {wrong} open and {over} resolved are not listed; `hostwatch incidents` \
+        "Too many for one mail: {wrong} open and {over} resolved are not listed; hostwatch incidents \
          and the attached incidents.json name each."
     )
 }

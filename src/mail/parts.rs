@@ -97,7 +97,7 @@ pub(super) fn worst_first(items: &[Item]) -> Vec<&Item> {
 
 /// Why a list ends before its end.
 pub(super) fn too_many(left_out: usize) -> String {
-    format!("Too many for one mail: {left_out} are not listed; `hostwatch incidents` shows all.")
+    format!("Too many for one mail: {left_out} are not listed; hostwatch incidents shows all.")
 }
 
 /// The first names, and how many more there are.

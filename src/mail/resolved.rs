@@ -34,6 +34,9 @@ pub(super) fn past(item: &Item) -> (String, String) {
                 let problem = problem.replace("nothing is watched", "nothing was watched");
                 (item.subject.clone(), format!("did not {problem}"))
             }
+            None if item.key.kind == Kind::CredentialsRejected => {
+                (item.subject.clone(), format!("were {}", item.problem))
+            }
             None => (item.subject.clone(), format!("was {}", item.problem)),
         },
     }

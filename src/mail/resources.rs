@@ -70,7 +70,6 @@ fn is_now(item: &Item, context: &Context<'_>) -> String {
 fn was(item: &Item) -> String {
     match resolved::past(item).1 {
         was if was.is_empty() => "failed".to_owned(),
-        was if item.key.kind == Kind::CredentialsRejected => was.replacen("was ", "were ", 1),
         was => was,
     }
 }

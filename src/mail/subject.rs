@@ -56,7 +56,7 @@ pub(super) fn of_overflow(notice: &Notice, context: &Context<'_>) -> String {
     let events = words::count(items.len(), "more event", "more events");
     let words = match parts.as_slice() {
         [] => events,
-        [one] => format!("{events}: {}", one.text),
+        [one] => format!("{events}: {}", words::small(&one.text)),
         several => sentence::several(several, "more events"),
     };
     line(bracket, &words, &notice.accounts)
@@ -111,7 +111,7 @@ pub(super) fn problem<'a>(item: &'a Item, context: &Context<'_>) -> Problem<'a> 
 /// `VM web-1 still in error`, `Still cannot read VMs`.
 fn still(item: &Item) -> (String, String) {
     if item.problem.is_empty() {
-        (format!("Still {}", small(&item.subject)), String::new())
+        (format!("Still {}", words::small(&item.subject)), String::new())
     } else {
         (item.subject.clone(), format!("still {}", item.problem))
     }
@@ -121,16 +121,6 @@ fn still(item: &Item) -> (String, String) {
 fn again(item: &Item) -> (String, String) {
     let words = if item.problem.is_empty() { "again and again" } else { "keeps failing" };
     (item.subject.clone(), words.to_owned())
-}
-
-/// `Cannot` inside of a sentence; `VM` stays.
-fn small(text: &str) -> String {
-    let is_word = text.chars().nth(1).is_some_and(char::is_lowercase);
-    let mut chars = text.chars();
-    match chars.next() {
-        Some(first) if is_word => first.to_lowercase().chain(chars).collect(),
-        _ => text.to_owned(),
-    }
 }
 
 /// Text of others on one line that stays what it is: `=?` begins an encoded word (RFC 2047), which mail programs
@@ -161,11 +151,13 @@ pub(super) fn watching(facts: &Started, items: &[Item], context: &Context<'_>) -
     if let Some(more) = facts.needs.checked_sub(listed).filter(|&more| more > 0) {
         // The only one that is not listed is the cut-off, which has a mail of its own.
         let text = if facts.disconnect { "cut-off ahead" } else { "more" }.to_owned();
-        parts.push(Part { text, count: more });
+        // Money comes first.
+        let place = if facts.disconnect { 0 } else { parts.len() };
+        parts.insert(place, Part { text, count: more });
     }
     let needs = match parts.as_slice() {
         [] => None,
-        [one] if one.count == 1 => Some(format!("1 problem: {}", one.text)),
+        [one] if one.count == 1 => Some(format!("1 problem: {}", words::small(&one.text))),
         parts => Some(sentence::several(parts, "problems")),
     };
     let unread = (!facts.unread.is_empty()).then(|| "some data is missing".to_owned());

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Duration, SecondsFormat, Utc};
 use serde::Serialize;
 use url::Url;
 
@@ -30,9 +30,12 @@ const MOST_ALERTS: usize = 50;
 const LONGEST_KEY: usize = 200;
 /// What is no incident: digest, test, first start, overflow.
 const NOTICE: &str = "HostwatchNotice";
+/// A notice is a message, and nothing ends it: whoever keeps what is open lets go of it by then. No sooner, as a post may
+/// wait for its webhook.
+const NOTICE_LASTS: Duration = Duration::days(1);
 /// The label that an incident's alert alone has.
 const INCIDENT: &str = "incident";
-/// As Alertmanager has it of what is not over.
+/// As Alertmanager has it of an incident that is not over.
 const NO_END: &str = "0001-01-01T00:00:00Z";
 
 /// The whole body.
@@ -264,7 +267,7 @@ fn notice_alert(
         labels,
         annotations: annotations(said),
         starts_at: moment(context.now),
-        ends_at: NO_END.to_owned(),
+        ends_at: moment(context.now + NOTICE_LASTS),
         generator_url: target.external_url.map_or_else(String::new, ToString::to_string),
     }
 }

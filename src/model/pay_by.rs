@@ -46,6 +46,14 @@ impl PayBy {
         })
     }
 
+    /// The same, of which only the day was kept.
+    pub(crate) fn seen_at(self, zone: Tz, now: DateTime<Utc>) -> Self {
+        match self {
+            Self::On(date) if date == now.with_timezone(&zone).date_naive() => Self::Today(date),
+            Self::Now | Self::Missed(_) | Self::Today(_) | Self::On(_) => self,
+        }
+    }
+
     /// The day, where there is one.
     pub(crate) fn date(self) -> Option<NaiveDate> {
         match self {
@@ -109,6 +117,8 @@ mod tests {
                 Some(PayBy::Now) | None => None,
             };
             assert_eq!(want.and_then(PayBy::date), day, "{at}");
+            let kept = want.map(|by| if let PayBy::Today(day) = by { PayBy::On(day) } else { by });
+            assert_eq!(kept.map(|by| by.seen_at(zone, now)), want, "{at}");
         }
         assert_eq!(PayBy::of(Disconnect::Now, 3, Tz::UTC, now), Some(PayBy::Now));
         assert_eq!(PayBy::of(Disconnect::NotExpected, 3, Tz::UTC, now), None);

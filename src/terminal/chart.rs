@@ -65,7 +65,8 @@ pub(super) fn draw(chart: &Chart, pay_by: Option<PayBy>, from_today: bool, layou
     }
     line("", " ", vec![(days(chart, from_today, columns), Emphasis::Faint)]);
     if let Some(marks) = chart.marks {
-        let date = pay_by.and_then(PayBy::date);
+        // A day that is over has no place in it.
+        let date = pay_by.filter(|by| !by.is_at_once()).and_then(PayBy::date);
         let pay_by =
             date.map(|date| format!("△ pay by {} · ", words::subject_day(date, chart.zone, chart.from)));
         let legend = format!("{}▲ cut-off {}", pay_by.unwrap_or_default(), short_day(chart, marks.cut_off));
@@ -203,6 +204,8 @@ mod tests {
         assert_eq!((cell(zero - 1, cut - 1) != ' ', cell(zero - 1, cut)), (true, ' '), "{text}");
         assert_eq!((cell(zero + 1, cut), cell(zero + 1, cut + 2) != ' '), (' ', true), "{text}");
         assert!(text.contains("△ pay by Mon 23 Mar · ▲ cut-off Thu 26 Mar"), "{text}");
+        let late = drawn(&report("15", "10", 50, Edd::Null), 60);
+        assert!(late.contains("\n") && !late.contains("△ pay by") && late.contains("▲ cut-off"), "{late}");
         assert!(lines[0].trim_start().starts_with("250│") && text.contains("\u{2212}250│"), "{text}");
     }
 

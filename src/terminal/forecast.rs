@@ -105,7 +105,7 @@ impl AccountForecast {
                 self.facts(layout, billing, now);
                 self.spans(layout, billing);
                 self.chart(layout, billing, now);
-                self.orders(layout, billing);
+                self.orders(layout, billing, now);
             }
         }
     }
@@ -199,7 +199,7 @@ impl AccountForecast {
         }
     }
 
-    fn orders(&self, layout: &mut Layout, billing: &Outlook) {
+    fn orders(&self, layout: &mut Layout, billing: &Outlook, now: DateTime<Utc>) {
         const COLUMNS: [Column; 5] = [
             Column::flexible("Order"),
             Column::right("A day"),
@@ -210,7 +210,7 @@ impl AccountForecast {
         if billing.orders.dearest.is_empty() {
             return;
         }
-        let cut_off = billing.facts.disconnect.at().is_some();
+        let cut_off = billing.facts.is_cut_off_ahead(now);
         let rows = billing.orders.dearest.iter().map(|order| {
             let buys = match order.buys_days {
                 Some(days) => words::more_days(days),

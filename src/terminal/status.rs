@@ -98,7 +98,8 @@ impl Status {
         };
         let cut_off = words::cut_off_in_full(&billing.facts, tone, zone, now);
         pairs.push(("Cut-off", cut_off));
-        let by = billing.facts.pay_by.map(|by| format!(" {}", cut_off::by(Some(by), zone, now)));
+        let by = billing.facts.pay_by.map(|by| by.seen_at(zone, now));
+        let by = by.map(|by| format!(" {}", cut_off::by(Some(by), zone, now)));
         let by = by.unwrap_or_default();
         let mut label = "Pay";
         for pay in &billing.pay {
@@ -136,7 +137,8 @@ impl Status {
         let rows: Vec<Vec<Cell>> = rows.collect();
         if !rows.is_empty() {
             // Without a cut-off there is nothing to gain.
-            let columns = if billing.facts.disconnect.at().is_some() { &COLUMNS[..] } else { &COLUMNS[..3] };
+            let is_ahead = billing.facts.is_cut_off_ahead(self.generated_at);
+            let columns = if is_ahead { &COLUMNS[..] } else { &COLUMNS[..3] };
             layout.table(2, columns, &rows);
             let others = billing.orders.orders_with_charges.saturating_sub(rows.len());
             if others > 0 {

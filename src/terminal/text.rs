@@ -82,9 +82,15 @@ pub(super) fn wrap(text: &str, most: usize) -> Vec<String> {
     textwrap::wrap(text, options).into_iter().map(Cow::into_owned).collect()
 }
 
-/// A text of several lines, none wider than a terminal.
+/// A text of several lines, none wider than a terminal; what goes on below stands further in where its line does.
 pub(crate) fn in_columns(text: &str) -> String {
-    text.lines().flat_map(|line| wrap(line, 80)).collect::<Vec<_>>().join("\n")
+    let wrapped = text.split('\n').flat_map(|line| {
+        let indent = line.len() - line.trim_start().len();
+        let hang = " ".repeat(if indent == 0 { 0 } else { indent + 2 });
+        let options = Options::new(80).word_splitter(WordSplitter::NoHyphenation).subsequent_indent(&hang);
+        textwrap::wrap(line, options).into_iter().map(Cow::into_owned).collect::<Vec<_>>()
+    });
+    wrapped.collect::<Vec<_>>().join("\n")
 }
 
 /// Filled up with spaces to so many columns.
@@ -98,6 +104,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_long_line_goes_on_below_itself() {
+        let words = "word ".repeat(20);
+        let text = in_columns(&format!("main\n  polls: {words}\n{words}\n"));
+        let lines: Vec<&str> = text.split('\n').collect();
+        assert!(lines.iter().all(|line| width(line) <= 80), "{text}");
+        assert_eq!((lines[0], lines.len(), lines[5]), ("main", 6, ""), "{text}");
+        assert!(lines[2].starts_with("    word") && lines[4].starts_with("word"), "{text}");
+    }
 
     #[test]
     fn what_a_terminal_would_obey_is_gone() {

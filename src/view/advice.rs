@@ -38,7 +38,7 @@ pub(crate) fn of(key: &Key, state: Option<&AccountState>) -> Cow<'static, str> {
             "If nobody deleted it on purpose, write to the provider's support at once, while a backup may exist."
         }
         Kind::UnknownState => {
-            "See in the provider's panel what the state means: hostwatch cannot tell whether it is OK."
+            "See in the provider's panel what the state means, or ask the provider's support."
         }
         Kind::CredentialsRejected => {
             "Put valid credentials into the configuration and reload (SIGHUP). Nothing behind these endpoints is watched until then."

@@ -98,7 +98,7 @@ pub(crate) struct OrderRow {
     /// Of all charges within the report's span.
     #[serde(serialize_with = "tenths")]
     pub share_percent: Decimal,
-    /// By how many days the disconnect moves back without it; `None` where none is expected, or it
+    /// By how many days the disconnect moves back without it; `None` where none is ahead, or it
     /// would go past the report's end.
     pub buys_days: Option<i64>,
 }
@@ -147,6 +147,11 @@ impl BillingFacts {
             pay_by: PayBy::of(disconnect, lead_days, zone, now),
         }
     }
+
+    /// A cut-off is to come: an order less may move it.
+    pub(crate) fn is_cut_off_ahead(&self, now: DateTime<Utc>) -> bool {
+        self.disconnect.at().is_some_and(|at| at > now)
+    }
 }
 
 impl Due {
@@ -186,7 +191,10 @@ impl Orders {
         costs.retain(|cost| cost.charges.is_positive());
         let dearest: Vec<_> = costs.iter().take(TOP_ORDERS).collect();
         let indexes: Vec<u32> = dearest.iter().map(|cost| cost.index).collect();
-        let bought = forecast::days_bought(report, &indexes);
+        // An account that is off already is not switched on again by an order less.
+        let is_ahead = forecast::disconnect(report).at().is_some_and(|at| at > from);
+        let bought =
+            if is_ahead { forecast::days_bought(report, &indexes) } else { vec![None; indexes.len()] };
         let rows = dearest.into_iter().zip(bought).filter_map(|(cost, buys_days)| {
             let order = report.orders.get(cost.index as usize)?;
             Some(OrderRow {
@@ -349,6 +357,16 @@ mod tests {
             bought.iter().all(|days| *days == Some(0)),
             "its own date is later than the charges': {bought:?}"
         );
+    }
+
+    #[test]
+    fn of_an_account_that_is_off_no_order_buys_a_day() {
+        let report = report("-5", "10", 90, Edd::At(t("2026-02-25T11:00:00")));
+        let (read_at, before) = (t("2026-03-01T12:00:00"), t("2026-02-20T12:00:00"));
+        let buys = |from| Orders::of(&report, from).dearest.iter().any(|order| order.buys_days.is_some());
+        assert_eq!((buys(before), buys(read_at)), (true, false));
+        let ahead = |now| BillingFacts::of(&report, Tz::UTC, 3, now).is_cut_off_ahead(now);
+        assert_eq!((ahead(before), ahead(read_at)), (true, false));
     }
 
     #[test]

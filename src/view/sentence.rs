@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::words::small;
 use crate::alert::{Key, Kind};
 use crate::model::{AccountName, AccountState, SiteId, sanitize};
 
@@ -108,10 +109,10 @@ pub(crate) fn with_money(money: &[Part], others: &[Part]) -> String {
     let rest: Vec<Part> = more.iter().chain(others).cloned().collect();
     match rest.split_first() {
         None => first.text.clone(),
-        Some((next, [])) => format!("{}; {}", first.text, next.text),
+        Some((next, [])) => format!("{}; {}", first.text, small(&next.text)),
         Some((next, others)) => {
             let count: usize = others.iter().map(|part| part.count).sum();
-            format!("{}; {} and {count} more", first.text, next.text)
+            format!("{}; {} and {count} more", first.text, small(&next.text))
         }
     }
 }
@@ -128,7 +129,7 @@ pub(crate) fn whose<'a>(accounts: impl IntoIterator<Item = &'a AccountName>) -> 
     }
 }
 
-/// As many as there is room for, and how many more there are.
+/// As many as there is room for, inside of a sentence, and how many more there are.
 fn list(parts: &[Part]) -> String {
     let mut text = String::new();
     let mut left: usize = parts.iter().map(|part| part.count).sum();
@@ -140,7 +141,7 @@ fn list(parts: &[Part]) -> String {
         if !is_first {
             text.push_str(", ");
         }
-        text.push_str(&part.text);
+        text.push_str(&small(&part.text));
         left -= part.count;
     }
     if left > 0 { format!("{text} and {left} more") } else { text }

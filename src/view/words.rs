@@ -19,6 +19,16 @@ pub(crate) fn capital(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
+/// `Cannot` inside of a sentence; `VM` stays.
+pub(crate) fn small(text: &str) -> String {
+    let is_word = text.chars().nth(1).is_some_and(char::is_lowercase);
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) if is_word => first.to_lowercase().chain(chars).collect(),
+        _ => text.to_owned(),
+    }
+}
+
 /// `5 min ago`, `in 2 d 5 h`.
 pub(crate) fn distance(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
     if (now - at).num_seconds() >= 0 {

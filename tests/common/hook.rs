@@ -42,6 +42,9 @@ impl Post {
 
     /// `key event` of each alert; of a notice its name.
     pub fn told(&self) -> Vec<String> {
+        if self.raw.is_empty() {
+            return Vec::new();
+        }
         let json = self.json();
         let alerts = json["alerts"].as_array().unwrap();
         let of = |alert: &Value| {
@@ -138,7 +141,7 @@ fn read(stream: &TcpStream, answer: Answer) -> Option<Post> {
         head.push(line);
     }
     let length = |line: &String| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok();
-    let mut raw = vec![0; head.iter().find_map(length)?];
+    let mut raw = vec![0; head.iter().find_map(length).unwrap_or(0)];
     reader.read_exact(&mut raw).ok()?;
     let line = head.remove(0);
     Some(Post { line, headers: head, raw, answer })

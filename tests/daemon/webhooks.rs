@@ -258,6 +258,32 @@ fn a_test_is_posted_too_and_a_wrong_configuration_is_said() {
     assert!(code == 1 && error.contains("ops@example.com is to get mail"), "{error}");
 }
 
+/// As the mail server is tried: nothing is posted, and of the address nothing is said.
+#[test]
+fn doctor_reaches_each_host_and_posts_nothing() {
+    let (provider, smtp, hook) = (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start());
+    let daemon = prepared(&provider, &smtp, &hook, true, 1);
+    let doctor = || {
+        let (code, out, error) = daemon.command(&["doctor"]);
+        let plain = out.split_whitespace().collect::<Vec<_>>().join(" ");
+        let place = hook.address.to_string();
+        assert!(!SECRETS.iter().chain([&place.as_str()]).any(|secret| out.contains(secret)), "{out} {error}");
+        (code, plain)
+    };
+    // Whatever it says there is an answer.
+    hook.answers(Answer::Status(404));
+    let (code, out) = doctor();
+    let want = "ok webhook team its host answers, no TLS; not tried: its path and token \
+        → hostwatch test-email posts a sample";
+    assert!(code == 0 && out.contains(want), "{out}");
+    let asked: Vec<String> = hook.posts().into_iter().map(|asked| asked.line).collect();
+    assert_eq!(asked, ["GET / HTTP/1.1"]);
+    hook.answers(Answer::Nothing);
+    let (code, out) = doctor();
+    assert!(code == 1 && out.contains("FAIL webhook team its host does not answer: "), "{out}");
+    assert!(out.contains("→ posts wait in the store until it works; check webhooks.team.url"), "{out}");
+}
+
 #[test]
 fn one_that_hangs_holds_up_no_mail_and_no_stop() {
     let (provider, smtp, hook) = (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start());

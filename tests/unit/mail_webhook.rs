@@ -8,6 +8,7 @@ use crate::alert::{Event, Form, Item, Kind, Notice, Overflow, Started};
 use crate::mail::{Rendered, WebhookTarget, render_webhook, render_webhook_test};
 use crate::model::Snapshot;
 use account::*;
+use chrono::{DateTime, Duration, Utc};
 use mail_support::*;
 use serde_json::Value;
 
@@ -213,10 +214,18 @@ fn what_is_about_everything_is_one_notice() {
     assert_eq!(json["alerts"].as_array().unwrap().len(), 1);
     assert_eq!(json["alerts"][0]["labels"]["alertname"], "HostwatchNotice");
     assert_eq!(json["alerts"][0]["labels"]["event"], "started");
+    // A message that nothing ends would be open for ever.
+    let lasts = |json: &Value| {
+        let moment =
+            |field: &str| json["alerts"][0][field].as_str().unwrap().parse::<DateTime<Utc>>().unwrap();
+        (json["alerts"][0]["status"].clone(), moment("endsAt") - moment("startsAt"))
+    };
+    assert_eq!(lasts(&json), ("firing".into(), Duration::days(1)));
     let from = from();
     let test =
         render_webhook_test(target(Some("https://watch.example.com/")), &context(&from, &snapshot)).unwrap();
     let json: Value = serde_json::from_slice(&test.raw).unwrap();
+    assert_eq!(lasts(&json), ("firing".into(), Duration::days(1)));
     assert_eq!(json["alerts"][0]["generatorURL"], "https://watch.example.com/");
     assert_eq!(json["alerts"][0]["annotations"]["summary"], "Sample alert, nothing is wrong (main)");
 }

@@ -8,7 +8,8 @@ use chrono::{DateTime, Duration, Utc};
 use chrono_tz::Tz;
 use url::Url;
 
-use super::table::{self, Row};
+use super::table::{self, CERTIFICATE_DAYS, Row};
+use super::webhooks;
 use crate::clock;
 use crate::commands::ask::{AskError, DaemonAddress};
 use crate::commands::beside;
@@ -23,8 +24,6 @@ use crate::view::words;
 
 /// Largest difference of clocks that is not warned of.
 const SKEW: Duration = Duration::seconds(30);
-/// A certificate that expires sooner is warned of.
-const CERTIFICATE_DAYS: i64 = 14;
 
 /// A provider's host as it answered.
 struct Host {
@@ -66,7 +65,10 @@ pub(super) async fn checks(settings: &Settings, snapshot: &Snapshot) -> Vec<(Str
     let mail_server = probe_mail_server(settings).await;
     let socket = beside::socket(settings);
     let status = socket.status().await;
-    checks.extend(table::run(&Facts::CHECKS, &Facts { settings, snapshot, mail_server, socket, status }));
+    let facts = Facts { settings, snapshot, mail_server, socket, status };
+    checks.extend(table::run(&Facts::MAIL_CHECKS, &facts));
+    checks.extend(webhooks::checks(settings).await);
+    checks.extend(table::run(&Facts::CHECKS, &facts));
     checks
 }
 
@@ -96,10 +98,10 @@ impl Host {
 }
 
 impl Facts<'_> {
-    const CHECKS: [Row<Self>; 6] = [
-        ("mail", |facts| facts.mails_nobody("off")),
-        ("mail server", Self::mail_server),
-        ("webhooks", Self::webhooks),
+    const MAIL_CHECKS: [Row<Self>; 2] =
+        [("mail", |facts| facts.mails_nobody("off")), ("mail server", Self::mail_server)];
+
+    const CHECKS: [Row<Self>; 3] = [
         ("store", |facts| {
             let writable = || writable(&facts.settings.store_path, state_directories(&UNITS).as_deref());
             Some(facts.mails_nobody("not used").unwrap_or_else(writable))
@@ -126,13 +128,6 @@ impl Facts<'_> {
             Err(error) => CheckVerdict::fail(format!("{place}: {error}"))
                 .remedy("mails wait in the store until it works; hostwatch test-email sends one as a proof"),
         })
-    }
-
-    /// Each would post what it is asked to try.
-    fn webhooks(&self) -> Option<CheckVerdict> {
-        let names: Vec<&str> = self.settings.webhooks.iter().map(|webhook| webhook.name.as_str()).collect();
-        let says = format!("{}: not tried; hostwatch test-email posts a sample to each", names.join(", "));
-        (!names.is_empty()).then(|| CheckVerdict::skip(says))
     }
 
     fn daemon(&self) -> CheckVerdict {

@@ -5,6 +5,7 @@ mod account;
 mod calls;
 mod machine;
 mod table;
+mod webhooks;
 
 use std::sync::Arc;
 

@@ -2,6 +2,9 @@
 
 use crate::terminal::doctor::CheckVerdict;
 
+/// A certificate that expires sooner is warned of.
+pub(super) const CERTIFICATE_DAYS: i64 = 14;
+
 /// The name of a check, and its verdict on the facts; `None` where the facts that it needs are not there.
 pub(super) type Row<F> = (&'static str, fn(&F) -> Option<CheckVerdict>);
 

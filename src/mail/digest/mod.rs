@@ -292,5 +292,5 @@ fn beyond(count: usize, listed: usize) -> Option<String> {
         0 => words::count(more, "incident", "incidents"),
         _ => format!("and {more} more"),
     };
-    Some(format!("{more}: `hostwatch incidents` lists all of them."))
+    Some(format!("{more}: hostwatch incidents lists all of them."))
 }

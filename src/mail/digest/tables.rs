@@ -1,7 +1,7 @@
 //! The tables of a digest: to pay, states, money to come, polls. Each has at most so many rows; what is
 //! added up is added up over all accounts. Pure.
 
-use super::accounts::{AccountWeek, DueOn, PAY_DAYS, Totals};
+use super::accounts::{AccountWeek, DueOn, Totals};
 use super::{DigestMail, MOST_ROWS};
 use crate::mail::body::{Figure, Section, Table};
 use crate::mail::chart;
@@ -31,16 +31,6 @@ impl DigestMail<'_> {
         let head = ["Account", "Pay by", &week, &month, &quarter, "Cut-off", "Balance"];
         section.table = table(&head, &billed, pay_row);
         section.lines.extend(more(billed.len()));
-        let totals = self.total_to_pay();
-        if !totals.is_empty() {
-            let sum = totals.words(words::spaced_to_pay);
-            section.lines.push(match totals.count() {
-                1 => format!("To pay for {PAY_DAYS} days: {sum}."),
-                several => format!("To pay for {PAY_DAYS} days in all: {sum}, for {several} accounts."),
-            });
-        } else if billed.iter().all(|account| account.to_pay().is_some()) {
-            section.lines.push(format!("Nothing is to be paid for the next {PAY_DAYS} days."));
-        }
         section.lines.extend(not_known(&billed, "How much to pay is not known", |a| a.to_pay().is_none()));
         section.lines.extend(ends(&billed));
         section.lines.extend(a_month(&billed));
@@ -122,7 +112,7 @@ impl DigestMail<'_> {
         let mut mails = vec![format!("{} sent", facts.mails_sent)];
         mails.push(match facts.mails_dead {
             0 => "none given up".to_owned(),
-            dead => format!("{dead} given up: `hostwatch outbox` says which"),
+            dead => format!("{dead} given up (hostwatch outbox says which)"),
         });
         mails.push(match facts.mails_queued {
             0 => "none waiting".to_owned(),
@@ -223,7 +213,8 @@ fn not_known(
     is: impl Fn(&AccountWeek<'_>) -> bool,
 ) -> Option<String> {
     let names = accounts.iter().filter(|account| is(account)).map(|account| account.name.to_string());
-    let names: Vec<String> = names.collect();
+    // Of one account its row says so.
+    let names: Vec<String> = names.filter(|_| accounts.len() > 1).collect();
     let count = words::count(names.len(), "account", "accounts");
     (!names.is_empty()).then(|| format!("{what} for {count}: {}.", few(&names, MOST_NAMED)))
 }

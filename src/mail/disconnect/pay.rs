@@ -92,22 +92,22 @@ impl DisconnectMail<'_> {
         if named.is_empty() {
             return None;
         }
+        // What is off already is not switched on again by an order less.
+        let columns = if self.is_overdue() { 3 } else { 4 };
         let rows = named.iter().map(|order| {
             let without = match (order.buys_days, self.ladder.edd) {
                 (Some(days), _) => words::more_days(days),
                 (None, Some(_)) => "no cut-off in this report".to_owned(),
                 (None, None) => "–".to_owned(),
             };
-            vec![
-                order.words(),
-                self.money(order.per_day),
-                format!("{} %", order.share_percent.round()),
-                without,
-            ]
+            let share = format!("{} %", order.share_percent.round());
+            let mut row = vec![order.words(), self.money(order.per_day), share, without];
+            row.truncate(columns);
+            row
         });
         let mut section = Section::new("What costs most");
         let head = ["Order", "A day", "Share", "Without it"].map(str::to_owned);
-        section.table = Some(Table { head: head.into(), rows: rows.collect() });
+        section.table = Some(Table { head: head[..columns].to_vec(), rows: rows.collect() });
         let others = orders.orders_with_charges - named.len();
         if others > 0 {
             let rest = orders.per_day - named.iter().map(|order| order.per_day).sum();

@@ -448,20 +448,23 @@ fn an_account_that_is_off_stays_overdue_while_nothing_is_left() {
         report.date = report.date.map(|date| date + Duration::days(days));
         report
     };
-    let mut world = World::healthy();
-    world.report(charged("5.00", 0));
-    assert_eq!(world.take_events(), ["main/disconnect/account rung:1"]);
-    world.pass(Duration::hours(24));
-    assert_eq!(world.take_events(), ["main/disconnect/account rung:0"]);
-    for balance in ["-5.00", "-5.00", "-1.00"] {
-        world.pass(Duration::minutes(50));
-        world.report(charged(balance, 5));
+    // More than was there before the cut-off, and as much.
+    for (payment, until) in [("15.00", "2026-03-09"), ("5.00", "2026-03-08")] {
+        let mut world = World::healthy();
+        world.report(charged("5.00", 0));
+        assert_eq!(world.take_events(), ["main/disconnect/account rung:1"]);
+        world.pass(Duration::hours(24));
+        assert_eq!(world.take_events(), ["main/disconnect/account rung:0"]);
+        for balance in ["-5.00", "-5.00", "-1.00"] {
+            world.pass(Duration::minutes(50));
+            world.report(charged(balance, 5));
+        }
+        assert_eq!(world.take_events(), [""; 0], "no later date, and paid in part it is still off");
+        world.pass(Duration::hours(22));
+        assert_eq!(world.take_events(), ["main/disconnect/account overdue:2026-03-04"]);
+        world.report(charged(payment, 5));
+        assert_eq!(world.take_events(), [format!("main/disconnect/account paid:{until}")]);
     }
-    assert_eq!(world.take_events(), [""; 0], "no later date, and paid in part it is still off");
-    world.pass(Duration::hours(22));
-    assert_eq!(world.take_events(), ["main/disconnect/account overdue:2026-03-04"]);
-    world.report(charged("15.00", 5));
-    assert_eq!(world.take_events(), ["main/disconnect/account paid:2026-03-09"]);
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Mails of the disconnect ladder.
 
-use crate::alert::{Cause, Event, Form, Item, Ladder, Reason, Severity};
+use crate::alert::{Cause, Event, Form, Item, Ladder, Notice, Reason, Severity};
 use crate::mail::{Context, LivesOn, render};
 use crate::model::*;
+use crate::view::words;
 use chrono::Duration;
 
 use super::Entry;
@@ -36,6 +37,21 @@ fn reasoned(event: Event, severity: Severity, ladder: Ladder, reason: &str) -> I
     Item { reason: Reason::Text(reason.to_owned()), ..disconnect(event, severity, Some(ladder)) }
 }
 
+/// Where the owner has said where to pay, and where the panel and the page are.
+pub fn with_links(notice: &Notice) -> crate::mail::Rendered {
+    let guide = Guide {
+        panel_link: Some("https://panel.example.com/{kind}/{id}".into()),
+        pay_link: Some("https://pay.example.com/".into()),
+        pay_note: Some("Ann pays; contract 4711".into()),
+    };
+    let mut book = book(Profile { guide, ..profile("main") });
+    fill(&mut book, read_at());
+    book.apply(Read::ExpectedBalance(report("25.50", "10.00")), read_at());
+    let (from, snapshot) = (from(), snapshot([&book]));
+    let page = Some("https://watch.example.com/");
+    render(notice, &Context { page, ..context(&from, &snapshot) }).unwrap()
+}
+
 pub fn all() -> Vec<Entry> {
     let mut all: Vec<Entry> = Vec::new();
     let mut put = |name: &str, mail| all.push((format!("disconnect_{name}"), mail));
@@ -47,7 +63,7 @@ pub fn all() -> Vec<Entry> {
         (4, "2026-03-05T11:00:00", "35.50", Severity::Critical),
         (1, "2026-03-02T11:00:00", "5.50", Severity::Critical),
     ] {
-        let reason = format!("less than {rung} days left");
+        let reason = format!("less than {} left", words::count(rung as usize, "day", "days"));
         let book = left(balance, Edd::At(t(edd)));
         put(
             &format!("rung_{rung}"),
@@ -104,6 +120,10 @@ pub fn all() -> Vec<Entry> {
     resolved.reason = Cause::NoDisconnect.into();
     resolved.since = now() - Duration::days(3);
     put("resolved", write(resolved, &full("main")));
+
+    let edd = ladder("2026-03-04T11:00:00");
+    let item = reasoned(Event::Rung(3), Severity::Critical, edd, crossed_3());
+    put("with_links", with_links(&notice(Form::Disconnect, vec![item])));
 
     let mut book = running_dry();
     book.end(Collector::ExpectedBalance, ended(Some("GET expected-balance: 502")), now());

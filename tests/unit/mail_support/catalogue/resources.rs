@@ -28,9 +28,12 @@ pub fn all() -> Vec<Entry> {
     }
     let main = snapshot([&full("main")]);
     let web_1 = |event| item(Kind::VmError, 17, "VM web-1", event);
+    let links = super::billing::with_links(&notice(Form::Opened, vec![web_1(Event::Opened)]));
+    all.push(("vm_error_with_links".to_owned(), links));
     let mut put = |name: &str, form, items| all.push((name.to_owned(), mail(&notice(form, items), &main)));
 
     let gone = over(web_1(Event::Removed), "no longer listed by the provider");
+    let gone = Item { reason: Cause::NoLongerListed.into(), ..gone };
     put("vm_error_removed", Form::Closed, vec![gone]);
     put("vm_error_was_down", Form::Closed, vec![over(web_1(Event::WasDown), "its state is now active")]);
 
