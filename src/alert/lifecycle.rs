@@ -5,11 +5,11 @@ use std::time;
 use chrono::Duration;
 
 use super::decide::{Decision, StepDraft};
-use super::incident::{Incident, Phase, Waits};
+use super::incident::{Incident, Phase};
 use super::key::Key;
 use super::kind::{Event, Kind};
 use super::next::{REMINDERS, reminder_at};
-use super::reason::{Cause, Reason, Typed, Withheld};
+use super::reason::{Cause, Typed, Withheld};
 use super::remembered::CHANGES_COUNT;
 use super::root_cause;
 use super::rules::{self, Finding, SITES_STOPPED, Verdict};
@@ -23,24 +23,6 @@ const FLAPPING_QUIET_MINUTES: i64 = 30;
 const UNDECIDED_MINUTES: i64 = 5;
 
 impl StepDraft<'_> {
-    /// Forgets that mails were made of an incident none of which arrived: it is to be told as it is now.
-    pub(super) fn untell(&mut self, key: &Key) {
-        let Some(mut incident) = self.get(key).filter(|incident| incident.phase.is_open()).cloned() else {
-            return;
-        };
-        incident.announced = false;
-        // Whoever was sent it, and could not take it, is to see that this is another.
-        incident.arming += 1;
-        incident.pre_existing = false;
-        incident.reminders = 0;
-        (incident.critical_mailed, incident.escalated) = (None, false);
-        incident.threads.clear();
-        if let Some(ladder) = &mut incident.ladder {
-            ladder.untell();
-        }
-        self.note(incident, Cause::NotDelivered);
-    }
-
     /// Takes in one finding.
     pub(super) fn finding(&mut self, finding: Finding, state: &AccountState, settings: &AlertSettings) {
         let Finding { key, verdict, subject, detail } = finding;
@@ -202,48 +184,8 @@ impl StepDraft<'_> {
         }
     }
 
-    /// Silenced, and that was noted.
-    fn is_kept_silent(&self, incident: &Incident) -> bool {
-        incident.waits.is_none() && self.silenced(incident).is_some()
-    }
-
-    /// Tells what nobody was told yet, once what kept it back is over.
-    fn tell_untold(&mut self, incident: Incident, state: &AccountState, settings: &AlertSettings) {
-        let cause = if incident.waits.is_some() {
-            Cause::Unexplained
-        } else if incident.reason == Reason::from(Cause::NotDelivered) {
-            Cause::NotDelivered
-        } else {
-            Cause::SilenceEnded
-        };
-        self.unseen = incident.waits.as_ref().and_then(|waits| waits.unwatched);
-        self.tell_unless_covered(incident, cause, state, settings);
-        self.unseen = None;
-    }
-
-    fn tell_unless_covered(
-        &mut self,
-        incident: Incident,
-        cause: Cause,
-        state: &AccountState,
-        settings: &AlertSettings,
-    ) {
-        match root_cause::of(self, &incident, state, settings) {
-            Some(root) => self.decide(incident, cause, Decision::FoldInto(root)),
-            None if root_cause::is_awaited(&incident, state) => self.wait_for_a_look(incident),
-            None => self.tell_beginning(incident, cause, Event::Opened, state, settings),
-        }
-    }
-
-    /// What may explain it may be out of date: the mail about that would come after this one.
-    fn wait_for_a_look(&mut self, mut incident: Incident) {
-        let unwatched = self.unseen.take();
-        incident.waits.get_or_insert(Waits { unwatched });
-        self.keep(incident, Withheld::NotLooked);
-    }
-
     /// The first mail of an episode. Of a collector it is the mail of all that fail.
-    fn tell_beginning(
+    pub(super) fn tell_beginning(
         &mut self,
         mut incident: Incident,
         cause: Cause,

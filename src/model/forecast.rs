@@ -179,13 +179,12 @@ pub(crate) fn is_bare(report: &Report) -> bool {
     report.moments_rejected == 0 && !report.moments.iter().any(|moment| moment.amount.is_positive())
 }
 
-/// The same as [`disconnect`] where a date is known from before: one that is there and cannot be read takes it not
-/// back, whatever the report has for a balance, which may be that of its end.
+/// The same as [`disconnect`] where a date may be known from before: one that cannot be read does not take it back,
+/// whatever the report has for a balance, which may be that of its end.
 pub(crate) fn disconnect_after(report: &Report, known: Option<DateTime<Utc>>) -> Disconnect {
-    match disconnect(report) {
-        Disconnect::Now if known.is_some() && report.edd == Edd::Unknown => Disconnect::Unknown,
-        seen => seen,
-    }
+    let seen = disconnect(report);
+    let unreadable = seen == Disconnect::Now && report.edd == Edd::Unknown;
+    if unreadable && known.is_some() { Disconnect::Unknown } else { seen }
 }
 
 /// Does a report take a cut-off back that is known, without a proof? One without a charge is none while it is new.
