@@ -83,7 +83,7 @@ fn rules_about_the_account_do_not_depend_on_the_instance() {
         let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != ':');
         let recorded =
             words.clone().any(|word| word.starts_with("account") && word.matches(':').count() == 2);
-        let whose = name.starts_with("instance_");
+        let whose = name.starts_with("instance_") || name.starts_with("instance:");
         let gone = ["without (instance", "by (account, site)"].iter().any(|words| text.contains(words));
         assert!(whose || recorded || gone, "{name} keeps the instance");
     }
