@@ -83,7 +83,7 @@ fn rules_about_the_account_do_not_depend_on_the_instance() {
         let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != ':');
         let recorded =
             words.clone().any(|word| word.starts_with("account") && word.matches(':').count() == 2);
-        let whose = name.starts_with("instance_");
+        let whose = name.starts_with("instance_") || name.starts_with("instance:");
         let gone = ["without (instance", "by (account, site)"].iter().any(|words| text.contains(words));
         assert!(whose || recorded || gone, "{name} keeps the instance");
     }
@@ -149,7 +149,8 @@ fn every_kind_of_incident_is_explained() {
     let page = read(PAGE);
     for &kind in Kind::ALL {
         let heading = format!("\n### `{kind}`\n");
-        let section = page.split_once(&heading).unwrap_or_else(|| panic!("no heading for {kind}")).1;
+        let section =
+            page.split_once(&heading).unwrap_or_else(|| panic!("{PAGE}: no heading ### `{kind}`")).1;
         let section = section.split("\n## ").next().unwrap().split("\n### ").next().unwrap();
         for part in ["**Means**", "**Do**", "**Tune**"] {
             assert!(section.contains(part), "{kind} has no {part}");
