@@ -100,7 +100,7 @@ pub(super) fn format(headers: &HeaderMap) -> (PageFormat, Option<Escaping>) {
     (format, asked.and_then(|item| Escaping::read(item.parameter("escaping")?)))
 }
 
-/// zstd only where it is asked for by name, and no less than gzip.
+/// zstd only where it is asked for by name, and no less than gzip; neither where a body as it is would be liked more.
 pub(super) fn coding(headers: &HeaderMap) -> Coding {
     let items: Vec<Item> = items(headers, ACCEPT_ENCODING).collect();
     let quality = |names: &[&str]| {
@@ -108,9 +108,11 @@ pub(super) fn coding(headers: &HeaderMap) -> Coding {
     };
     let gzip = quality(&["gzip", "x-gzip"]).or_else(|| quality(&["*"])).unwrap_or(0);
     let zstd = quality(&["zstd"]).unwrap_or(0);
-    if zstd > 0 && zstd >= gzip {
+    // Who does not name it takes it where there is nothing else.
+    let identity = quality(&["identity"]).unwrap_or(0);
+    if zstd > 0 && zstd >= gzip.max(identity) {
         Coding::Zstd
-    } else if gzip > 0 {
+    } else if gzip > 0 && gzip >= identity {
         Coding::Gzip
     } else {
         Coding::Identity
@@ -245,6 +247,13 @@ mod tests {
             ("zstd;q=0, gzip", Coding::Gzip),
             ("zstd;q=0.5, *", Coding::Gzip),
             ("zstandard", Coding::Identity),
+            ("identity, gzip;q=0.5", Coding::Identity),
+            ("identity;q=0.6, gzip;q=0.5, zstd;q=0.4", Coding::Identity),
+            ("identity;q=0.1, zstd;q=0.05", Coding::Identity),
+            ("identity;q=0.5, gzip;q=0.5", Coding::Gzip),
+            ("identity;q=0.5, gzip;q=0.4, zstd;q=0.5", Coding::Zstd),
+            ("identity;q=0, gzip;q=0.1", Coding::Gzip),
+            ("identity;q=0", Coding::Identity),
         ];
         for (accept, want) in table {
             assert_eq!(coding(&headers(ACCEPT_ENCODING, accept)), want, "{accept}");

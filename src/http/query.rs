@@ -68,6 +68,11 @@ pub(super) fn parse(query: &str) -> PageQuery {
     parsed
 }
 
+/// Does it name an account more than once? Which one is meant then, nobody knows.
+pub(super) fn names_several_accounts(query: &str) -> bool {
+    form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "account").count() > 1
+}
+
 /// The page's own address with this query, at one of its parts.
 pub(super) fn link(asked: &PageQuery, part: &str) -> String {
     let PageQuery { query: Query { account, kind, state, text, page }, all, open, refresh } = asked;

@@ -80,6 +80,19 @@ impl Endpoint {
             | Self::Style => Method::GET,
         }
     }
+
+    /// Does `account=` narrow what it shows?
+    fn is_by_account(self) -> bool {
+        matches!(
+            self,
+            Self::Targets(_)
+                | Self::StatusPage
+                | Self::ResourcePage
+                | Self::IncidentsPage
+                | Self::StatusJson
+                | Self::ReportJson
+        )
+    }
 }
 
 /// Is asked by whoever watches the daemon, under whatever name.
@@ -87,6 +100,9 @@ pub(super) fn is_health(path: &str) -> bool {
     let endpoint = ROUTES.iter().find(|(known, _)| *known == path).map(|(_, endpoint)| endpoint);
     matches!(endpoint, Some(Endpoint::Healthy | Endpoint::Ready))
 }
+
+/// To show one of them, or all, would be to leave out what somebody asked for, or to show what nobody did.
+const SEVERAL_ACCOUNTS: &str = "400: account= is there several times; name one account, or none for all\n";
 
 /// Time for a reload; it makes no network requests.
 const RELOAD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -105,6 +121,9 @@ pub(super) async fn answer<B>(
     let known = endpoint.method();
     let head = request.method() == Method::HEAD && known == Method::GET;
     if *request.method() == known || head {
+        if endpoint.is_by_account() && query::names_several_accounts(query_of(request)) {
+            return text(StatusCode::BAD_REQUEST, SEVERAL_ACCOUNTS);
+        }
         return respond(endpoint, request, context, guard).await;
     }
     let allow = if known == Method::GET { "GET, HEAD" } else { "POST" };

@@ -66,7 +66,9 @@ pub(super) fn when(item: &Item, context: &Context<'_>) -> Vec<(String, String)> 
     let moment = |at| words::sentence_moment(at, context.zone(&item.key.account), context.now);
     let lasted = words::lasted(item.at - item.since);
     let row = |label: &str, value| (label.to_owned(), value);
-    if item.event.is_end() {
+    if item.event.is_end() && words::is_one_minute(item.since, item.at) {
+        vec![row("When", format!("{} ({lasted})", moment(item.at)))]
+    } else if item.event.is_end() {
         vec![row("From", moment(item.since)), row("To", format!("{} ({lasted})", moment(item.at)))]
     } else if item.at - item.since < SAID_FROM {
         Vec::new()

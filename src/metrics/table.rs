@@ -55,6 +55,9 @@ the provider's documentation does not list adds a series of its own.
 
 `[metrics]` of the configuration can leave families out (`allow`, `deny`) and cap the series of a
 collector (`max_series_per_collector`); `hostwatch_series_dropped` says how many it leaves out.
+
+`promtool check metrics` has one remark, that `hosting_billing_lead_days` is not in seconds. It is the key
+`billing.lead_days` as the owner wrote it, and the alerts count in the same days of 24 hours: it stays.
 ";
 
 #[cfg(test)]

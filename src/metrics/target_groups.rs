@@ -5,7 +5,7 @@
 use core::net::IpAddr;
 
 use serde::Serialize;
-use url::Url;
+use url::{Host, Url};
 
 use crate::model::{AccountName, Site, Vm};
 
@@ -64,9 +64,15 @@ impl<'a> SiteGroup<'a> {
 
 impl<'a> VmGroup<'a> {
     pub(super) fn of(account: &'a AccountName, vm: &'a Vm) -> Self {
-        let addresses = vm.ips.iter().flatten().filter_map(|ip| ip.address.as_deref());
+        let mut targets = Vec::new();
+        for host in vm.ips.iter().flatten().filter_map(|ip| host_of(ip.address.as_deref()?)) {
+            // An address can have two records, or be written in two ways.
+            if !targets.contains(&host) {
+                targets.push(host);
+            }
+        }
         Self {
-            targets: addresses.filter_map(host_of).collect(),
+            targets,
             labels: VmLabels {
                 __meta_hosting_account: account,
                 __meta_hosting_vm: vm.id.to_string(),
@@ -94,7 +100,26 @@ fn url(scheme: &str, host: &str) -> Option<String> {
     }
     // Also what the name is on the wire, where it is not in ASCII.
     let url = Url::parse(&format!("{scheme}://{host}")).ok()?;
-    Some(url.as_str().trim_end_matches('/').to_owned())
+    let is_host = match url.host()? {
+        Host::Domain(name) => is_host_name(name),
+        // Numbers that can be read as an address are none: 7 would be 0.0.0.7.
+        Host::Ipv4(address) => host.starts_with(&address.to_string()),
+        Host::Ipv6(_) => true,
+    };
+    is_host.then(|| url.as_str().trim_end_matches('/').to_owned())
+}
+
+/// Can a host have this name? As RFC 1123 has it, and with the underscores that people use.
+fn is_host_name(name: &str) -> bool {
+    let fits = |label: &str| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        matches!(label.len(), 1..=63)
+            && label.chars().all(plain)
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    let name = name.strip_suffix('.').unwrap_or(name);
+    name.len() <= 253 && name.split('.').all(fits)
 }
 
 /// The address as the host of a target, to which a port can be added.
@@ -126,10 +151,26 @@ mod tests {
             ("%61.example.com", None),
             ("a.example.com:99999", None),
             ("<script>", None),
+            ("under_score.example.com", Some("https://under_score.example.com")),
+            ("shop.example.com.", Some("https://shop.example.com.")),
+            ("[2001:db8::7]:8443", Some("https://[2001:db8::7]:8443")),
+            ("..", None),
+            (".", None),
+            ("-", None),
+            ("a,b.example.com", None),
+            ("a..example.com", None),
+            ("-a.example.com", None),
+            ("a-.example.com", None),
+            ("7", None),
+            ("010.1.1.1", None),
         ];
         for (host, want) in table {
             assert_eq!(url("https", host).as_deref(), want, "{host:?}");
         }
+        let label = "a".repeat(63);
+        assert!(url("http", &format!("{label}.example.com")).is_some());
+        assert_eq!(url("http", &format!("{label}a.example.com")), None);
+        assert_eq!(url("http", &format!("{label}.{label}.{label}.{label}")), None);
     }
 
     #[test]

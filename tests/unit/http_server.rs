@@ -106,8 +106,31 @@ async fn metrics_are_negotiated_and_never_refused() {
     assert!(open.text().ends_with("\n# EOF\n") && open.text().matches("# EOF").count() == 1);
     assert!(open.text().contains("hosting_vm_state{account=\"main\",vm=\"17\",state=\"active\"} 1\n"));
 
+    let liked = server.ask("GET", "/metrics", "Accept-Encoding: identity, zstd;q=0.9, gzip;q=0.5\r\n").await;
+    assert_eq!((liked.header("content-encoding"), liked.text()), (None, identity.text()));
+
     let odd = server.ask("GET", "/metrics", "Accept: image/png\r\nAccept-Encoding: br\r\n").await;
     assert_eq!((odd.status, odd.text()), (200, identity.text()));
+}
+
+#[tokio::test]
+async fn of_several_accounts_none_is_guessed() {
+    let server = Server::start(&[&full("main"), &full("other")], false).await;
+    let by_account =
+        ["/", "/resource", "/incidents", "/api/v1/status", "/api/v1/report", "/sd/sites", "/sd/vms"];
+    for path in by_account {
+        for query in
+            ["account=main&account=other", "account=main&kind=vm&id=17&account=main", "account=&account=main"]
+        {
+            let answer = server.get(&format!("{path}?{query}")).await;
+            let words = "400: account= is there several times; name one account, or none for all\n";
+            assert_eq!((answer.status, answer.text()), (400, words), "{path}?{query}");
+        }
+        let one = server.get(&format!("{path}?account=main&kind=vm&id=17")).await;
+        assert_ne!(one.status, 400, "{path}");
+    }
+    // What no account narrows asks for none.
+    assert_eq!(server.get("/metrics?account=main&account=other").await.status, 200);
 }
 
 #[tokio::test]

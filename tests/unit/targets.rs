@@ -44,8 +44,10 @@ fn a_group_is_what_docs_say() {
     (bare.name, bare.engine, bare.certificate_id) = (None, None, None);
     let mut here = vm(17, "active", "web");
     let address = |text: &str| VmIp { address: Some(text.into()) };
-    here.ips =
-        Some([address("192.0.2.5"), address("2001:db8::5"), address("?"), VmIp { address: None }].into());
+    let mut ips =
+        ["192.0.2.5", "2001:db8::5", "192.0.2.5", "2001:DB8:0:0:0:0:0:5", "?"].map(address).to_vec();
+    ips.push(VmIp { address: None });
+    here.ips = Some(ips.into());
     let mut known = full("main");
     known.apply(Read::Containers(all(vec![container(31, "ENABLED")])), read_at());
     known.apply(
