@@ -4,16 +4,15 @@
 use crate::alert::{
     Back, Cause, Event, Form, Heard, Incident, Item, Key, Kind, Notice, Phase, Severity, Stage,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use crate::daemon::control::{Reply, Request, Watching, answer_from};
 use crate::store::{
     Batch, Envelopes, Lane, Named, Outgoing, Polls, Queue, RateLimited, SendResult, Store, StoreError,
     Trouble,
 };
 use chrono::{DateTime, Duration, Utc};
 
-fn now() -> DateTime<Utc> {
+pub(super) fn now() -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000, 0).unwrap()
 }
 
@@ -22,7 +21,7 @@ fn key() -> Key {
 }
 
 /// A mail of an incident of its own.
-fn mail(id: &str, lane: Lane) -> Outgoing {
+pub(super) fn mail(id: &str, lane: Lane) -> Outgoing {
     let number = id.bytes().fold(0, |sum: u64, byte| sum * 31 % 1_000_003 + u64::from(byte));
     mail_about(&Key::new(&"main".parse().unwrap(), Kind::VmError, number), id, lane)
 }
@@ -58,7 +57,7 @@ fn both(id: &str) -> BTreeSet<(String, String)> {
     ["a@example.com", "b@example.com"].map(|to| (id.to_owned(), to.to_owned())).into()
 }
 
-fn batch(mails: Vec<Outgoing>) -> Batch {
+pub(super) fn batch(mails: Vec<Outgoing>) -> Batch {
     let incident = Incident::new(key(), Severity::Critical, now());
     let decisions = vec![(key(), Cause::SeenWrong.into())];
     Batch { incidents: vec![incident], decisions, mails, ..Batch::default() }
@@ -434,7 +433,7 @@ fn a_week_counts_polls_and_mails() {
 }
 
 #[test]
-fn what_a_refuge_did_not_know_is_still_there_when_it_comes_home() {
+fn what_memory_did_not_know_is_still_there_when_it_comes_home() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("hw.db");
     let mut store = Store::open(&path, now()).unwrap().store;
@@ -989,49 +988,6 @@ fn an_incident_is_found_without_reading_the_others() {
     }
     assert_eq!(near("db \"1\""), ["main/vm_error/8"]);
     assert!(near("nothing").is_empty());
-    // So do commands.
-    let mut ask = |what: &str| {
-        let request = Request::Ack { what: what.into(), comment: String::new() };
-        answer_from(&mut store, &nobody(), request, now())
-    };
-    for what in ["web-1", "main/vm_error/7", "7"] {
-        assert_eq!(
-            ask(what).unwrap_err(),
-            "main/vm_error/7 is not open; there is nothing to acknowledge",
-            "{what}"
-        );
-    }
-    assert!(ask("other").is_err());
-}
-
-/// No accounts.
-fn nobody() -> Watching {
-    Watching { watchers: BTreeMap::new(), profiles: BTreeMap::new() }
-}
-
-#[test]
-fn of_several_mails_all_are_dropped_or_none() {
-    let mut store = Store::in_memory().unwrap();
-    store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
-    let ids: Vec<i64> = store.envelopes(9).unwrap().iter().map(|one| one.id).collect();
-    let queued = |store: &Store| store.outbox_summary().unwrap().by_state["queued"];
-    let ask = |store: &mut Store, request| answer_from(store, &nobody(), request, now());
-    let with = |more: &[i64]| Some([&ids[..], more].concat());
-    for request in [Request::Drop { mails: with(&[999, 998]) }, Request::Retry { mails: with(&[999, 998]) }] {
-        let refused = ask(&mut store, request).unwrap_err();
-        assert!(
-            refused.contains("mail 999 neither waits nor was given up, so nothing was done"),
-            "{refused}"
-        );
-        assert_eq!(queued(&store), 2);
-        assert_eq!(store.retry_asked().unwrap(), None);
-    }
-    // Named twice it is one.
-    let Ok(Reply::Done(said)) = ask(&mut store, Request::Drop { mails: with(&ids) }) else {
-        panic!("not done")
-    };
-    assert!(said.contains("2 mails"), "{said}");
-    assert_eq!(queued(&store), 0);
 }
 
 #[test]
