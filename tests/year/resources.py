@@ -3,7 +3,7 @@ non-payment explains is told with the cut-off; what it does not explain is told 
 from world import DAY, MINUTE
 
 REMINDERS = 3
-WORDS = {"error": "in error", "blocked": "blocked", "active": "active", "stopped": "stopped"}
+WAS = {"error": "in error", "blocked": "blocked"}
 
 
 def judge(of):
@@ -108,8 +108,8 @@ class Line:
 
 def says_the_state(of, mail, bad, seen):
     """"What changed … is mailed as it now is": where it went from one wrong state into another, both."""
-    now = {WORDS[state] for state in seen if state != bad}
-    if now and not any(f"now {word}, was {WORDS[bad]}" in mail.subject + mail.text for word in now):
+    now = {state for state in seen if state != bad}
+    if now and not any(f"now {state}, was {WAS.get(bad, bad)}" in mail.subject + mail.text for state in now):
         of.wrong("told otherwise than it is", mail.date, f"{seen}: {mail.subject}")
 
 
@@ -142,7 +142,9 @@ def is_explained(of, step):
     step, as "the engine looks before it speaks"."""
     was = of.overdue[step - 1][0] if step else False
     unpaid, failed = of.overdue[step]
-    return unpaid and (was or not failed)
+    # "What a cause covers is listed in its mail": where that is held back by a silence, nobody would know.
+    silenced = of.acts(f"{of.account.name}/disconnect/account").silences(of.steps[step])
+    return unpaid and (was or not failed) and not silenced
 
 
 def failures(of, listings):
