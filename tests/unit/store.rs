@@ -532,6 +532,28 @@ fn how_far_a_mail_came_is_known_and_who_heard_of_what() {
     assert_eq!(store.heard(&key(), 2).unwrap().len(), 1, "who was reached was told of no end");
 }
 
+/// Its recipients heard nothing: its end is no RESOLVED, and a reminder is the first that they hear of it.
+#[test]
+fn of_what_was_dropped_by_hand_nobody_heard() {
+    let mut store = Store::in_memory().unwrap();
+    let about = |id: &str| Outgoing {
+        event_keys: vec![format!("{}#1#opened", key())],
+        ..mail_about(&key(), id, Lane::Normal)
+    };
+    store.commit(&batch(vec![about("one")]), now()).unwrap();
+    let lost = SendResult::Retry { due_at: now(), error: "lost".into(), perhaps: true };
+    let a = store.claim(&Queue::Mail, now()).unwrap().unwrap();
+    store.finish(&a, &lost, now()).unwrap();
+    assert_eq!(store.drop_mails(Envelopes::All, now()).unwrap(), 2);
+    let heard = store.heard(&key(), 1).unwrap();
+    let want = [("a@example.com", Heard::Reached), ("b@example.com", Heard::Refused)];
+    assert_eq!(heard, want.map(|(to, heard)| (to.to_owned(), heard)).into());
+    assert!(store.unheard().unwrap().is_empty(), "somebody decided that it is not sent");
+    store.commit(&batch(vec![about("two")]), now()).unwrap();
+    let to: Vec<String> = store.waiting().unwrap().into_iter().map(|mail| mail.to).collect();
+    assert_eq!(to, ["b@example.com"], "whom it may have reached is not told twice");
+}
+
 #[test]
 fn news_of_one_incident_to_one_recipient_keep_their_order() {
     let mut store = Store::in_memory().unwrap();
@@ -605,6 +627,31 @@ fn that_a_mail_was_given_up_counts_as_told_once_a_mail_says_so_and_arrives() {
             .iter()
             .any(|one| one.message_id == "one" && one.told.len() == 1)
     );
+}
+
+/// A first-start notice with nothing wrong tells of no incident, and each webhook's is a message of its own.
+#[test]
+fn what_was_given_up_belongs_to_the_accounts_that_it_was_about() {
+    let mut store = Store::in_memory().unwrap();
+    let notice = Notice {
+        form: Form::Started(crate::alert::Started::default()),
+        items: Vec::new(),
+        to: vec!["webhook:chat".to_owned()],
+        accounts: vec!["main".parse().unwrap(), "shop".parse().unwrap()],
+    };
+    let started = Outgoing {
+        recipients: notice.to.clone(),
+        event_keys: vec!["started".to_owned()],
+        notice,
+        ..mail("started", Lane::Normal)
+    };
+    store.commit(&batch(vec![started]), now()).unwrap();
+    let queue = Queue::Webhook("chat".to_owned());
+    let claim = store.claim(&queue, now()).unwrap().unwrap();
+    store.finish(&claim, &SendResult::Dead { error: "answered 422".into() }, now()).unwrap();
+    let given_up = store.given_up(&BTreeSet::new()).unwrap();
+    let accounts: Vec<String> = given_up[0].accounts.iter().map(ToString::to_string).collect();
+    assert_eq!(accounts, ["main", "shop"]);
 }
 
 #[test]
