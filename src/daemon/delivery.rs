@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 
-use super::carrier::{Fault, SendFailure};
 use crate::failpoint;
+use crate::mail::smtp::SendError;
 use crate::store::{SendResult, retry_delay};
 
 /// A held queue is tried again for a new mail, but not sooner than this after the last attempt.
@@ -16,6 +16,53 @@ const REFUSED_HOLD: Duration = Duration::from_secs(300);
 const CHECK_EVERY: Duration = Duration::from_secs(30);
 /// Further back than two readings of the clocks differ by themselves.
 const STEP_SECONDS: i64 = 5;
+
+/// Why a mail was not sent, as far as is known.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{error}")]
+pub(super) struct SendFailure {
+    pub(super) fault: Fault,
+    pub(super) error: String,
+}
+
+/// Whose fault it was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Fault {
+    /// The connection, the login, the address: the next mail would fail, too. `refused`: it said so itself.
+    Carrier { refused: bool },
+    /// This mail alone was not taken.
+    Mail { for_good: bool },
+    /// It went out whole, and the reply was lost.
+    ReplyLost,
+}
+
+impl SendFailure {
+    /// The next mail would fail, too.
+    pub(super) fn is_of_carrier(&self) -> bool {
+        matches!(self.fault, Fault::Carrier { .. })
+    }
+
+    /// It said itself that it takes nothing from us.
+    pub(super) fn is_refusal(&self) -> bool {
+        self.fault == Fault::Carrier { refused: true }
+    }
+}
+
+impl From<SendError> for SendFailure {
+    fn from(error: SendError) -> Self {
+        let permanent = error.permanent();
+        let fault = match &error {
+            SendError::Connection { .. } | SendError::Login { .. } | SendError::Sender { .. } => {
+                Fault::Carrier { refused: permanent }
+            }
+            SendError::Recipient { .. } | SendError::Message { .. } | SendError::Interrupted { .. } => {
+                Fault::Mail { for_good: permanent }
+            }
+            SendError::ReplyLost { .. } => Fault::ReplyLost,
+        };
+        Self { fault, error: error.to_string() }
+    }
+}
 
 /// What becomes of a mail after an attempt that followed `attempts` others.
 pub(super) fn result(sent: &Result<(), SendFailure>, attempts: u32, now: DateTime<Utc>) -> SendResult {
@@ -108,7 +155,6 @@ impl Clocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mail::smtp::SendError;
 
     fn wall() -> DateTime<Utc> {
         DateTime::from_timestamp(1_800_000_000, 0).unwrap()

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use super::carrier::{Carrier, SendFailure};
-use super::delivery::{self, Clocks, Hold};
+use super::carrier::Carrier;
+use super::delivery::{self, Clocks, Hold, SendFailure};
 use super::liveness::LastRun;
 use super::publish::Published;
 use super::sender_signal::SenderSignal;
