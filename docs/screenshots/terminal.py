@@ -23,7 +23,7 @@ from servers import MailServer, Servers, control, fetch, run, wait  # noqa: E402
 COLUMNS = 96
 COLOURS = {"31": "#ff7b72", "32": "#7ee787", "33": "#e3b341", "34": "#79c0ff", "36": "#56d4dd", "90": "#8b949e"}
 STYLE = """body { margin: 0; background: #0d1117; }
-pre { margin: 0; padding: 16px 20px; color: #e6edf3; font: 14px/1.35 'DejaVu Sans Mono', monospace; }"""
+pre { margin: 0; padding: 16px 20px; color: #e6edf3; font: 14px/1.165 'DejaVu Sans Mono', monospace; }"""
 
 
 def page(command, text):
@@ -47,7 +47,7 @@ def page(command, text):
 
 def shoot(name, command, text):
     chromium = os.environ.get("CHROMIUM", "chromium")
-    height = 32 + round((text.count("\n") + 1) * 14 * 1.35)
+    height = 32 + round((text.count("\n") + 1) * 14 * 1.165)
     width = 40 + round((COLUMNS + 2) * 8.43)
     with tempfile.TemporaryDirectory() as scratch:
         source = pathlib.Path(scratch, "page.html")

@@ -54,22 +54,31 @@ pub(crate) fn sentence_moment(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -
     format!("{} {}", subject_day(local.date_naive(), zone, now), local.format("%H:%M %Z"))
 }
 
-/// `14:10-15:00`, with the day where it is not today, with both where it passed midnight.
+/// `14:10-15:00`, with the day where it is not today, with both where it passed midnight; within a minute that one alone.
 pub(crate) fn from_to(from: DateTime<Utc>, to: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
     let day = |at: DateTime<Utc>| at.with_timezone(&zone).date_naive();
     let time = |at: DateTime<Utc>| at.with_timezone(&zone).format("%H:%M").to_string();
     let named = |at| format!("{} {}", subject_day(day(at), zone, now), time(at));
+    let until = if is_one_minute(from, to) { String::new() } else { format!("-{}", time(to)) };
     if day(from) == day(now) && day(to) == day(now) {
-        format!("{}-{}", time(from), time(to))
+        format!("{}{until}", time(from))
     } else if day(from) == day(to) {
-        format!("{}-{}", named(from), time(to))
+        format!("{}{until}", named(from))
     } else {
         format!("{} - {}", named(from), named(to))
     }
 }
 
-/// `Sun 1 Mar 14:10-15:00 MSK`, with the second day where it passed midnight.
+/// Both are shown alike.
+pub(crate) fn is_one_minute(from: DateTime<Utc>, to: DateTime<Utc>) -> bool {
+    from.timestamp().div_euclid(60) == to.timestamp().div_euclid(60)
+}
+
+/// `Sun 1 Mar 14:10-15:00 MSK`, with the second day where it passed midnight; within a minute that one alone.
 pub(crate) fn period(from: DateTime<Utc>, to: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
+    if is_one_minute(from, to) {
+        return sentence_moment(from, zone, now);
+    }
     let local = |at: DateTime<Utc>| at.with_timezone(&zone);
     let (first, last) = (local(from).date_naive(), local(to).date_naive());
     let start = format!("{} {}", subject_day(first, zone, now), local(from).format("%H:%M"));
@@ -164,6 +173,16 @@ mod tests {
         assert_eq!(sentence_moment(now, moscow, now), "Mon 2 Mar 01:30 MSK");
         assert_eq!(sentence_moment(t("2027-01-01T00:00:00"), Tz::UTC, now), "Fri 1 Jan 2027 00:00 UTC");
         assert_eq!(period(t("2026-03-01T12:00:00"), now, Tz::UTC, now), "Sun 1 Mar 12:00-22:30 UTC");
+        let soon = t("2026-03-01T22:30:59");
+        assert_eq!(period(now, soon, Tz::UTC, now), "Sun 1 Mar 22:30 UTC");
+        assert_eq!(
+            period(now, soon + chrono::Duration::seconds(1), Tz::UTC, now),
+            "Sun 1 Mar 22:30-22:31 UTC"
+        );
+        assert_eq!(
+            [from_to(now, soon, Tz::UTC, now), from_to(now, soon, Tz::UTC, t("2026-03-05T12:00:00"))],
+            ["22:30", "Sun 1 Mar 22:30"]
+        );
         let midnight = "Sun 1 Mar 15:00 - Mon 2 Mar 01:30 MSK";
         assert_eq!(period(t("2026-03-01T12:00:00"), now, moscow, now), midnight);
         let table = [

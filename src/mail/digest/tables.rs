@@ -189,7 +189,9 @@ fn pay_row(account: &AccountWeek<'_>) -> Vec<String> {
 fn a_month(accounts: &[&AccountWeek<'_>]) -> Option<String> {
     let costs = accounts.iter().filter_map(|account| {
         let cost = account.cost_per_day()?.times(MONTH_DAYS.into());
-        Some(format!("{} {}", account.name, words::spaced_amount(cost, account.currency)))
+        let cost = words::spaced_amount(cost, account.currency);
+        // Of one account its name is clear.
+        Some(if accounts.len() > 1 { format!("{} {cost}", account.name) } else { cost })
     });
     let costs: Vec<String> = costs.collect();
     (!costs.is_empty()).then(|| format!("Costs a month: {}.", few(&costs, MOST_NAMED)))
