@@ -233,7 +233,10 @@ fn stale_after(
 fn recipients(view: &View<'_>, shared: Option<&[Recipient]>, findings: &mut Findings) -> Vec<Recipient> {
     let own = alerts::recipients(view, "to", findings);
     let Some(shared) = shared else { return own };
-    if own.is_empty() && shared.is_empty() && view.get::<Vec<String>>("to").is_none_or(|to| to.is_empty()) {
+    if own.is_empty()
+        && shared.is_empty()
+        && view.get::<Vec<String>>("to").map_or(!view.is_set("to"), |to| to.is_empty())
+    {
         view.error("to", findings, "nobody would get this account's mails; set email.to, or this");
     }
     if own.is_empty() { shared.to_vec() } else { own }

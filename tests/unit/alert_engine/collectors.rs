@@ -151,7 +151,7 @@ fn what_fails_together_is_told_with_the_first_and_ends_with_it() {
     assert_eq!(incident.words(), "Provider API does not answer: nothing is watched");
     assert_eq!(incident.severity, Severity::Critical);
     assert!(
-        incident.detail.ends_with("; not read either: vms, sites, expected_balance"),
+        incident.detail.ends_with("; not read either: VMs, sites, the balance"),
         "{}",
         incident.detail
     );
