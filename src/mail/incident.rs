@@ -22,7 +22,7 @@ pub(super) fn section(item: &Item, several: bool, room: &mut usize, context: &Co
     let (label, seen) = observed(item);
     section.row(label, seen);
     if let Some(which) = state.and_then(|state| advice::which(&item.key, state)) {
-        section.row(which.sort, which.in_full());
+        section.row(which.sort.noun(), which.in_full());
     }
     section.rows.extend(when(item, context));
     section.rows.extend(why(item).map(|why| ("Why".to_owned(), why)));
