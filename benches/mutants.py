@@ -85,6 +85,9 @@ def make_crate(area, crate):
     for module in area["modules"]:
         source, copy = ROOT / "src" / module, crate / "src" / module
         copy.parent.mkdir(parents=True, exist_ok=True)
+        parts = source.with_suffix("")
+        if parts != source and parts.is_dir():
+            shutil.copytree(parts, copy.with_suffix(""))
         if source.is_dir():
             shutil.copytree(source, copy, dirs_exist_ok=True)
         else:
@@ -98,11 +101,13 @@ def make_crate(area, crate):
             lib.append(f"mod {name};")
     if mail:
         modules = " ".join(f"pub mod {name};" for name in dict.fromkeys(mail))
-        lib.append(f"pub mod mail {{ {modules} pub use settings::{{Security, Server, Settings}}; }}")
+        lib.append(f"pub mod mail {{ {modules} pub(crate) use settings::{{MailServer, Security}}; }}")
     places = {path.stem if path.name != "mod.rs" else path.parent.name: path.relative_to(ROOT)
               for folder in ("tests/common/*.rs", "tests/unit/*.rs", "tests/unit/*/mod.rs") for path in ROOT.glob(folder)}
     tests = " ".join(f'#[path = "../../{places[test]}"] mod {test};' for test in area["tests"])
     lib.append(f"#[cfg(test)] mod unit {{ {tests} }}")
+    # The paths of the tests start there.
+    (crate / "src" / "unit").mkdir()
     (crate / "src" / "lib.rs").write_text("\n".join(lib) + "\n" + SWITCH)
     shutil.copytree(ROOT / "tests", crate / "tests")
     shutil.copy(ROOT / "Cargo.lock", crate)

@@ -63,7 +63,7 @@ impl StepDraft<'_> {
     }
 
     fn tell_covered(&mut self, mut cause: Incident, new: Vec<Incident>) {
-        let (covers, count) = (new.iter().map(Incident::words).collect(), new.len());
+        let (covers, count) = (new.iter().map(Incident::words_now).collect(), new.len());
         for incident in new {
             self.put(Incident { followed_up: true, ..incident });
         }

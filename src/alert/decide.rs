@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
-use super::incident::Incident;
+use super::incident::{Incident, Span};
 use super::key::{Key, Target};
 use super::kind::{Event, Kind, Severity};
+use super::ladder::Ladder;
 use super::notice::Item;
 use super::reason::{Cause, Reason, Silenced, Typed, Withheld};
 use super::remembered::Remembered;
@@ -23,9 +24,6 @@ pub(super) enum Decision {
     /// No mail of its own: the mail of this incident covers it.
     FoldInto(Key),
 }
-
-/// From when to when.
-type Span = (DateTime<Utc>, DateTime<Utc>);
 
 /// What a step has touched so far.
 pub(super) struct StepDraft<'a> {
@@ -131,6 +129,7 @@ impl<'a> StepDraft<'a> {
     pub(super) fn decide(&mut self, mut incident: Incident, reason: impl Into<Typed>, decision: Decision) {
         let reason: Typed = reason.into();
         let unseen = self.unseen.take();
+        incident.waits = None;
         match decision {
             // The end of what was mailed is always told.
             Decision::Tell(event @ (Event::Resolved | Event::Removed)) => {
@@ -182,6 +181,13 @@ impl<'a> StepDraft<'a> {
         item.reason = incident.reason.clone();
         self.parts.items.push(item);
         self.record(incident);
+    }
+
+    /// The mail of a cut-off's end says how that stood; the incident knows no more of it.
+    pub(super) fn add_ladder(&mut self, key: &Key, was: Option<Ladder>) {
+        if let Some(item) = self.parts.items.iter_mut().rfind(|item| item.key == *key) {
+            item.ladder = was;
+        }
     }
 
     /// Tells what else follows from an incident, which itself stays as it is.

@@ -24,7 +24,7 @@ impl StepDraft<'_> {
         let key = Key::account_wide(&state.profile.name, Kind::Disconnect);
         let mut incident = self.get(&key).cloned().unwrap_or_else(|| self.new_disconnect(key, state));
         let mut ladder = incident.ladder.take().unwrap_or_default();
-        let seen = forecast::disconnect(report);
+        let seen = forecast::disconnect_after(report, ladder.edd);
         let sight = Sight {
             disconnect: seen,
             balance: forecast::balance_now(report),
@@ -95,9 +95,10 @@ impl StepDraft<'_> {
             incident.phase = Phase::Recovering;
             incident.streak += 1;
             if incident.streak >= needed {
-                incident.ladder = None;
+                let (key, was) = (incident.key.clone(), incident.ladder.take());
                 incident.detail = "no cut-off is expected".to_owned();
                 self.close(incident, false);
+                self.add_ladder(&key, was);
                 return;
             }
             let seen = incident.streak;

@@ -61,6 +61,16 @@ impl Phase {
     }
 }
 
+/// From when to when.
+pub(super) type Span = (DateTime<Utc>, DateTime<Utc>);
+
+/// What else the mail says of an incident that waits for a look at another.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct Waits {
+    /// From when to when nobody watched, where the change fell into that time.
+    pub unwatched: Option<Span>,
+}
+
 /// An incident as the store keeps it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Incident {
@@ -78,6 +88,9 @@ pub(crate) struct Incident {
     pub problem: String,
     /// The state as last observed, in words.
     pub detail: String,
+    /// That state, where it is neither the wrong one nor right: a VM in error that is blocked by now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_on: Option<String>,
     /// Of the last decision.
     pub reason: Reason,
     /// First bad observation of this episode.
@@ -122,6 +135,9 @@ pub(crate) struct Incident {
     pub covered: u32,
     #[serde(default)]
     pub covered_at: Option<DateTime<Utc>>,
+    /// It is told once what may explain it was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<Waits>,
     /// Such a mail about what covers it lists it.
     #[serde(default)]
     pub followed_up: bool,
@@ -143,6 +159,7 @@ impl Incident {
             subject: String::new(),
             problem: String::new(),
             detail: String::new(),
+            moved_on: None,
             reason: Reason::default(),
             since: now,
             held_since: now,
@@ -166,6 +183,7 @@ impl Incident {
             told_unwatched: false,
             covered: 0,
             covered_at: None,
+            waits: None,
             followed_up: false,
             before_unwatched: None,
         }
@@ -179,6 +197,21 @@ impl Incident {
     /// The words of its subject line: `VM db-1 in error`.
     pub(crate) fn words(&self) -> String {
         words(&self.subject, &self.problem)
+    }
+
+    /// What is wrong as last seen: `in error`, or `not OK (now blocked, was in error)`.
+    pub(crate) fn problem_now(&self) -> String {
+        match &self.moved_on {
+            Some(state) if self.phase == Phase::Firing => {
+                format!("not OK (now {state}, was {})", self.problem)
+            }
+            Some(_) | None => self.problem.clone(),
+        }
+    }
+
+    /// The same with its name.
+    pub(crate) fn words_now(&self) -> String {
+        words(&self.subject, &self.problem_now())
     }
 
     /// Starts the next episode, pending until confirmed.
@@ -199,6 +232,8 @@ impl Incident {
         self.covered_at = None;
         self.followed_up = false;
         self.resolved_at = None;
+        self.moved_on = None;
+        self.waits = None;
         self.threads.clear();
     }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+use serde::{Deserialize, Serialize};
 
 use super::kind::{Kind, Unreadable, serde_as_text};
 use crate::model::{AccountName, Collector, Group};
@@ -17,7 +18,7 @@ pub(crate) struct Key {
     pub resource: Target,
 }
 
-/// A sort of resources, as a key names it.
+/// A sort of resources, as keys, JSON and the page's queries name it.
 #[derive(
     Clone,
     Copy,
@@ -27,15 +28,18 @@ pub(crate) struct Key {
     Ord,
     Hash,
     Debug,
+    Serialize,
+    Deserialize,
     strum::Display,
     strum::EnumString,
     strum::IntoStaticStr,
 )]
+#[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Sort {
-    Vm,
     Container,
     Site,
+    Vm,
 }
 
 /// What of an account an incident is about. Its text holds only characters that are safe in a header
@@ -55,6 +59,10 @@ pub(crate) enum Target {
 }
 
 impl Sort {
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+
     /// The word before a name.
     pub const fn noun(self) -> &'static str {
         match self {
@@ -83,7 +91,7 @@ impl Sort {
     }
 
     /// Who lists it.
-    pub(super) const fn seen_by(self) -> Collector {
+    pub(crate) const fn seen_by(self) -> Collector {
         match self {
             Self::Vm => Collector::Vms,
             Self::Container => Collector::Containers,

@@ -9,10 +9,10 @@ use super::incident::{Incident, Phase};
 use super::key::Key;
 use super::kind::{Event, Kind};
 use super::next::{REMINDERS, reminder_at};
-use super::reason::{Cause, Reason, Typed, Withheld};
+use super::reason::{Cause, Typed, Withheld};
 use super::remembered::CHANGES_COUNT;
 use super::root_cause;
-use super::rules::{Finding, SITES_STOPPED, Verdict};
+use super::rules::{self, Finding, SITES_STOPPED, Verdict};
 use super::settings::AlertSettings;
 use crate::model::AccountState;
 
@@ -23,24 +23,6 @@ const FLAPPING_QUIET_MINUTES: i64 = 30;
 const UNDECIDED_MINUTES: i64 = 5;
 
 impl StepDraft<'_> {
-    /// Forgets that mails were made of an incident none of which arrived: it is to be told as it is now.
-    pub(super) fn untell(&mut self, key: &Key) {
-        let Some(mut incident) = self.get(key).filter(|incident| incident.phase.is_open()).cloned() else {
-            return;
-        };
-        incident.announced = false;
-        // Whoever was sent it, and could not take it, is to see that this is another.
-        incident.arming += 1;
-        incident.pre_existing = false;
-        incident.reminders = 0;
-        (incident.critical_mailed, incident.escalated) = (None, false);
-        incident.threads.clear();
-        if let Some(ladder) = &mut incident.ladder {
-            ladder.untell();
-        }
-        self.note(incident, Cause::NotDelivered);
-    }
-
     /// Takes in one finding.
     pub(super) fn finding(&mut self, finding: Finding, state: &AccountState, settings: &AlertSettings) {
         let Finding { key, verdict, subject, detail } = finding;
@@ -61,6 +43,7 @@ impl StepDraft<'_> {
                     incident.held_since = self.now;
                 }
                 incident.detail = detail;
+                incident.moved_on = None;
                 incident.last_observed = self.now;
                 self.bad(incident, hold, state, settings);
             }
@@ -69,10 +52,14 @@ impl StepDraft<'_> {
                 Some(mut incident),
             ) => {
                 incident.detail = detail;
+                incident.moved_on = None;
                 self.good(incident, verdict, settings);
             }
             (Verdict::Frozen, Some(mut incident)) => {
-                if incident.phase.is_open() && incident.detail != detail {
+                let moved_on = rules::state_in(&detail).map(str::to_owned);
+                let is_new = incident.detail != detail || incident.moved_on != moved_on;
+                if incident.phase.is_open() && is_new {
+                    incident.moved_on = moved_on;
                     incident.detail.clone_from(&detail);
                     self.note(incident, Cause::NoRecovery { detail });
                 }
@@ -103,14 +90,17 @@ impl StepDraft<'_> {
             }
             return;
         }
-        // One good look, and then none that says anything: it may be wrong still.
+        // One good look, and then none that says anything: it may be wrong still. The clock may have been set back.
         let waits = incident.phase == Phase::Recovering
-            && self.now - incident.last_observed >= Duration::minutes(UNDECIDED_MINUTES);
+            && (self.now - incident.last_observed).abs() >= Duration::minutes(UNDECIDED_MINUTES);
         let untold = (incident.phase == Phase::Firing || waits) && !incident.announced && self.started;
-        if untold && self.silenced(&incident).is_none() {
-            let undelivered = Reason::from(Cause::NotDelivered) == incident.reason;
-            let cause = if undelivered { Cause::NotDelivered } else { Cause::SilenceEnded };
-            self.tell_unless_covered(incident, cause, state, settings);
+        if untold && !self.is_kept_silent(&incident) {
+            self.tell_untold(incident, state, settings);
+        } else if self.is_read_in_part(&incident, state) {
+            self.name_failing(&mut incident, state, settings);
+            // Not the mail of its beginning once more.
+            incident.arming += 1;
+            self.decide(incident, Cause::ReadInPart, Decision::Tell(Event::Opened));
         } else if let Some(why) = self.escalates(&incident, settings) {
             self.escalate(incident, why);
         } else if self.reminder_is_due(&incident, settings) {
@@ -183,29 +173,19 @@ impl StepDraft<'_> {
             return;
         }
         let untold = self.started && !incident.flapping && (!incident.announced || incident.told_unwatched);
-        if !untold || self.silenced(&incident).is_some() {
+        if !untold || self.is_kept_silent(&incident) {
             self.put(incident);
             return;
         }
-        let cause = if incident.told_unwatched { Cause::WatchedAgain } else { Cause::SilenceEnded };
-        self.tell_unless_covered(incident, cause, state, settings);
-    }
-
-    fn tell_unless_covered(
-        &mut self,
-        incident: Incident,
-        cause: Cause,
-        state: &AccountState,
-        settings: &AlertSettings,
-    ) {
-        match root_cause::of(self, &incident, state, settings) {
-            Some(root) => self.decide(incident, cause, Decision::FoldInto(root)),
-            None => self.tell_beginning(incident, cause, Event::Opened, state, settings),
+        if incident.told_unwatched {
+            self.tell_unless_covered(incident, Cause::WatchedAgain, state, settings);
+        } else {
+            self.tell_untold(incident, state, settings);
         }
     }
 
     /// The first mail of an episode. Of a collector it is the mail of all that fail.
-    fn tell_beginning(
+    pub(super) fn tell_beginning(
         &mut self,
         mut incident: Incident,
         cause: Cause,
@@ -275,6 +255,8 @@ impl StepDraft<'_> {
             self.note(incident, Withheld::FirstStart);
         } else if incident.flapping {
             self.note(incident, Withheld::Flapping);
+        } else if root_cause::is_awaited(&incident, state) {
+            self.wait_for_a_look(incident);
         } else {
             let event = if self.begins_to_flap(&incident) { Event::Flapping } else { Event::Opened };
             self.tell_beginning(incident, cause, event, state, settings);
@@ -323,7 +305,9 @@ impl StepDraft<'_> {
         if incident.key.kind == Kind::CollectorFailing {
             self.name_still_failing(&mut incident);
         }
-        let decision = if let Some(root) = incident.folded_into.take() {
+        let decision = if self.ends_all_that_failed(&mut incident) {
+            Decision::Tell(Event::Resolved)
+        } else if let Some(root) = incident.folded_into.take() {
             Decision::Withhold(Withheld::WasFolded(root))
         } else if incident.flapping {
             Decision::Withhold(Withheld::Flapping)

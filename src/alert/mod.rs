@@ -33,6 +33,7 @@ pub(crate) mod rules;
 mod settings;
 mod silence;
 mod turns;
+mod untold;
 mod watched;
 
 pub(crate) use calendar::CalendarEntry;

@@ -1,5 +1,7 @@
 //! Collectors that fail together: the first whose time has come tells of all of them, in one mail. Pure.
 
+use chrono::Duration;
+
 use super::decide::StepDraft;
 use super::incident::{Incident, Phase};
 use super::key::{Key, Target};
@@ -10,6 +12,11 @@ use super::settings::AlertSettings;
 use crate::model::freshness::state_collectors;
 use crate::model::{AccountState, Collector, CollectorStatus};
 
+/// What the incident of one collector is called where nothing that shows states can be read.
+const PROVIDER: &str = "Provider API";
+/// Collectors seldom recover all at once.
+const READ_FOR: Duration = Duration::minutes(30);
+
 impl StepDraft<'_> {
     /// Makes the incident of one collector speak of all that failed at their last try.
     pub(super) fn gather_failing(
@@ -18,54 +25,113 @@ impl StepDraft<'_> {
         state: &AccountState,
         settings: &AlertSettings,
     ) {
-        let fails = |status: &CollectorStatus| status.failure.is_some();
-        let failing = |collector: &Collector| state.collectors.get(collector).is_some_and(fails);
-        let mut seeing = state_collectors(&state.profile).peekable();
-        if seeing.peek().is_some() && seeing.all(|collector| failing(&collector)) {
-            incident.subject = "Provider API".to_owned();
-            incident.problem = "does not answer: nothing is watched".to_owned();
-            let own = settings.rules.get(&Kind::CollectorFailing).and_then(|rule| rule.severity);
-            incident.severity = own.unwrap_or(Severity::Critical);
-        }
-        let mut names = Vec::new();
         for (&collector, _) in state.collectors.iter().filter(|(_, status)| fails(status)) {
-            if self.fails_with(collector, incident, state) {
-                names.push(collector.as_str());
-            }
+            self.fold_failing(collector, incident, state);
         }
+        self.name_failing(incident, state, settings);
+    }
+
+    /// Words the incident of one collector as of all that were told with it and fail now.
+    pub(super) fn name_failing(
+        &self,
+        incident: &mut Incident,
+        state: &AccountState,
+        settings: &AlertSettings,
+    ) {
+        let Target::Collector(own) = incident.key.resource else { return };
+        let failing = |collector: Collector| state.collectors.get(&collector).is_some_and(fails);
+        let mut seeing = state_collectors(&state.profile).peekable();
+        if seeing.peek().is_some() && seeing.all(failing) {
+            incident.subject = PROVIDER.to_owned();
+            incident.problem = "does not answer: nothing is watched".to_owned();
+            let rule = settings.rules.get(&Kind::CollectorFailing).and_then(|rule| rule.severity);
+            incident.severity = rule.unwrap_or(Severity::Critical);
+        } else {
+            incident.subject = rules::cannot_read(own);
+            incident.problem = Kind::CollectorFailing.problem().to_owned();
+            incident.severity = settings.severity(Kind::CollectorFailing);
+        }
+        let names: Vec<String> = self.covered_by(&incident.key, Phase::Firing).map(name).collect();
         if !names.is_empty() {
             let all = format!("{}; not read either: {}", incident.detail, names.join(", "));
             incident.detail = rules::clean(&all, 400);
         }
     }
 
+    /// People were told that the provider does not answer, and some of it has been read again for a while.
+    pub(super) fn is_read_in_part(&self, incident: &Incident, state: &AccountState) -> bool {
+        if incident.key.kind != Kind::CollectorFailing || incident.subject != PROVIDER {
+            return false;
+        }
+        let read = state_collectors(&state.profile)
+            .filter(|collector| !state.collectors.get(collector).is_some_and(fails));
+        let since = |collector| {
+            self.get(&Key::new(&state.profile.name, Kind::CollectorFailing, collector))?.resolved_at
+        };
+        incident.phase == Phase::Firing
+            && self.silenced(incident).is_none()
+            && read.map(since).max().flatten().is_some_and(|since| self.now - since >= READ_FOR)
+    }
+
     /// What ends is one incident of several collectors: those of them that still fail are named.
-    pub(super) fn name_still_failing(&self, incident: &mut Incident) {
-        let failing = self.keys().into_iter().filter(|key| key.kind == Kind::CollectorFailing);
-        let failing = failing.filter_map(|key| self.get(&key));
-        let covered =
-            failing.filter(|one| one.phase.is_open() && one.folded_into.as_ref() == Some(&incident.key));
-        let names: Vec<String> = covered.map(|one| one.key.resource.to_string()).collect();
+    pub(super) fn name_still_failing(&mut self, incident: &mut Incident) {
+        let covered: Vec<Incident> = self.covered_by(&incident.key, Phase::Firing).cloned().collect();
+        let names: Vec<String> = covered.iter().map(name).collect();
         if !names.is_empty() {
             incident.detail = format!("{}; not read yet: {}", incident.detail, names.join(", "));
         }
+        for one in covered {
+            self.put(Incident { followed_up: true, ..one });
+        }
+    }
+
+    /// Is this the last of those that an end named as not read yet? None of the others is told by itself.
+    pub(super) fn ends_all_that_failed(&self, incident: &mut Incident) -> bool {
+        let Some(root) = incident.folded_into.clone().filter(|_| incident.key.kind == Kind::CollectorFailing)
+        else {
+            return false;
+        };
+        let is_over = self.get(&root).is_none_or(|root| !root.phase.is_open());
+        let is_named = |one: &Incident| one.followed_up && one.key != incident.key;
+        let mut others =
+            self.covered_by(&root, Phase::Firing).chain(self.covered_by(&root, Phase::Recovering));
+        let is_last = incident.followed_up && is_over && !others.any(is_named);
+        if is_last {
+            incident.folded_into = None;
+            incident.detail = format!("{}; all that failed with it is read again", incident.detail);
+        }
+        is_last
+    }
+
+    /// Collectors' incidents in this phase of which that one's mail tells.
+    fn covered_by<'a>(&'a self, root: &'a Key, phase: Phase) -> impl Iterator<Item = &'a Incident> {
+        let keys = Collector::ALL.map(|collector| Key::new(&root.account, Kind::CollectorFailing, collector));
+        let failing = keys.into_iter().filter_map(|key| self.get(&key));
+        failing.filter(move |one| one.phase == phase && one.folded_into.as_ref() == Some(root))
     }
 
     /// Another collector's incident, of which nobody was told, becomes part of this one.
-    fn fails_with(&mut self, collector: Collector, incident: &Incident, state: &AccountState) -> bool {
+    fn fold_failing(&mut self, collector: Collector, incident: &Incident, state: &AccountState) {
         let key = Key::new(&state.profile.name, Kind::CollectorFailing, collector);
-        let Some(mut other) = self.get(&key).filter(|_| key != incident.key).cloned() else { return false };
+        let Some(mut other) = self.get(&key).filter(|_| key != incident.key).cloned() else { return };
         let untold = !other.announced || other.folded_into.is_some();
         if other.phase == Phase::Pending {
             other.enter(Phase::Firing, self.now);
         } else if other.phase != Phase::Firing || !untold {
-            return false;
+            return;
         }
         other.folded_into = Some(incident.key.clone());
         other.announced = true;
         self.keep(other, Withheld::Folded(incident.key.clone()));
-        true
     }
+}
+
+fn fails(status: &CollectorStatus) -> bool {
+    status.failure.is_some()
+}
+
+fn name(incident: &Incident) -> String {
+    incident.key.resource.to_string()
 }
 
 /// The incident of another collector that covers this one: the one it was told with, or one of its group that fails

@@ -63,6 +63,10 @@ pub(crate) enum Cause {
     NotDelivered,
     #[strum(to_string = "still open after its cause ended")]
     CoverEnded,
+    #[strum(to_string = "nothing that was looked at since explains it")]
+    Unexplained,
+    #[strum(to_string = "some of what failed with it is read again")]
+    ReadInPart,
     #[strum(to_string = "{count} more offline since the last mail about it")]
     CoversMore { count: usize },
     #[strum(to_string = "reminder {count} of {most}: still open")]
@@ -158,6 +162,8 @@ pub(crate) enum Withheld {
     /// It is not known whether it lasts.
     #[strum(to_string = "no mail yet: {0}, which covered it, is over, and its state cannot be read")]
     CoverOver(Key),
+    #[strum(to_string = "no mail yet: what may explain it is looked at first")]
+    NotLooked,
     #[strum(to_string = "no mail: it keeps changing")]
     Flapping,
     #[strum(to_string = "will be in the first-start mail")]

@@ -10,7 +10,7 @@ use super::kind::Kind;
 use super::outage;
 use super::rules::SITES_STOPPED;
 use super::settings::AlertSettings;
-use crate::model::{AccountState, ContainerState, SiteState};
+use crate::model::{AccountState, Collector, ContainerState, SiteState, freshness};
 
 /// What may explain that something is wrong with a resource.
 #[derive(Clone, Copy, Default)]
@@ -42,6 +42,17 @@ pub(super) fn of(
             .and_then(|()| off_for_non_payment(draft, state))
     };
     account().or_else(container).or_else(elsewhere).filter(|root| root != key && settings.enabled(root.kind))
+}
+
+/// What may explain it was not looked at since the start, or since the machine slept: the mail about that comes first.
+pub(super) fn is_awaited(incident: &Incident, state: &AccountState) -> bool {
+    let explained = explained(incident, state);
+    let off =
+        (explained.by_non_payment || explained.by_container) && incident.key.kind != Kind::ContainerDisabled;
+    let may_explain = [(Collector::ExpectedBalance, explained.by_non_payment), (Collector::Containers, off)];
+    may_explain.into_iter().any(|(collector, may)| {
+        may && state.profile.collectors.contains(&collector) && !freshness::has_looked(state, collector)
+    })
 }
 
 #[allow(clippy::wildcard_enum_match_arm)] // nothing explains the others

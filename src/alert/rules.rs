@@ -21,7 +21,7 @@ mod collectors;
 mod rows;
 mod stopped;
 
-pub(crate) use self::collectors::{is_failing, judge_collector};
+pub(crate) use self::collectors::{cannot_read, is_failing, judge_collector};
 pub(crate) use self::stopped::SITES_STOPPED;
 
 /// What one observation says of one incident.
@@ -59,6 +59,12 @@ impl Verdict {
     fn bad() -> Self {
         Self::Bad { hold: Duration::ZERO, held: String::new() }
     }
+}
+
+/// The state that such a detail names: `blocked` of `its state is now blocked`; `None` of what has none.
+pub(crate) fn state_in(detail: &str) -> Option<&str> {
+    let state = detail.strip_prefix("its state is ")?;
+    Some(state.strip_prefix("now ").unwrap_or(state))
 }
 
 type Incidents = BTreeMap<Key, Incident>;

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 
 use super::ask::{AskError, DaemonAddress};
 use crate::cli::CONFIG_FILE;
-use crate::clock;
+use crate::clock::Clock;
 use crate::config::{self, Environment, Settings};
 use crate::daemon::control::{self, Reply, Request};
 use crate::model::AccountName;
@@ -100,15 +100,16 @@ impl Beside {
         Ok((store, settings))
     }
 
-    /// The time by the running daemon's clock, which may be the provider's; without a daemon, this machine's.
-    pub(super) async fn time(&self) -> DateTime<Utc> {
+    /// The time by the running daemon's clock, which may be the provider's; without a daemon, by one that heeds what the
+    /// provider's answers were dated.
+    pub(super) async fn time(&self, own: &Clock) -> DateTime<Utc> {
         for socket in &self.sockets {
             let told = socket.time().await.ok();
             if let Some(told) = told.and_then(|answer| serde_json::from_slice::<DaemonTime>(&answer).ok()) {
                 return told.now;
             }
         }
-        clock::now()
+        own.now()
     }
 
     /// The last report that the running daemon knows of an account.

@@ -10,6 +10,7 @@ use super::beside::Beside;
 use super::output::print;
 use super::{reading, screen};
 use crate::cli;
+use crate::clock::Clock;
 use crate::config::{self, AccountSettings, Environment, Settings};
 use crate::daemon::top_rung_days;
 use crate::model::{Group, Report};
@@ -21,11 +22,12 @@ pub(super) async fn run(args: cli::Forecast) -> Result<Answer> {
     let beside = Beside::of(&args.config.file);
     let (settings, unread) = settings(&args.config.file, &beside).await?;
     let accounts = chosen(&settings.accounts, args.account.as_deref())?;
+    let clock = Clock::default();
     let reports: Vec<Result<Arc<Report>, String>> = match &unread {
-        None => reading::reports(&accounts, |account| account.horizon_days).await,
+        None => reading::reports(&accounts, |account| account.horizon_days, &clock).await,
         Some(why) => accounts.iter().map(|_| Err(why.clone())).collect(),
     };
-    let now = beside.time().await;
+    let now = beside.time(&clock).await;
     let (mut forecasts, mut unknown) = (Vec::new(), Vec::new());
     for (account, report) in accounts.into_iter().zip(reports) {
         let last = match &report {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
+use crate::clock::Clock;
 use crate::config::AccountSettings;
 use crate::daemon::plan;
 use crate::model::{Group, Report};
@@ -49,12 +50,14 @@ pub(super) fn client(
     Client::with_hosts(account.api.clone(), observer, hosts.clone())
 }
 
-/// The expected-balance report of each account, one call each; `Err` says why there is none.
+/// The expected-balance report of each account, one call each; `Err` says why there is none. What time the provider has
+/// is told to `clock`.
 pub(super) async fn reports(
     accounts: &[&AccountSettings],
     horizon_days: impl Fn(&AccountSettings) -> u32,
+    clock: &Clock,
 ) -> Vec<Result<Arc<Report>, String>> {
-    let hosts = Hosts::default();
+    let hosts = Hosts::told_to(clock.clone());
     let plans = accounts.iter().map(|account| planned(account, &hosts, horizon_days(account)));
     in_order(plans.map(report)).await
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 
+use super::beside::Beside;
 use super::output::print;
 use super::{forecast, reading, screen};
 use crate::alert::rehearsal::{self, Told};
 use crate::alert::{Kind, Notice, Severity};
 use crate::cli;
-use crate::clock;
+use crate::clock::Clock;
 use crate::config::{AccountSettings, Settings};
 use crate::daemon::mails::MailWriter;
 use crate::daemon::pipeline::Accounts;
@@ -27,18 +28,19 @@ const BEYOND_DAYS: u32 = 91;
 /// Prints the mails to come.
 pub(super) async fn run(args: cli::Rehearse) -> Result<Answer> {
     let settings = super::load(&args.config.file)?;
-    let rehearsals = all(&settings, args.days).await?;
+    let rehearsals = all(&settings, &Beside::of(&args.config.file), args.days).await?;
     print(&text(&rehearsals, screen::style(args.screen)))?;
     Ok(Answer::of_all(rehearsals.iter().map(Rehearsal::answer)))
 }
 
 /// Every account whose billing is on, with its report as it is now: one call each.
-pub(super) async fn all(settings: &Settings, days: Option<u32>) -> Result<Vec<Rehearsal>> {
+async fn all(settings: &Settings, beside: &Beside, days: Option<u32>) -> Result<Vec<Rehearsal>> {
     let accounts = forecast::chosen(&settings.accounts, None)?;
     let horizon =
         |account: &AccountSettings| account.horizon_days.max(days.map_or(0, |days| days + BEYOND_DAYS));
-    let reports = reading::reports(&accounts, horizon).await;
-    let now = clock::now();
+    let clock = Clock::default();
+    let reports = reading::reports(&accounts, horizon, &clock).await;
+    let now = beside.time(&clock).await;
     let watch = Accounts::of(settings);
     let both = accounts.into_iter().zip(reports);
     Ok(both.map(|(account, report)| rehearse(account, &watch, report, days, now)).collect())

@@ -1,9 +1,11 @@
 //! docs/configuration.md, from the table of keys: what can be written where, and what it means. A test holds
 //! the file and this text equal.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::keys::{KEYS, KeyRow};
+use crate::alert::Kind;
 
 /// The whole page, as Markdown.
 pub(crate) fn markdown() -> String {
@@ -32,8 +34,8 @@ fn split(key: &KeyRow) -> (&'static str, &'static str) {
     key.path.split_once('.').unwrap_or(("", key.path))
 }
 
-fn about(table: &str) -> &'static str {
-    match table {
+fn about(table: &str) -> Cow<'static, str> {
+    Cow::Borrowed(match table {
         "accounts.<name>" => {
             "One table for each account; its name, of letters, digits, `_` and `-`, is the `account` label of \
              every metric. `[defaults]` takes the same keys, for all accounts that don't set them. An endpoint \
@@ -51,10 +53,10 @@ fn about(table: &str) -> &'static str {
         "billing" => "How the forecast is asked for.\n\n",
         "alerts" => "When an incident opens, closes and is mailed again.\n\n",
         "alerts.rules.<kind>" => {
-            "One table for each kind of incident that is to be treated otherwise: `disconnect`, \
-             `billing_report`, `order_suspended`, `balance_drop`, `vm_error`, `vm_blocked`, `vm_stopped`, \
-             `vm_stuck`, `site_error`, `site_blocked`, `site_stuck`, `container_disabled`, `resource_gone`, \
-             `unknown_state`, `collector_failing`, `credentials_rejected`.\n\n"
+            let kinds = Kind::NAMES.join("`, `");
+            return Cow::Owned(format!(
+                "One table for each kind of incident that is to be treated otherwise: `{kinds}`.\n\n"
+            ));
         }
         "email" => {
             "Without this table, and without a webhook among the recipients, hostwatch is an exporter only: nothing is \
@@ -66,7 +68,7 @@ fn about(table: &str) -> &'static str {
              restart.\n\n"
         }
         _ => "",
-    }
+    })
 }
 
 const INTRODUCTION: &str = r#"# Configuration

@@ -5,34 +5,16 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result};
 
+use super::delivery::{Fault, SendFailure};
 use super::webhook::{PostError, Webhook};
 use crate::config::Settings;
-use crate::mail::smtp::{SendError, Transport};
+use crate::mail::smtp::Transport;
 use crate::store::{Claim, Queue};
 
 /// One way for mails to leave.
 pub(super) enum Carrier {
     Smtp(Transport),
     Webhook(Webhook),
-}
-
-/// Why a mail was not sent, as far as is known.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{error}")]
-pub(super) struct SendFailure {
-    pub(super) fault: Fault,
-    pub(super) error: String,
-}
-
-/// Whose fault it was.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Fault {
-    /// The connection, the login, the address: the next mail would fail, too. `refused`: it said so itself.
-    Carrier { refused: bool },
-    /// This mail alone was not taken.
-    Mail { for_good: bool },
-    /// It went out whole, and the reply was lost.
-    ReplyLost,
 }
 
 /// One for each queue that the configuration serves.
@@ -60,34 +42,6 @@ impl Carrier {
                 webhook.post(&claim.sender, claim.raw.clone()).await.map_err(SendFailure::from)
             }
         }
-    }
-}
-
-impl SendFailure {
-    /// The next mail would fail, too.
-    pub(super) fn is_of_carrier(&self) -> bool {
-        matches!(self.fault, Fault::Carrier { .. })
-    }
-
-    /// It said itself that it takes nothing from us.
-    pub(super) fn is_refusal(&self) -> bool {
-        self.fault == Fault::Carrier { refused: true }
-    }
-}
-
-impl From<SendError> for SendFailure {
-    fn from(error: SendError) -> Self {
-        let permanent = error.permanent();
-        let fault = match &error {
-            SendError::Connection { .. } | SendError::Login { .. } | SendError::Sender { .. } => {
-                Fault::Carrier { refused: permanent }
-            }
-            SendError::Recipient { .. } | SendError::Message { .. } | SendError::Interrupted { .. } => {
-                Fault::Mail { for_good: permanent }
-            }
-            SendError::ReplyLost { .. } => Fault::ReplyLost,
-        };
-        Self { fault, error: error.to_string() }
     }
 }
 

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 
-use super::carrier::{Fault, SendFailure};
 use crate::failpoint;
+use crate::mail::smtp::SendError;
 use crate::store::{SendResult, retry_delay};
 
 /// A held queue is tried again for a new mail, but not sooner than this after the last attempt.
@@ -16,6 +16,53 @@ const REFUSED_HOLD: Duration = Duration::from_secs(300);
 const CHECK_EVERY: Duration = Duration::from_secs(30);
 /// Further back than two readings of the clocks differ by themselves.
 const STEP_SECONDS: i64 = 5;
+
+/// Why a mail was not sent, as far as is known.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{error}")]
+pub(super) struct SendFailure {
+    pub(super) fault: Fault,
+    pub(super) error: String,
+}
+
+/// Whose fault it was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Fault {
+    /// The connection, the login, the address: the next mail would fail, too. `refused`: it said so itself.
+    Carrier { refused: bool },
+    /// This mail alone was not taken.
+    Mail { for_good: bool },
+    /// It went out whole, and the reply was lost.
+    ReplyLost,
+}
+
+impl SendFailure {
+    /// The next mail would fail, too.
+    pub(super) fn is_of_carrier(&self) -> bool {
+        matches!(self.fault, Fault::Carrier { .. })
+    }
+
+    /// It said itself that it takes nothing from us.
+    pub(super) fn is_refusal(&self) -> bool {
+        self.fault == Fault::Carrier { refused: true }
+    }
+}
+
+impl From<SendError> for SendFailure {
+    fn from(error: SendError) -> Self {
+        let permanent = error.permanent();
+        let fault = match &error {
+            SendError::Connection { .. } | SendError::Login { .. } | SendError::Sender { .. } => {
+                Fault::Carrier { refused: permanent }
+            }
+            SendError::Recipient { .. } | SendError::Message { .. } | SendError::Interrupted { .. } => {
+                Fault::Mail { for_good: permanent }
+            }
+            SendError::ReplyLost { .. } => Fault::ReplyLost,
+        };
+        Self { fault, error: error.to_string() }
+    }
+}
 
 /// What becomes of a mail after an attempt that followed `attempts` others.
 pub(super) fn result(sent: &Result<(), SendFailure>, attempts: u32, now: DateTime<Utc>) -> SendResult {
@@ -54,6 +101,11 @@ impl Hold {
         Self { failures: failures + 1, since: now, until: now + pause, refused }
     }
 
+    /// So much of it passed while nothing ran: the machine slept.
+    pub(super) fn sleep(&mut self, time: Duration) {
+        self.until = self.until.checked_sub(time).unwrap_or(self.since);
+    }
+
     pub(super) fn is_on(&self, now: Instant) -> bool {
         now < self.until
     }
@@ -86,10 +138,19 @@ pub(super) fn pause(
     left.min(CHECK_EVERY)
 }
 
-/// Notices a wall clock that was set back.
+/// Notices a wall clock that went otherwise than the steady one.
 pub(super) struct Clocks {
     wall: DateTime<Utc>,
     steady: Instant,
+}
+
+/// What it did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Step {
+    None,
+    Back,
+    /// By so much: set, or the machine slept.
+    Ahead(Duration),
 }
 
 impl Clocks {
@@ -97,18 +158,21 @@ impl Clocks {
         Self { wall, steady }
     }
 
-    pub(super) fn stepped_back(&mut self, wall: DateTime<Utc>, steady: Instant) -> bool {
-        let gone = chrono::Duration::from_std(steady - self.steady).unwrap_or_default();
-        let stepped = wall < self.wall + gone - chrono::Duration::seconds(STEP_SECONDS);
+    /// Since it was last asked.
+    pub(super) fn step(&mut self, wall: DateTime<Utc>, steady: Instant) -> Step {
+        let ran = chrono::Duration::from_std(steady - self.steady).unwrap_or_default();
+        let step = wall - self.wall - ran;
         *self = Self::new(wall, steady);
-        stepped
+        if step.abs() <= chrono::Duration::seconds(STEP_SECONDS) {
+            return Step::None;
+        }
+        step.to_std().map_or(Step::Back, Step::Ahead)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mail::smtp::SendError;
 
     fn wall() -> DateTime<Utc> {
         DateTime::from_timestamp(1_800_000_000, 0).unwrap()
@@ -218,22 +282,36 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_set_back_is_noticed_once() {
+    fn what_the_machine_slept_counts_as_waited() {
+        let (now, error) =
+            (Instant::now(), SendFailure::from(SendError::Connection { reason: "refused".to_owned() }));
+        let mut hold = Hold::after(None, &error, now);
+        hold.sleep(seconds(20));
+        assert!(hold.is_on(now + seconds(9)) && !hold.is_on(now + seconds(10)));
+        hold.sleep(seconds(u64::MAX));
+        assert!(!hold.is_on(now));
+    }
+
+    #[test]
+    fn a_clock_that_went_otherwise_is_noticed_once() {
         let start = Instant::now();
         let table = [
-            // (seconds later by the steady clock, by the wall clock, set back)
-            (60, 60, false),
-            (60, 55, false),
-            (60, 54, true),
-            (60, -3600, true),
-            (60, 3600, false),
-            (0, 0, false),
+            // (seconds later by the steady clock, by the wall clock, step)
+            (60, 60, Step::None),
+            (60, 56, Step::None),
+            (60, 54, Step::Back),
+            (60, -3600, Step::Back),
+            (60, 64, Step::None),
+            (60, 3660, Step::Ahead(seconds(3600))),
+            (0, 3600, Step::Ahead(seconds(3600))),
+            (0, 0, Step::None),
         ];
         for (steady, moved, want) in table {
             let mut clocks = Clocks::new(wall(), start);
             let (steady, moved) = (start + seconds(steady), wall() + chrono::Duration::seconds(moved));
-            assert_eq!(clocks.stepped_back(moved, steady), want, "{moved}");
-            assert!(!clocks.stepped_back(moved + chrono::Duration::seconds(9), steady + seconds(9)));
+            assert_eq!(clocks.step(moved, steady), want, "{moved}");
+            let later = clocks.step(moved + chrono::Duration::seconds(9), steady + seconds(9));
+            assert_eq!(later, Step::None, "{moved}");
         }
     }
 }

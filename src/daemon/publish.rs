@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use chrono::{DateTime, Utc};
 use parking_lot::{Mutex, MutexGuard};
 
-use super::carrier::SendFailure;
+use super::delivery::SendFailure;
 use crate::alert::{Engine, Incident, Phase};
 use crate::metrics::own::{IncidentLabels, Notification, Own};
 use crate::model::OwnVm;

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use super::carrier::{Carrier, SendFailure};
-use super::delivery::{self, Clocks, Hold};
+use super::carrier::Carrier;
+use super::delivery::{self, Clocks, Hold, SendFailure, Step};
 use super::liveness::LastRun;
 use super::publish::Published;
 use super::sender_signal::SenderSignal;
@@ -54,9 +54,12 @@ impl Sender {
                 }
                 counted = Instant::now();
             }
-            if clocks.stepped_back(self.clock.now(), Instant::now()) {
-                let now = self.clock.now();
-                self.note_store_result(self.published.store.lock().pull_in(now));
+            let now = self.clock.now();
+            match clocks.step(now, Instant::now()) {
+                Step::Back => self.note_store_result(self.published.store.lock().pull_in(now)),
+                // The queue waited meanwhile, though the steady clock stood still.
+                Step::Ahead(time) => hold.iter_mut().for_each(|hold| hold.sleep(time)),
+                Step::None => {}
             }
             let current = self.carrier.get();
             if !Arc::ptr_eq(&current, &carrier) {

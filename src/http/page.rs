@@ -12,14 +12,15 @@ use super::cards::{self, anchor};
 use super::head::Head;
 use super::query::{Fold, PageQuery};
 use super::{chart, query};
+use crate::alert::Sort;
 use crate::model::forecast::Disconnect;
 use crate::model::{AccountName, Money, PayBy, sanitize};
 use crate::view::chart::Chart;
 use crate::view::cut_off;
 use crate::view::said::{Line, Topic};
 use crate::view::{
-    AccountStatus, Billing, Cards, CollectorRow, Health, Query, ResourceKind, ResourceRow, StateCount,
-    Status, Urgency, words,
+    AccountStatus, Billing, Cards, CollectorRow, Health, Query, ResourceRow, StateCount, Status, Urgency,
+    words,
 };
 
 /// What is not fine, as far as it is listed where nobody asked for all.
@@ -231,9 +232,9 @@ impl Page<'_> {
     }
 
     /// The resources that open incidents are about.
-    fn incident_resources(&self) -> BTreeSet<(&AccountName, ResourceKind, u64)> {
+    fn incident_resources(&self) -> BTreeSet<(&AccountName, Sort, u64)> {
         let open = self.status.incidents.open.iter();
-        open.filter_map(|row| Some((&row.account, ResourceKind::of(row.kind)?, row.key.id()?))).collect()
+        open.filter_map(|row| Some((&row.account, row.kind.sort()?, row.key.id()?))).collect()
     }
 
     fn with_incident(&self) -> usize {
@@ -251,7 +252,7 @@ impl Page<'_> {
     }
 
     fn container_link(&self, row: &ResourceRow, id: &u64) -> String {
-        query::of_resource(&row.account, ResourceKind::Container, *id)
+        query::of_resource(&row.account, Sort::Container, *id)
     }
 
     fn is_open(&self, fold: Fold) -> bool {

@@ -33,7 +33,7 @@ impl ResourcePage<'_> {
     }
 
     fn container_link(&self, id: &crate::model::ContainerId) -> String {
-        query::of_resource(&self.which.account, crate::view::ResourceKind::Container, id.get())
+        query::of_resource(&self.which.account, crate::alert::Sort::Container, id.get())
     }
 }
 

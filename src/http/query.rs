@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 
 use crate::alert::Key;
+use crate::alert::Sort;
 use crate::model::AccountName;
+use crate::view::Query;
 use crate::view::resource::ResourceId;
-use crate::view::{Query, ResourceKind};
 
 /// What the page folds away until a link opens it; that way a refresh closes nothing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -91,11 +92,11 @@ pub(super) fn link(asked: &PageQuery, part: &str) -> String {
 
 /// The page of what an incident is about; `None` where that is no resource.
 pub(super) fn of_incident(key: &Key) -> Option<String> {
-    Some(of_resource(&key.account, ResourceKind::of(key.kind)?, key.id()?))
+    Some(of_resource(&key.account, key.kind.sort()?, key.id()?))
 }
 
 /// The page of a resource.
-pub(super) fn of_resource(account: &AccountName, kind: ResourceKind, id: u64) -> String {
+pub(super) fn of_resource(account: &AccountName, kind: Sort, id: u64) -> String {
     let id = id.to_string();
     address("/resource", &[("account", account.as_str()), ("kind", kind.as_str()), ("id", &id)])
 }
@@ -116,7 +117,7 @@ pub(super) fn resource(query: &str) -> Option<ResourceId> {
     };
     Some(ResourceId {
         account: value("account")?.parse().ok()?,
-        kind: ResourceKind::read(&value("kind")?)?,
+        kind: value("kind")?.parse().ok()?,
         id: value("id")?.parse().ok()?,
     })
 }

@@ -35,9 +35,9 @@ pub(super) fn figure(chart: &Chart, currency: &str, now: DateTime<Utc>) -> Figur
     let day = |at| chart.day(at, now);
     let scale = chart.scale();
     let mut legend = vec![Legend { colour: "#2f86d6", meaning: "balance".to_owned() }];
-    if let Some(Marks { late, cut_off }) = chart.marks {
+    if let Some(Marks { cut_off, .. }) = chart.marks {
         // No colour is explained that is not drawn.
-        if chart.x(late) < chart.x(cut_off) {
+        if chart.has_late_days() {
             legend.push(Legend { colour: "#e0a020", meaning: "a payment may arrive too late".to_owned() });
         }
         let meaning = format!("cut-off {}", day(cut_off));

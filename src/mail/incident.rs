@@ -6,7 +6,7 @@ use super::body::Section;
 use super::context::Context;
 use super::parts::{self, MOST_NAMES, few, first, named, title};
 use super::resolved;
-use crate::alert::{Cause, Item, Kind, Reason};
+use crate::alert::{Cause, Item, Kind, Reason, rules};
 use crate::model::sanitize;
 use crate::model::{AccountState, ContainerId, ContainerState, VmState};
 use crate::view::{advice, words};
@@ -22,7 +22,7 @@ pub(super) fn section(item: &Item, several: bool, room: &mut usize, context: &Co
     let (label, seen) = observed(item);
     section.row(label, seen);
     if let Some(which) = state.and_then(|state| advice::which(&item.key, state)) {
-        section.row(which.sort, which.in_full());
+        section.row(which.sort.noun(), which.in_full());
     }
     section.rows.extend(when(item, context));
     section.rows.extend(why(item).map(|why| ("Why".to_owned(), why)));
@@ -50,9 +50,9 @@ fn past_title(item: &Item, several: bool) -> String {
 /// What was seen, with its label: `State`, `error`.
 pub(super) fn observed(item: &Item) -> (&'static str, String) {
     let detail = sanitize::one_line(&item.detail, 300);
-    let state = detail.strip_prefix("its state is ");
+    let state = rules::state_in(&detail);
     match (state, item.key.kind) {
-        (Some(state), _) => ("State", state.strip_prefix("now ").unwrap_or(state).to_owned()),
+        (Some(state), _) => ("State", state.to_owned()),
         (None, Kind::BalanceDrop) => ("Balance", detail),
         (None, _) if item.event.is_end() => ("Now", words::capital(&detail)),
         (None, Kind::CollectorFailing | Kind::CredentialsRejected) => ("Error", detail),

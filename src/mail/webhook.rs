@@ -13,7 +13,7 @@ use super::message::{self, MailIdentity, Rendered};
 use super::recipient::Recipient;
 use super::render::{content, events, test_content, test_incident};
 use super::subject;
-use crate::alert::{Event, Form, Item, Notice, Severity, Sort};
+use crate::alert::{Event, Form, Item, Notice, Severity};
 use crate::model::AccountName;
 
 /// Where it goes, and what it links to.
@@ -324,16 +324,11 @@ fn idempotency_key(events: &[String]) -> String {
 /// The page of the resource.
 fn link(item: &Item, target: WebhookTarget<'_>) -> String {
     let Some(text) = target.external_url else { return String::new() };
-    let kind = item.key.kind.sort().map(|sort| match sort {
-        Sort::Vm => "vm",
-        Sort::Container => "container",
-        Sort::Site => "site",
-    });
-    let (Some(kind), Some(id)) = (kind, item.key.id()) else { return text.to_owned() };
+    let (Some(sort), Some(id)) = (item.key.kind.sort(), item.key.id()) else { return text.to_owned() };
     let Ok(mut page) = Url::parse(text).and_then(|url| url.join("resource")) else { return text.to_owned() };
     page.query_pairs_mut()
         .append_pair("account", item.key.account.as_str())
-        .append_pair("kind", kind)
+        .append_pair("kind", sort.as_str())
         .append_pair("id", &id.to_string());
     page.to_string()
 }

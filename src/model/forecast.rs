@@ -174,9 +174,17 @@ pub(crate) fn all_clear(report: &Report, known: Option<DateTime<Utc>>) -> Result
 /// Reports without a charge are good news once they have been the only ones for so long.
 pub(crate) const BARE: Duration = Duration::hours(24);
 
-/// It has no charge at all.
+/// It has no charge at all, or none of anything.
 pub(crate) fn is_bare(report: &Report) -> bool {
-    report.moments.is_empty() && report.moments_rejected == 0
+    report.moments_rejected == 0 && !report.moments.iter().any(|moment| moment.amount.is_positive())
+}
+
+/// The same as [`disconnect`] where a date may be known from before: one that cannot be read does not take it back,
+/// whatever the report has for a balance, which may be that of its end.
+pub(crate) fn disconnect_after(report: &Report, known: Option<DateTime<Utc>>) -> Disconnect {
+    let seen = disconnect(report);
+    let unreadable = seen == Disconnect::Now && report.edd == Edd::Unknown;
+    if unreadable && known.is_some() { Disconnect::Unknown } else { seen }
 }
 
 /// Does a report take a cut-off back that is known, without a proof? One without a charge is none while it is new.
@@ -186,7 +194,8 @@ pub(super) fn proves_nothing(report: &Report, known: Disconnect, is_new_bare: bo
         Disconnect::Now => None,
         Disconnect::NotExpected | Disconnect::Unknown => return false,
     };
-    let takes_back = matches!(disconnect(report), Disconnect::NotExpected | Disconnect::Unknown);
+    let seen = disconnect_after(report, date);
+    let takes_back = matches!(seen, Disconnect::NotExpected | Disconnect::Unknown);
     takes_back && (is_new_bare || all_clear(report, date).is_err())
 }
 

@@ -1,6 +1,7 @@
 //! The provider, simulated over real HTTP: every operation of the interface, its money and its time, and its bad
 //! days. Imports nothing of ours, so that no mistake can be shared with the client.
 
+mod accept;
 mod answer;
 mod auth;
 mod body;

@@ -1,6 +1,7 @@
 //! The simulator over HTTP/1.1: connections, one request at a time through faults, credentials, limits and
 //! routes, and the end. What operations answer is routes'.
 
+use super::accept;
 use super::answer::{Answer, Payload, Refusal};
 use super::auth::Group;
 use super::body::{SimBody, Socket};
@@ -34,19 +35,7 @@ impl Simulator {
     /// Serves until `stop`; requests under way then have two seconds.
     pub async fn serve(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
         let connections = TaskTracker::new();
-        loop {
-            let stream = tokio::select! {
-                () = stop.cancelled() => break,
-                accepted = listener.accept() => match accepted {
-                    Ok((stream, _)) => stream,
-                    Err(error) => {
-                        // Out of descriptors, most likely: let some connections end first.
-                        tracing::warn!(%error, "simulator cannot accept a connection");
-                        tokio::time::sleep(Duration::from_millis(50)).await;
-                        continue;
-                    }
-                },
-            };
+        while let Some(stream) = accept::next(&listener, &stop).await {
             connections.spawn(Arc::clone(&self).connection(stream, stop.clone()));
         }
         connections.close();

@@ -22,7 +22,7 @@ pub(crate) struct GivenUp {
     pub recipients: BTreeSet<String>,
     /// Who was told of it, or will be by a mail that waits.
     pub told: BTreeSet<String>,
-    /// The accounts of its incidents; none where it told of none.
+    /// The accounts that it was about.
     pub accounts: BTreeSet<AccountName>,
 }
 
@@ -35,6 +35,7 @@ impl Store {
     ) -> Result<Vec<GivenUp>, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT e.message_id, e.recipient, m.subject, coalesce(e.error, ''), m.told,
+               coalesce(json_extract(m.notice, '$.accounts'), '[]'),
                (SELECT json_group_array(recipient) FROM envelopes o WHERE o.message_id = e.message_id),
                (SELECT json_group_array(json_array(t.message_id, t.recipient)) FROM named d JOIN envelopes t ON t.message_id = d.named_in
                 WHERE d.message_id = e.message_id AND d.recipient = e.recipient
@@ -46,15 +47,16 @@ impl Store {
         let mut given_up = Vec::new();
         while let Some(row) = rows.next()? {
             let told_of: Vec<(Key, Event)> = json(&row.get::<_, String>(4)?)?;
-            let named_in: BTreeSet<(String, String)> = json(&row.get::<_, String>(6)?)?;
+            let accounts: BTreeSet<AccountName> = json(&row.get::<_, String>(5)?)?;
+            let named_in: BTreeSet<(String, String)> = json(&row.get::<_, String>(7)?)?;
             let one = GivenUp {
                 message_id: row.get(0)?,
                 recipient: row.get(1)?,
                 subject: row.get(2)?,
                 error: row.get(3)?,
-                recipients: json(&row.get::<_, String>(5)?)?,
+                recipients: json(&row.get::<_, String>(6)?)?,
                 told: named_in.difference(withdrawn).map(|(_, to)| to.clone()).collect(),
-                accounts: told_of.into_iter().map(|(key, _)| key.account).collect(),
+                accounts: told_of.into_iter().map(|(key, _)| key.account).chain(accounts).collect(),
             };
             if !one.recipients.is_subset(&one.told) {
                 given_up.push(one);

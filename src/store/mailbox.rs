@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension, params};
 
+use super::requests::DROPPED;
 use super::{Store, StoreError, json, moment};
 use crate::alert::{Back, Event, Heard, Key, Notice, Stage, Waiting};
 
@@ -55,10 +56,10 @@ impl Store {
                  SELECT json_extract(t.value, '$[1]') FROM json_each(m.told) t
                  WHERE json_extract(t.value, '$[0]') = ?1)
              FROM news n JOIN envelopes e USING (message_id) JOIN messages m USING (message_id)
-             WHERE n.incident = ?1 AND n.episode <= ?2 AND e.state <> 'withdrawn' ORDER BY e.id",
+             WHERE n.incident = ?1 AND n.episode <= ?2 AND (e.state <> 'withdrawn' OR e.error = ?3) ORDER BY e.id",
         )?;
         let mut told: BTreeMap<String, Vec<(Heard, u32, Option<String>)>> = BTreeMap::new();
-        let mut rows = statement.query(params![incident.to_string(), episode])?;
+        let mut rows = statement.query(params![incident.to_string(), episode, DROPPED])?;
         while let Some(row) = rows.next()? {
             let heard = match row.get(1)? {
                 2 => Heard::Reached,

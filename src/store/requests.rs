@@ -47,6 +47,9 @@ fn envelope(row: &Row<'_>) -> Result<Envelope, StoreError> {
     })
 }
 
+/// Why a mail was withdrawn that somebody dropped; nothing newer took its place.
+pub(super) const DROPPED: &str = "dropped by hand";
+
 /// An envelope of the numbers that the second parameter lists.
 const LISTED: &str = "id IN (SELECT value FROM json_each(?2))";
 
@@ -118,15 +121,29 @@ impl Store {
 
     /// Takes mails that wait, or were given up, out of the outbox for good; how many.
     pub(crate) fn drop_mails(&mut self, which: Envelopes, now: DateTime<Utc>) -> Result<usize, StoreError> {
-        let sql = "UPDATE envelopes SET state = 'withdrawn', error = 'dropped by hand', ended_at = ?1
-                   WHERE state IN ('queued', 'dead')";
-        let (at, connection) = (stamp(now), self.writable()?);
-        Ok(match which {
-            Envelopes::All => connection.execute(sql, [&at])?,
-            Envelopes::These(ids) => {
-                connection.execute(&format!("{sql} AND {LISTED}"), params![at, listed(&ids)])?
-            }
-        })
+        let transaction = self.writable()?.transaction()?;
+        let (all, ids) = match which {
+            Envelopes::All => (true, String::from("[]")),
+            Envelopes::These(ids) => (false, listed(&ids)),
+        };
+        // Whom it surely did not reach was not told: if it is told again that is the first time.
+        transaction.execute(
+            &format!(
+                "DELETE FROM told WHERE EXISTS (SELECT 1 FROM envelopes e WHERE e.message_id = told.message_id
+                   AND e.recipient = told.recipient AND NOT e.perhaps AND e.state IN ('queued', 'dead')
+                   AND (?1 OR e.{LISTED}))"
+            ),
+            params![all, ids],
+        )?;
+        let dropped = transaction.execute(
+            &format!(
+                "UPDATE envelopes SET state = 'withdrawn', error = '{DROPPED}', ended_at = ?3
+                 WHERE state IN ('queued', 'dead') AND (?1 OR {LISTED})"
+            ),
+            params![all, ids, stamp(now)],
+        )?;
+        transaction.commit()?;
+        Ok(dropped)
     }
 
     /// When somebody last asked for another attempt.

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use super::layout::{Cell, Column, Emphasis, Layout, Style};
 use super::{Answer, records, text, words};
 use crate::view::cut_off;
-use crate::view::{AccountStatus, Billing, CollectorRow, Health, ResourceKind, ResourceRow, Status, Urgency};
+use crate::view::{AccountStatus, Billing, CollectorRow, Health, ResourceRow, Status, Urgency};
 
 /// Of several accounts, no more are shown in full.
 const MOST_IN_FULL: usize = 3;
@@ -167,7 +167,7 @@ impl Status {
                     let state = text::cut(&text::name(&count.state), 40);
                     format!("{} {state}", count.count)
                 });
-                (names(of_kind[0].kind).1, Cell::new(states.collect::<Vec<_>>().join(" · ")))
+                (of_kind[0].kind.plural(), Cell::new(states.collect::<Vec<_>>().join(" · ")))
             })
             .collect();
         layout.pairs(&pairs);
@@ -181,7 +181,7 @@ impl Status {
             });
             let of = if self.accounts.len() > 1 { format!("{}: ", row.account) } else { String::new() };
             let state = text::name(&row.state);
-            layout.item(2, sign, tone, format!("{of}{}{name} ({}): {state}", names(row.kind).0, row.id));
+            layout.item(2, sign, tone, format!("{of}{}{name} ({}): {state}", row.kind.in_sentence(), row.id));
         }
         let not_well = resources.states.iter().filter(|count| is_odd(count.health));
         let not_well: usize = not_well.map(|count| count.count).sum();
@@ -284,13 +284,4 @@ fn more(layout: &mut Layout, all: usize) {
 /// Somebody should look at it.
 fn is_odd(health: Health) -> bool {
     matches!(health, Health::Bad | Health::Unknown)
-}
-
-/// One, and several.
-fn names(kind: ResourceKind) -> (&'static str, &'static str) {
-    match kind {
-        ResourceKind::Vm => ("VM", "VMs"),
-        ResourceKind::Container => ("container", "containers"),
-        ResourceKind::Site => ("site", "sites"),
-    }
 }

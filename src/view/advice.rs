@@ -95,8 +95,7 @@ fn container(key: &Key, state: Option<&AccountState>) -> &'static str {
 /// What helps to find a resource in the provider's panel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct PanelHint {
-    /// `VM`, `Site`, `Container`.
-    pub sort: &'static str,
+    pub sort: Sort,
     pub name: Option<String>,
     pub id: u64,
     /// `198.51.100.7`, `container agency`, `server h12`.
@@ -115,7 +114,7 @@ impl PanelHint {
 
     /// `VM 10001, 198.51.100.7`: where its name stands already.
     pub(crate) fn beside_its_name(&self) -> String {
-        let number = format!("{} {}", self.sort, self.id);
+        let number = format!("{} {}", self.sort.noun(), self.id);
         std::iter::once(number).chain(self.place.iter().cloned()).collect::<Vec<_>>().join(", ")
     }
 }
@@ -124,25 +123,26 @@ impl PanelHint {
 pub(crate) fn which(key: &Key, state: &AccountState) -> Option<PanelHint> {
     let id = key.id()?;
     let plain = |name: &str| sanitize::one_line(name, 40);
-    match key.kind.sort()? {
+    let sort = key.kind.sort()?;
+    match sort {
         Sort::Vm => {
             let vm = state.vms.get(VmId::new(id))?;
             let addresses = vm.ips.iter().flatten().filter_map(|ip| ip.address.as_deref());
             let place = addresses.take(3).map(|address| sanitize::one_line(address, 45)).collect();
-            Some(PanelHint { sort: "VM", name: vm.name.as_deref().map(plain), id, place })
+            Some(PanelHint { sort, name: vm.name.as_deref().map(plain), id, place })
         }
         Sort::Site => {
             let site = state.site(SiteId::new(id))?;
             let container = state.containers.get(site.container).and_then(|found| found.name.as_deref());
             let container = container.map_or_else(|| site.container.to_string(), plain);
             let place = vec![format!("container {container}")];
-            Some(PanelHint { sort: "Site", name: site.name.as_deref().map(plain), id, place })
+            Some(PanelHint { sort, name: site.name.as_deref().map(plain), id, place })
         }
         Sort::Container => {
             let container = state.containers.get(ContainerId::new(id))?;
             let place = container.server.as_deref().map(|name| format!("server {}", plain(name)));
             let name = container.name.as_deref().map(plain);
-            Some(PanelHint { sort: "Container", name, id, place: place.into_iter().collect() })
+            Some(PanelHint { sort, name, id, place: place.into_iter().collect() })
         }
     }
 }

@@ -65,6 +65,11 @@ impl Chart {
         ((at - self.from).num_seconds() as f64 / span).clamp(0.0, 1.0)
     }
 
+    /// Days on which a payment may come too late are drawn: not where the cut-off is past, or a payment takes no time.
+    pub(crate) fn has_late_days(&self) -> bool {
+        self.marks.is_some_and(|marks| self.x(marks.late) < self.x(marks.cut_off))
+    }
+
     /// The same up to twice the time that is left until the cut-off, but no less than a week: that is what a person
     /// has to act in. Whole where no cut-off is ahead.
     pub(crate) fn zoomed(&self, now: DateTime<Utc>) -> Self {

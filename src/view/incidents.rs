@@ -86,7 +86,7 @@ impl IncidentRow {
             kind: incident.key.kind,
             severity: incident.severity,
             phase: incident.phase,
-            title: incident.words(),
+            title: incident.words_now(),
             resource_name: incident.subject.clone(),
             since: incident.since,
             last_change: incident.last_change,
@@ -97,7 +97,7 @@ impl IncidentRow {
             silenced_until: silence.map(|silence| silence.until),
             note: note.filter(|note| !note.is_empty()).cloned(),
             caused_by: incident.folded_into.clone(),
-            problem: incident.problem.clone(),
+            problem: incident.problem_now(),
             cut_off: incident.ladder.as_ref().map(Ladder::disconnect),
         })
     }

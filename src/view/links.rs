@@ -36,12 +36,8 @@ impl Link {
 }
 
 fn kind(kind: Kind) -> Option<&'static str> {
-    match kind.sort() {
-        Some(Sort::Vm) => Some("vm"),
-        Some(Sort::Container) => Some("container"),
-        Some(Sort::Site) => Some("site"),
-        None => (kind == Kind::OrderSuspended).then_some("order"),
-    }
+    let order = (kind == Kind::OrderSuspended).then_some("order");
+    kind.sort().map(Sort::as_str).or(order)
 }
 
 /// The address as far as it is that of every resource.

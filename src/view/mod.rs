@@ -32,5 +32,5 @@ pub(crate) use health::Health;
 pub(crate) use incidents::{Alerting, IncidentRow, OutboxSummary};
 pub(crate) use links::Link;
 pub(crate) use records::PolledRecords;
-pub(crate) use resources::{Query, ResourceKind, ResourceRow, StateCount};
+pub(crate) use resources::{Query, ResourceRow, StateCount};
 pub(crate) use status::{About, AccountStatus, CollectorRow, DaemonTime, Status};

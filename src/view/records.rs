@@ -163,7 +163,7 @@ impl SilenceRecords {
                 time_zone: zones.of_pattern(&one.pattern).name().to_owned(),
                 note: one.comment.clone(),
                 covers: covered
-                    .map(|incident| Covered { key: incident.key.clone(), title: incident.words() })
+                    .map(|incident| Covered { key: incident.key.clone(), title: incident.words_now() })
                     .collect(),
             }
         };

@@ -5,10 +5,10 @@ use chrono::{DateTime, Utc};
 use super::cards::{Card, Cards};
 use super::history::{self, Bar, PastRow};
 use super::incidents::IncidentRow;
-use super::resources::{self, ResourceKind, ResourceRow};
+use super::resources::{self, ResourceRow};
 use super::words;
-use crate::alert::{Episode, History, Key, Kind, Target};
-use crate::model::{AccountName, AccountState, Collector, ContainerId, VmId, sanitize};
+use crate::alert::{Episode, History, Key, Kind, Sort, Target};
+use crate::model::{AccountName, AccountState, ContainerId, VmId, sanitize};
 
 /// The days of its past that are shown.
 pub(crate) const DAYS: i64 = 30;
@@ -17,7 +17,7 @@ pub(crate) const DAYS: i64 = 30;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct ResourceId {
     pub account: AccountName,
-    pub kind: ResourceKind,
+    pub kind: Sort,
     pub id: u64,
 }
 
@@ -42,25 +42,16 @@ pub(crate) struct ResourceFacts {
 impl ResourceId {
     /// The incidents that are about it, and those about reading it.
     pub(crate) fn keys(&self) -> Vec<Key> {
-        let sort = self.kind.sort();
-        let own = Kind::ALL.iter().filter(|kind| kind.sort() == Some(sort));
+        let own = Kind::ALL.iter().filter(|kind| kind.sort() == Some(self.kind));
         let mut keys: Vec<Key> = own.map(|&kind| Key::new(&self.account, kind, self.id)).collect();
-        let gone = Target::of(sort, &self.id.to_string());
+        let gone = Target::of(self.kind, &self.id.to_string());
         keys.push(Key::new(&self.account, Kind::ResourceGone, gone));
-        let collector = self.collector();
+        let collector = self.kind.seen_by();
         for target in [Target::Collector(collector), Target::Group(collector.group())] {
             keys.push(Key::new(&self.account, Kind::CollectorFailing, target.clone()));
             keys.push(Key::new(&self.account, Kind::CredentialsRejected, target));
         }
         keys
-    }
-
-    fn collector(&self) -> Collector {
-        match self.kind {
-            ResourceKind::Vm => Collector::Vms,
-            ResourceKind::Container => Collector::Containers,
-            ResourceKind::Site => Collector::Sites,
-        }
     }
 }
 
@@ -80,7 +71,7 @@ impl ResourceFacts {
         if row.is_none() && own.is_empty() {
             return None;
         }
-        let noun = which.kind.sort().noun();
+        let noun = which.kind.noun();
         let title = match row.as_ref().and_then(|row| row.name.as_deref()) {
             Some(name) => format!("{noun} {}", sanitize::one_line(name, 120)),
             None => format!("{noun} {}", which.id),
@@ -131,16 +122,16 @@ fn since(
 
 fn address(which: &ResourceId, state: &AccountState) -> Option<String> {
     match which.kind {
-        ResourceKind::Vm => {
+        Sort::Vm => {
             let vm = state.vms.get(VmId::new(which.id))?;
             let all = vm.ips.iter().flatten().filter_map(|ip| ip.address.as_deref());
             let all: Vec<String> = all.map(|address| sanitize::one_line(address, 45)).collect();
             (!all.is_empty()).then(|| all.join(", "))
         }
-        ResourceKind::Container => {
+        Sort::Container => {
             let server = state.containers.get(ContainerId::new(which.id))?.server.as_deref()?;
             Some(sanitize::one_line(server, 80))
         }
-        ResourceKind::Site => None,
+        Sort::Site => None,
     }
 }

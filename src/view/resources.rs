@@ -1,13 +1,12 @@
 //! VMs, containers and sites as one list to look through: by kind and state, by name, page by page. Pure.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::health::Health;
-use crate::alert::{Kind, Sort};
+use crate::alert::Sort;
 use crate::model::freshness::is_fresh;
 use crate::model::{AccountName, AccountState, Collector};
 
@@ -24,56 +23,6 @@ pub(crate) struct Query {
     pub text: String,
     /// From 1; what is past the end is the last one.
     pub page: usize,
-}
-
-/// What a resource is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum ResourceKind {
-    Container,
-    Site,
-    Vm,
-}
-
-impl ResourceKind {
-    /// The word in JSON, on the page and in its queries.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Container => "container",
-            Self::Site => "site",
-            Self::Vm => "vm",
-        }
-    }
-
-    /// What that word says.
-    pub(crate) fn read(word: &str) -> Option<Self> {
-        [Self::Container, Self::Site, Self::Vm].into_iter().find(|kind| kind.as_str() == word)
-    }
-
-    /// The same in keys of incidents.
-    pub(crate) const fn sort(self) -> Sort {
-        match self {
-            Self::Container => Sort::Container,
-            Self::Site => Sort::Site,
-            Self::Vm => Sort::Vm,
-        }
-    }
-
-    /// Of a kind of incidents that are about one resource.
-    pub(crate) const fn of(kind: Kind) -> Option<Self> {
-        match kind.sort() {
-            Some(Sort::Container) => Some(Self::Container),
-            Some(Sort::Site) => Some(Self::Site),
-            Some(Sort::Vm) => Some(Self::Vm),
-            None => None,
-        }
-    }
-}
-
-impl fmt::Display for ResourceKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
 }
 
 /// The part of all resources that was asked for.
@@ -94,7 +43,7 @@ pub(crate) struct Resources {
 /// How many of a kind are in a state.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct StateCount {
-    pub kind: ResourceKind,
+    pub kind: Sort,
     pub state: String,
     pub health: Health,
     pub count: usize,
@@ -104,7 +53,7 @@ pub(crate) struct StateCount {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct ResourceRow {
     pub account: AccountName,
-    pub kind: ResourceKind,
+    pub kind: Sort,
     pub id: u64,
     pub name: Option<String>,
     pub state: String,
@@ -117,7 +66,7 @@ pub(crate) struct ResourceRow {
 #[derive(Clone, Copy)]
 struct ShownRow<'a> {
     account: &'a AccountName,
-    kind: ResourceKind,
+    kind: Sort,
     id: u64,
     name: Option<&'a str>,
     state: &'a str,
@@ -132,7 +81,7 @@ impl Resources {
         now: DateTime<Utc>,
     ) -> Self {
         let all: Vec<ShownRow<'a>> = accounts.flat_map(|account| entries(account, now)).collect();
-        let mut states: BTreeMap<(ResourceKind, Health, &str), usize> = BTreeMap::new();
+        let mut states: BTreeMap<(Sort, Health, &str), usize> = BTreeMap::new();
         for entry in &all {
             *states.entry((entry.kind, entry.health, entry.state)).or_default() += 1;
         }
@@ -165,12 +114,7 @@ impl Resources {
 }
 
 /// One resource, where it is listed.
-pub(super) fn find(
-    account: &AccountState,
-    kind: ResourceKind,
-    id: u64,
-    now: DateTime<Utc>,
-) -> Option<ResourceRow> {
+pub(super) fn find(account: &AccountState, kind: Sort, id: u64, now: DateTime<Utc>) -> Option<ResourceRow> {
     entries(account, now).find(|entry| entry.kind == kind && entry.id == id).map(|entry| entry.row())
 }
 
@@ -196,7 +140,7 @@ fn entries(account: &AccountState, now: DateTime<Utc>) -> impl Iterator<Item = S
     };
     let vms = account.vms.rows.iter().map(move |vm| ShownRow {
         account: name,
-        kind: ResourceKind::Vm,
+        kind: Sort::Vm,
         id: vm.id.get(),
         name: vm.name.as_deref(),
         state: vm.state.as_str(),
@@ -205,7 +149,7 @@ fn entries(account: &AccountState, now: DateTime<Utc>) -> impl Iterator<Item = S
     });
     let containers = account.containers.rows.iter().map(move |container| ShownRow {
         account: name,
-        kind: ResourceKind::Container,
+        kind: Sort::Container,
         id: container.id.get(),
         name: container.name.as_deref(),
         state: container.state.as_str(),
@@ -216,7 +160,7 @@ fn entries(account: &AccountState, now: DateTime<Utc>) -> impl Iterator<Item = S
         account.sites.values().flat_map(|listing| listing.rows.iter().map(|site| (site, listing.read_at)));
     let sites = sites.map(move |(site, read_at)| ShownRow {
         account: name,
-        kind: ResourceKind::Site,
+        kind: Sort::Site,
         id: site.id.get(),
         name: site.name.as_deref(),
         state: site.state.as_str(),

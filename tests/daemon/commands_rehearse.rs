@@ -64,3 +64,29 @@ fn the_mails_to_come_of_the_real_report_and_of_a_supposed_one() {
     );
     assert_eq!((smtp.seen().connections, stored()), (mails, before), "nothing sent, nothing stored");
 }
+
+/// Where this machine's clock is off by more than an hour the provider's decides, with a daemon and without.
+#[test]
+fn a_clock_that_is_far_off_changes_no_date_of_a_rehearsal() {
+    let provider = Provider::start(SCENARIO);
+    provider.lasts_days(10);
+    let smtp = SmtpServer::plain();
+    let mut clock = common::clock::Clock::new();
+    clock.set(chrono::Duration::days(30));
+    let mut daemon = Daemon::start_by(&clock, &provider, smtp.address, "");
+    wait_for(&smtp, "main/disconnect/account rung:14");
+    for running in [true, false] {
+        if !running {
+            assert_eq!(daemon.stop(), 0);
+        }
+        let (_, text, error) = daemon.command(&["rehearse"]);
+        assert_eq!(whens(&text).len(), 6, "{running}: {text} {error}");
+        let (_, text, error) = daemon.command(&["rehearse", "--days=10"]);
+        let over = text.lines().find_map(|line| line.split_once("OVERDUE since ")).unwrap_or_default().1;
+        let days = [9, 10, 11].map(|days| common::now() + chrono::Duration::days(days));
+        let is_then = days.iter().any(|day| over.starts_with(&day.format("%a %-d %b").to_string()));
+        assert!(is_then, "{running}: {text} {error}");
+        let (_, text, error) = daemon.command(&["forecast"]);
+        assert!(text.contains("in 9 d") || text.contains("in 10 d"), "{running}: {text} {error}");
+    }
+}

@@ -105,6 +105,24 @@ fn what_ended_before_its_mail_arrived_is_one_mail_at_every_stage() {
     );
 }
 
+/// Somebody dropped the only mail about it: nobody heard of it, so its end is no RESOLVED.
+#[test]
+fn the_end_of_what_was_dropped_by_hand_is_worded_as_to_somebody_who_heard_of_nothing() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let (mut clock, daemon) = watching(&provider, &smtp);
+    smtp.on(Stage::Rcpt, Act::reply("451 4.7.1 try again later"));
+    fails(&provider, &daemon);
+    until("an attempt", || outbox(&daemon).contains("451"));
+    let (code, said, error) = daemon.command(&["outbox", "drop", "all"]);
+    assert_eq!(code, 0, "{said} {error}");
+    smtp.forget_rules();
+    recovers(&provider, &daemon);
+    let mail = arrives(&mut clock, &smtp, "main/vm_error/10001 was-down");
+    assert!(mail.subject.contains(" was in error "), "{}", mail.subject);
+    assert_eq!(read(&smtp, "vm_error"), ["main/vm_error/10001 was-down"]);
+}
+
 #[test]
 fn after_a_lost_reply_the_end_is_worded_as_if_the_beginning_had_arrived() {
     let provider = Provider::start(SCENARIO);

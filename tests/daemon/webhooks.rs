@@ -280,7 +280,7 @@ fn doctor_reaches_each_host_and_posts_nothing() {
     assert_eq!(asked, ["GET / HTTP/1.1"]);
     hook.answers(Answer::Nothing);
     let (code, out) = doctor();
-    assert!(code == 1 && out.contains("FAIL webhook team its host does not answer: "), "{out}");
+    assert!(code == 1 && out.contains("FAIL webhook team no working connection to its host: "), "{out}");
     assert!(out.contains("→ posts wait in the store until it works; check webhooks.team.url"), "{out}");
 }
 

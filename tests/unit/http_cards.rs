@@ -148,12 +148,25 @@ async fn what_is_fine_is_folded_away_and_a_link_opens_it() {
     }
     assert!(!folded.contains("site104") && !folded.contains("<table>"), "{folded}");
     let open = page(&book, vec![], "/?show=fine&show=orders&show=data").await;
-    for part in ["site104", "Standard", "expected_balance", "href=\"/?show=fine&#38;show=data#billing\""] {
+    let order = "<th scope=\"row\" class=\"text\">Standard (order 71)</th><td class=\"number\">5.07";
+    for part in ["site104", order, "expected_balance", "href=\"/?show=fine&#38;show=data#billing\""] {
         let there = open.contains(part) || part.contains("href");
         assert!(there, "{part} in {open}");
     }
     let found = page(&book, vec![], "/?q=site104").await;
     assert!(found.contains("1 of 5 resources") && found.contains("site104.example.com</a>"), "{found}");
+}
+
+/// No colour is explained that is not drawn.
+#[tokio::test]
+async fn the_chart_explains_the_colours_that_it_has() {
+    for (edd, yellow) in [("2026-03-15T11:00:00", true), ("2026-02-25T11:00:00", false)] {
+        let mut book = full("main");
+        let report = Report { edd: Edd::At(t(edd)), ..report("-5.00", "10.00") };
+        book.apply(Read::ExpectedBalance(report), read_at());
+        let page = page(&book, vec![], "/").await;
+        assert_eq!((page.contains("Yellow: "), page.contains("Red: account off.")), (yellow, true), "{edd}");
+    }
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use super::mail_support;
 
 use std::sync::Arc;
 
-use crate::alert::{Event, Form, Item, Kind, Severity};
+use crate::alert::{Event, Form, Item, Kind, Ladder, Severity};
 use crate::mail::{Context, LivesOn, render};
 use crate::model::*;
 use account::*;
@@ -23,6 +23,43 @@ fn the_amounts_are_those_of_the_contract() {
     let words: Vec<String> = text(&rendered).split_whitespace().map(str::to_owned).collect();
     for amount in ["45", "275", "875"] {
         assert!(words.windows(2).any(|pair| pair == [amount, "RUB"]), "{amount} RUB in {words:?}");
+    }
+}
+
+/// To somebody who heard of nothing before: what was, and from when to when.
+#[test]
+fn the_end_of_a_cut_off_that_nobody_heard_of_says_what_was() {
+    let off = |ladder: Ladder| Ladder { rung: Some(0), ..ladder };
+    let used_up = off(Ladder { used_up: true, gone: true, ..Ladder::default() });
+    let table = [
+        (
+            off(ladder("2026-02-28T11:00:00")),
+            "[RESOLVED] Was overdue Sat 28 Feb 14:00 - Sun 1 Mar 15:00; no cut-off before 31 May (main)",
+            "Already over: the account was overdue Sat 28 Feb 14:00 - Sun 1 Mar 15:00 MSK, 1 d 1 h. No cut-off before",
+        ),
+        (
+            used_up,
+            "[RESOLVED] Was overdue 14:58-15:00; no cut-off before 31 May (main)",
+            "Already over: the account was overdue Sun 1 Mar 14:58-15:00 MSK, 2 min. No cut-off before",
+        ),
+        (
+            ladder("2026-03-04T11:00:00"),
+            "[RESOLVED] Cut-off was due Wed 4 Mar; no cut-off before 31 May (main)",
+            "Already over: a cut-off was due Wed 4 Mar 14:00 MSK. No cut-off before",
+        ),
+    ];
+    for (ladder, subject, lead) in table {
+        let item = disconnect(Event::WasDown, Severity::Critical, Some(ladder.clone()));
+        let rendered = rendered(item, &full("main"));
+        assert_eq!(rendered.subject, subject);
+        let text = text(&rendered).replace('\n', " ");
+        assert!(text.starts_with(lead), "{text}");
+        // Whoever was told knows what was.
+        let told = mail(
+            &notice(Form::Disconnect, vec![disconnect(Event::Resolved, Severity::Critical, Some(ladder))]),
+            &snapshot([&full("main")]),
+        );
+        assert_eq!(told.subject, "[RESOLVED] No cut-off before 31 May (main)");
     }
 }
 

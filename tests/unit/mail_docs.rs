@@ -28,9 +28,10 @@ fn the_page_quotes_mails_as_they_are() {
 fn every_kind_has_a_mail_under_its_heading() {
     let page = read(PAGE);
     for &kind in Kind::ALL {
-        let section = page.split_once(&format!("\n### `{kind}`\n")).unwrap().1;
-        let section = section.split("\n### ").next().unwrap();
-        assert!(section.contains(&format!("{BEGIN}{kind}_")), "{kind} has no mail");
+        let (heading, mark) = (format!("### `{kind}`"), format!("{BEGIN}{kind}_"));
+        let section =
+            page.split_once(&format!("\n{heading}\n")).and_then(|(_, rest)| rest.split("\n### ").next());
+        assert!(section.is_some_and(|text| text.contains(&mark)), "{PAGE}: no {mark}… under {heading}");
     }
 }
 

@@ -229,3 +229,22 @@ fn what_is_about_everything_is_one_notice() {
     assert_eq!(json["alerts"][0]["generatorURL"], "https://watch.example.com/");
     assert_eq!(json["alerts"][0]["annotations"]["summary"], "Sample alert, nothing is wrong (main)");
 }
+
+/// ntfy fills templates from what is posted: a field that is not there would be an empty message, or none.
+#[test]
+fn the_recipe_for_ntfy_names_what_is_posted() {
+    let page = super::tools::read("docs/webhooks.md");
+    let (_, recipe) = page.split_once("url = 'https://ntfy.sh/TOPIC?template=yes").unwrap();
+    let recipe = recipe.split('\'').next().unwrap();
+    let snapshot = snapshot([&full("main")]);
+    let (_, json) = posted(&notice(Form::Opened, vec![vm(17, Event::Opened)]), &snapshot);
+    // `.status` and `.alerts` are the post's, what follows `$a` or `0)` an alert's.
+    let words: Vec<&str> = recipe.split([' ', '}', '{', '(']).filter(|word| word.contains('.')).collect();
+    assert!(words.len() >= 8, "{words:?}");
+    for word in words {
+        let (of, path) = word.split_once('.').unwrap();
+        let place = if of.is_empty() { &json } else { &json["alerts"][0] };
+        let path = format!("/{}", path.trim_end_matches(')').replace('.', "/"));
+        assert!(place.pointer(&path).is_some(), "{word}");
+    }
+}

@@ -52,6 +52,7 @@ mod properties;
 mod rules;
 mod smtp_transport;
 mod store;
+mod store_asked;
 mod systemd;
 mod targets;
 mod terminal_doctor;

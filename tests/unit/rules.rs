@@ -149,7 +149,8 @@ fn every_kind_of_incident_is_explained() {
     let page = read(PAGE);
     for &kind in Kind::ALL {
         let heading = format!("\n### `{kind}`\n");
-        let section = page.split_once(&heading).unwrap_or_else(|| panic!("no heading for {kind}")).1;
+        let section =
+            page.split_once(&heading).unwrap_or_else(|| panic!("{PAGE}: no heading ### `{kind}`")).1;
         let section = section.split("\n## ").next().unwrap().split("\n### ").next().unwrap();
         for part in ["**Means**", "**Do**", "**Tune**"] {
             assert!(section.contains(part), "{kind} has no {part}");

@@ -4,16 +4,15 @@
 use crate::alert::{
     Back, Cause, Event, Form, Heard, Incident, Item, Key, Kind, Notice, Phase, Severity, Stage,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use crate::daemon::control::{Reply, Request, Watching, answer_from};
 use crate::store::{
     Batch, Envelopes, Lane, Named, Outgoing, Polls, Queue, RateLimited, SendResult, Store, StoreError,
     Trouble,
 };
 use chrono::{DateTime, Duration, Utc};
 
-fn now() -> DateTime<Utc> {
+pub(super) fn now() -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000, 0).unwrap()
 }
 
@@ -22,7 +21,7 @@ fn key() -> Key {
 }
 
 /// A mail of an incident of its own.
-fn mail(id: &str, lane: Lane) -> Outgoing {
+pub(super) fn mail(id: &str, lane: Lane) -> Outgoing {
     let number = id.bytes().fold(0, |sum: u64, byte| sum * 31 % 1_000_003 + u64::from(byte));
     mail_about(&Key::new(&"main".parse().unwrap(), Kind::VmError, number), id, lane)
 }
@@ -58,7 +57,7 @@ fn both(id: &str) -> BTreeSet<(String, String)> {
     ["a@example.com", "b@example.com"].map(|to| (id.to_owned(), to.to_owned())).into()
 }
 
-fn batch(mails: Vec<Outgoing>) -> Batch {
+pub(super) fn batch(mails: Vec<Outgoing>) -> Batch {
     let incident = Incident::new(key(), Severity::Critical, now());
     let decisions = vec![(key(), Cause::SeenWrong.into())];
     Batch { incidents: vec![incident], decisions, mails, ..Batch::default() }
@@ -434,7 +433,7 @@ fn a_week_counts_polls_and_mails() {
 }
 
 #[test]
-fn what_a_refuge_did_not_know_is_still_there_when_it_comes_home() {
+fn what_memory_did_not_know_is_still_there_when_it_comes_home() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("hw.db");
     let mut store = Store::open(&path, now()).unwrap().store;
@@ -533,6 +532,28 @@ fn how_far_a_mail_came_is_known_and_who_heard_of_what() {
     assert_eq!(store.heard(&key(), 2).unwrap().len(), 1, "who was reached was told of no end");
 }
 
+/// Its recipients heard nothing: its end is no RESOLVED, and a reminder is the first that they hear of it.
+#[test]
+fn of_what_was_dropped_by_hand_nobody_heard() {
+    let mut store = Store::in_memory().unwrap();
+    let about = |id: &str| Outgoing {
+        event_keys: vec![format!("{}#1#opened", key())],
+        ..mail_about(&key(), id, Lane::Normal)
+    };
+    store.commit(&batch(vec![about("one")]), now()).unwrap();
+    let lost = SendResult::Retry { due_at: now(), error: "lost".into(), perhaps: true };
+    let a = store.claim(&Queue::Mail, now()).unwrap().unwrap();
+    store.finish(&a, &lost, now()).unwrap();
+    assert_eq!(store.drop_mails(Envelopes::All, now()).unwrap(), 2);
+    let heard = store.heard(&key(), 1).unwrap();
+    let want = [("a@example.com", Heard::Reached), ("b@example.com", Heard::Refused)];
+    assert_eq!(heard, want.map(|(to, heard)| (to.to_owned(), heard)).into());
+    assert!(store.unheard().unwrap().is_empty(), "somebody decided that it is not sent");
+    store.commit(&batch(vec![about("two")]), now()).unwrap();
+    let to: Vec<String> = store.waiting().unwrap().into_iter().map(|mail| mail.to).collect();
+    assert_eq!(to, ["b@example.com"], "whom it may have reached is not told twice");
+}
+
 #[test]
 fn news_of_one_incident_to_one_recipient_keep_their_order() {
     let mut store = Store::in_memory().unwrap();
@@ -606,6 +627,31 @@ fn that_a_mail_was_given_up_counts_as_told_once_a_mail_says_so_and_arrives() {
             .iter()
             .any(|one| one.message_id == "one" && one.told.len() == 1)
     );
+}
+
+/// A first-start notice with nothing wrong tells of no incident, and each webhook's is a message of its own.
+#[test]
+fn what_was_given_up_belongs_to_the_accounts_that_it_was_about() {
+    let mut store = Store::in_memory().unwrap();
+    let notice = Notice {
+        form: Form::Started(crate::alert::Started::default()),
+        items: Vec::new(),
+        to: vec!["webhook:chat".to_owned()],
+        accounts: vec!["main".parse().unwrap(), "shop".parse().unwrap()],
+    };
+    let started = Outgoing {
+        recipients: notice.to.clone(),
+        event_keys: vec!["started".to_owned()],
+        notice,
+        ..mail("started", Lane::Normal)
+    };
+    store.commit(&batch(vec![started]), now()).unwrap();
+    let queue = Queue::Webhook("chat".to_owned());
+    let claim = store.claim(&queue, now()).unwrap().unwrap();
+    store.finish(&claim, &SendResult::Dead { error: "answered 422".into() }, now()).unwrap();
+    let given_up = store.given_up(&BTreeSet::new()).unwrap();
+    let accounts: Vec<String> = given_up[0].accounts.iter().map(ToString::to_string).collect();
+    assert_eq!(accounts, ["main", "shop"]);
 }
 
 #[test]
@@ -942,49 +988,6 @@ fn an_incident_is_found_without_reading_the_others() {
     }
     assert_eq!(near("db \"1\""), ["main/vm_error/8"]);
     assert!(near("nothing").is_empty());
-    // So do commands.
-    let mut ask = |what: &str| {
-        let request = Request::Ack { what: what.into(), comment: String::new() };
-        answer_from(&mut store, &nobody(), request, now())
-    };
-    for what in ["web-1", "main/vm_error/7", "7"] {
-        assert_eq!(
-            ask(what).unwrap_err(),
-            "main/vm_error/7 is not open; there is nothing to acknowledge",
-            "{what}"
-        );
-    }
-    assert!(ask("other").is_err());
-}
-
-/// No accounts.
-fn nobody() -> Watching {
-    Watching { watchers: BTreeMap::new(), profiles: BTreeMap::new() }
-}
-
-#[test]
-fn of_several_mails_all_are_dropped_or_none() {
-    let mut store = Store::in_memory().unwrap();
-    store.commit(&batch(vec![mail("one", Lane::Normal)]), now()).unwrap();
-    let ids: Vec<i64> = store.envelopes(9).unwrap().iter().map(|one| one.id).collect();
-    let queued = |store: &Store| store.outbox_summary().unwrap().by_state["queued"];
-    let ask = |store: &mut Store, request| answer_from(store, &nobody(), request, now());
-    let with = |more: &[i64]| Some([&ids[..], more].concat());
-    for request in [Request::Drop { mails: with(&[999, 998]) }, Request::Retry { mails: with(&[999, 998]) }] {
-        let refused = ask(&mut store, request).unwrap_err();
-        assert!(
-            refused.contains("mail 999 neither waits nor was given up, so nothing was done"),
-            "{refused}"
-        );
-        assert_eq!(queued(&store), 2);
-        assert_eq!(store.retry_asked().unwrap(), None);
-    }
-    // Named twice it is one.
-    let Ok(Reply::Done(said)) = ask(&mut store, Request::Drop { mails: with(&ids) }) else {
-        panic!("not done")
-    };
-    assert!(said.contains("2 mails"), "{said}");
-    assert_eq!(queued(&store), 0);
 }
 
 #[test]

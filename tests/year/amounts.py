@@ -78,9 +78,15 @@ class Words:
         return "now" if last < today else "today" if last == today else f"by {self.day(last)}"
 
 
-def check(mail, event, account, ladder, now):
-    """What is wrong with a mail that tells of a cut-off; `ladder` as it was when it was made."""
-    words, forecast = Words(account, now), ladder.last
+def check(mail, event, account, ladder, forecasts):
+    """What is wrong with a mail that tells of a cut-off; `ladder` as it was when it was made, from one of `forecasts`."""
+    found = [of_one(mail, event, account, ladder, forecast) for forecast in forecasts]
+    return min(found, key=len, default=["no report had arrived"])
+
+
+def of_one(mail, event, account, ladder, forecast):
+    now = mail.date
+    words = Words(account, now)
     overdue = ladder.is_overdue(now)
     date = None if ladder.gone else ladder.date
     by = words.by(date, overdue)
@@ -118,8 +124,9 @@ def check(mail, event, account, ladder, now):
     if overdue and account.deletion and date is not None:
         wants("deletion", words.day(words.local(date + account.deletion * DAY).date()), mail.text)
     dated_at = ladder.dated_at or ladder.read_at
+    # "During poll failures the ladder goes on from the last known date, labelled "as of"".
     if ladder.failed and "as of " + words.moment(dated_at) not in lead:
         wrong.append(f"rests on a report of {words.moment(dated_at)} and does not say so: {lead!r}")
-    if not ladder.failed and ladder.dated_at == ladder.read_at and "as of " in lead:
+    if not ladder.failed and dated_at == ladder.read_at and "as of " in lead:
         wrong.append(f"says that it is old, and is not: {lead!r}")
     return wrong

@@ -92,15 +92,13 @@ class Judge:
     # Delivery
 
     def is_hindered(self, to, step):
-        """Mails to them did not get through in this step, or might not have."""
-        if (self.weather.mail.at(self.steps[step]) in ("defers", "refuses", "silent")
-                or (to, step) in self.refused or self.steps[step] >= self.weather.dead.get(to, float("inf"))):
-            return True
-        # It is tried again after half an hour in which the machine ran.
-        return step in self.lane.sleeps and step > 0 and self.is_hindered(to, step - 1)
+        """Mails to them did not get through in this step."""
+        return (self.weather.mail.at(self.steps[step]) in ("defers", "refuses", "silent")
+                or (to, step) in self.refused or self.steps[step] >= self.weather.dead.get(to, float("inf")))
 
     def missing(self, step, arrived, decided_later):
-        """Who should have had a mail of this step, and had it not. One that could not leave gives way to newer news."""
+        """Who should have had a mail of this step, and had it not: "newer news of an incident replaces older that was
+        surely not delivered"."""
         missing = []
         for to in self.account.to:
             if to in arrived:
@@ -201,8 +199,18 @@ class Judge:
         for mail, told in found:
             if told == event:
                 self.verdict.count("mails whose sums and days were counted again")
-                for one in amounts.check(mail, event, self.account, ladder, mail.date):
+                for one in amounts.check(mail, event, self.account, ladder, self.had_then(mail, ladder)):
                     self.wrong("sums and days", mail.date, f"{event}: {one}")
+
+    def had_then(self, mail, ladder):
+        """The report that a mail rests on. One that was asked for as of the day before is followed by another: "`days`
+        beyond the report's date are absent" until that has arrived. Dates of mails are whole seconds."""
+        reads = self.reads.get(self.step_of(mail.date), [])
+        last = next((read for read in reads if read.content is ladder.last), None)
+        if last is None or last.came <= mail.date:
+            return [ladder.last]
+        before = [read for read in reads if self.is_asked_again(read) and read.came < mail.date + 1]
+        return [read.content for read in before] + [ladder.last] * (last.came < mail.date + 1)
 
     def heard_in_time(self):
         """By the true story alone: who was cut off was told before the last day on which a payment arrives was over,

@@ -5,7 +5,7 @@ import datetime
 from world import DAY, HOUR
 
 UTC = datetime.timezone.utc
-# Where the contract leaves the moment open by so much, a mail may come or not.
+# "Overdue is mailed again daily": one that is due sooner than this after the last mail may come or not.
 REMINDER_PAUSE = 12 * HOUR
 
 
@@ -43,7 +43,11 @@ class Ladder:
         known = max([one for one in (self.date, self.later and self.later[2]) if one is not None], default=None)
         is_clear = (forecast.cut_off is None and end > 0 and dry is None and forecast.balance > 0 and not doubted
                     and (known is None or forecast.until >= known))
-        self.read_at, self.last = now, forecast
+        self.read_at = now
+        # "A null `edd` is not good news by itself", and a report "without a single charge … is no good news": what is
+        # mailed of the cut-off, and what to pay before it, is that of the report before.
+        if is_clear or date is not None or (self.date is None and not self.gone):
+            self.last = forecast
         if is_clear:
             self.clear += 1
             if self.clear >= 2:

@@ -121,11 +121,14 @@ class Lane:
             self.missing = [key for key in self.collectors if polls.get(key, 0) <= before.get(key, 0)]
             looks = False
             if not self.missing:
-                waits = mails.get("sending", 0) + (0 if self.mail_is_slow() else mails.get("queued", 0))
+                queued = 0 if self.weather.mail.at(clock.now()) else mails.get("queued", 0)
+                waits = mails.get("sending", 0) + (0 if self.weather.greylists else queued)
                 self.missing = f"{mails} mails" if waits else None
+                # "Hold nothing back longer than a minute": what then still waits was put off by its recipient.
+                looks = queued and clock.now() < self.steps[-1] + 90
                 # Where something could not be read, it speaks of what it knew after two minutes at the latest; time is
                 # looked at once a minute.
-                looks = self.provider.troubled and clock.now() < self.steps[-1] + 200
+                looks = looks or self.provider.troubled and clock.now() < self.steps[-1] + 200
                 if not waits and not looks and self.daemon.rests():
                     self.polls = polls
                     return
@@ -133,9 +136,6 @@ class Lane:
             self.clock.run()
             # It looks at its clock every 5 ms.
             await asyncio.sleep(0.006)
-
-    def mail_is_slow(self):
-        return self.weather.mail.at(self.clock.now()) is not None or bool(self.weather.greylists)
 
     async def interfere(self):
         """What people and the machine do to it now and then."""

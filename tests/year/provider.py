@@ -16,11 +16,11 @@ SLOW = 8
 
 
 class Answer:
-    """What was answered of an account at a moment: a forecast, or what was wrong."""
-    __slots__ = ("at", "group", "trouble", "content")
+    """What was answered of an account at a moment: a forecast, or what was wrong; and when that arrived."""
+    __slots__ = ("at", "group", "trouble", "content", "came")
 
-    def __init__(self, at, group, trouble, content):
-        self.at, self.group, self.trouble, self.content = at, group, trouble, content
+    def __init__(self, at, group, trouble, content, wait):
+        self.at, self.group, self.trouble, self.content, self.came = at, group, trouble, content, at + wait
 
 
 def money(kopecks):
@@ -61,12 +61,12 @@ class Provider:
         if group == "report":
             return self.report(account, path, now, wait)
         content = dict(account.vms) if group == "vms" else (account.container, dict(account.sites))
-        self.keep(account, now, group, None, content)
+        self.keep(account, now, group, None, content, wait)
         return 200, self.listing(account, path), wait
 
-    def keep(self, account, now, group, trouble, content):
+    def keep(self, account, now, group, trouble, content, wait=0):
         self.troubled = self.troubled or trouble is not None
-        self.answers[account.name].append(Answer(now, group, trouble, content))
+        self.answers[account.name].append(Answer(now, group, trouble, content, wait))
 
     def report(self, account, path, now, wait):
         trouble = self.weather.reports[account.name].at(now)
@@ -83,10 +83,10 @@ class Provider:
             turn = self.turn[account.name] = self.turn.get(account.name, 0) + 1
             forecast.cut_off += turn % 2 * 2 * DAY
         if trouble in ("broken", "missing"):
-            self.keep(account, now, "report", trouble, None)
+            self.keep(account, now, "report", trouble, None, wait)
             return (404, b"{}", wait) if trouble == "missing" else (500, b"oops", wait)
-        self.keep(account, now, "report", "error" if trouble == "error" else None, forecast)
         wait = SLOW if trouble == "slow" else wait
+        self.keep(account, now, "report", "error" if trouble == "error" else None, forecast, wait)
         return 200, self.write(account, forecast, day, trouble == "error"), wait
 
     def write(self, account, forecast, day, wrong):

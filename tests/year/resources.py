@@ -1,8 +1,9 @@
 """Machines, containers and sites: what broke and recovered as the listings showed it was told, and nothing else. What
 non-payment explains is told with the cut-off; what it does not explain is told by itself."""
-from world import DAY, HOUR
+from world import DAY, MINUTE
 
 REMINDERS = 3
+WAS = {"error": "in error", "blocked": "blocked"}
 
 
 def judge(of):
@@ -37,47 +38,56 @@ class Line:
     def walk(self):
         for step, moment in enumerate(self.of.steps):
             found = self.of.by_step.get((self.key, step), [])
-            events, expected = {event for _, event in found}, set()
+            expected = set()
             for state in self.states.get(step, []):
                 due = self.see(state, moment)
                 if due:
-                    expected |= due & events
-                    self.decided.append((step, due, found))
-            # One that could not leave gave way to the next.
-            came = [event for event in events if event.startswith("reminder:") and int(event[9:]) > self.reminders]
-            reminder = min(came, default=f"reminder:{self.reminders + 1}")
-            if self.open and "opened" in events and self.was_untold(step):
-                # It takes the place of a beginning that could not leave.
-                expected.add("opened")
-                self.mailed_at = moment
-            elif self.open and self.reminders < REMINDERS and moment - self.mailed_at >= DAY - HOUR:
-                if reminder in events:
-                    if not self.is_acknowledged(moment):
-                        expected.add(reminder)
-                    self.reminders, self.mailed_at = int(reminder[9:]), moment
-                elif moment - self.mailed_at > DAY + HOUR and self.is_bad(step) and not self.is_acknowledged(moment):
-                    self.decided.append((step, {reminder}, found))
-                    self.reminders, self.mailed_at = self.reminders + 1, moment
-            for event in sorted(events - expected):
-                self.of.wrong("told, and not due", moment, f"{self.key} {event}: {found[0][0].subject}")
+                    expected |= self.decide(step, {to: due for to in self.of.account.to}, found)
+            if self.reminder_is_due(step, found):
+                self.reminders, self.mailed_at = self.reminders + 1, moment
+                expected |= self.decide(step, {to: self.reminder_to(to, step) for to in self.of.account.to}, found)
+            for mail, event in found:
+                if (mail.to, event) not in expected:
+                    self.of.wrong("told, and not due", moment, f"{self.key} {event} to {mail.to}: {mail.subject}")
+                elif self.open:
+                    says_the_state(self.of, mail, self.bad, self.states.get(step, []))
         steps = [step for step, *_ in self.decided]
         for place, (step, due, found) in enumerate(self.decided):
             self.of.verdict.count("news of machines that were due")
-            missing = self.of.missing(step, {mail.to for mail, event in found if event in due}, steps[place + 1:])
+            arrived = {mail.to for mail, event in found if event in due.get(mail.to, ())}
+            missing = self.of.missing(step, arrived, steps[place + 1:])
             if missing:
                 here = sorted({event for _, event in found})
                 self.of.wrong("not told", self.of.steps[step],
-                              f"{self.key} {' or '.join(sorted(due))} to {missing}; told was {here}")
+                              f"{self.key} {' or '.join(sorted(due[missing[0]]))} to {missing}; told was {here}")
 
-    def was_untold(self, step):
-        """Its first mail met with trouble, and there has been nothing but trouble since."""
-        first = self.of.step_of(self.opened_at)
-        return first < step and any(all(self.of.is_hindered(to, one) for one in range(first, step))
-                                    for to in self.of.account.to)
+    def decide(self, step, due, found):
+        """What is due, by recipient, from this step on; what of it came."""
+        self.decided.append((step, due, found))
+        return {(mail.to, event) for mail, event in found if event in due.get(mail.to, ())}
 
-    def is_bad(self, step):
-        """It was wrong in every listing of this step, and in those of the step before."""
-        return all(self.states.get(one) and set(self.states[one]) == {self.bad} for one in (step - 1, step))
+    def reminder_is_due(self, step, found):
+        """`remind_every = { critical = "1d" }`, "three times, then the digest"; "while a collector fails, its
+        resources' mails wait"; "an ack stops reminders". Another state that is wrong is no recovery."""
+        seen, moment = self.states.get(step, []), self.of.steps[step]
+        if not (self.open and seen and self.good not in seen and self.reminders < REMINDERS) \
+                or self.is_acknowledged(moment):
+            return False
+        # Where the last was mailed a day ago to the minute it may be due in the next one.
+        since = moment - self.mailed_at
+        return since >= DAY + MINUTE or (since >= DAY - MINUTE and bool(found))
+
+    def reminder_to(self, to, step):
+        """"An incident of which no mail arrived anywhere is untold, and told when one can": to whoever got none since
+        it began it is the beginning."""
+        begin = self.of.steps[step]
+        came = [mail.at for mail, key, _ in self.of.told
+                if key == self.key and mail.to == to and self.opened_at <= mail.date + 1 < begin]
+        reminder = {f"reminder:{self.reminders}"}
+        if any(at < begin for at in came):
+            return reminder
+        # What waited for the mail server may have left a moment before.
+        return {"opened"} | (reminder if any(self.of.step_of(at) == step for at in came) else set())
 
     def is_acknowledged(self, moment):
         return any(self.opened_at < at < moment for at in self.acts.acked)
@@ -96,27 +106,45 @@ class Line:
         return None
 
 
+def says_the_state(of, mail, bad, seen):
+    """"What changed … is mailed as it now is": where it went from one wrong state into another, both."""
+    now = {state for state in seen if state != bad}
+    if now and not any(f"now {state}, was {WAS.get(bad, bad)}" in mail.subject + mail.text for state in now):
+        of.wrong("told otherwise than it is", mail.date, f"{seen}: {mail.subject}")
+
+
 def covered(of, key, states, bad):
-    """It is off for non-payment: told by itself only where the cut-off's mails do not speak for it."""
+    """It is off for non-payment: "an incident folds only into a cause that explains it and is open"."""
     before, since = None, None
     for step, moment in enumerate(of.steps):
-        events = {event for _, event in of.by_step.get((key, step), [])}
-        seen = states.get(step, [])
-        was = of.overdue[step - 1][0] if step else False
-        if bad in seen and not was and since is None:
-            # Seen before its cause: it may be told by itself, as soon as a mail gets through.
+        found = of.by_step.get((key, step), [])
+        events, seen = {event for _, event in found}, states.get(step, [])
+        explained = is_explained(of, step)
+        if bad in seen and not explained and since is None:
+            # "Told when one can": its own mail, once one gets through.
             since = step
         if since is not None and not all(of.is_hindered(to, one) for to in of.account.to for one in range(since, step)):
             since = None
         if "opened" in events:
             of.verdict.count("told by itself, as no cut-off explained it")
             if bad not in seen and before != bad:
-                of.wrong("told, and not due", moment, f"{key} opened, seen was {seen}")
-            elif was and of.overdue[step][0] and not of.overdue[step][1] and since is None:
+                for mail, _ in found:
+                    says_the_state(of, mail, bad, seen)
+            elif explained and since is None:
                 of.wrong("told beside its cause", moment, f"{key}: the account is overdue")
         if {"resolved", "was-down"} & events and seen and seen[-1] == bad:
             of.wrong("told, and not due", moment, f"{key} over, and it is {seen}")
         before = seen[-1] if seen else before
+
+
+def is_explained(of, step):
+    """"Non-payment (overdue, balance ≤ 0 …) explains": known before, and a failed poll ends nothing; or by a report of this
+    step, as "the engine looks before it speaks"."""
+    was = of.overdue[step - 1][0] if step else False
+    unpaid, failed = of.overdue[step]
+    # "What a cause covers is listed in its mail": where that is held back by a silence, nobody would know.
+    silenced = of.acts(f"{of.account.name}/disconnect/account").silences(of.steps[step])
+    return unpaid and (was or not failed) and not silenced
 
 
 def failures(of, listings):

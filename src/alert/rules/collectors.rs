@@ -33,7 +33,7 @@ pub(crate) fn judge_collector(
             Kind::CollectorFailing,
             collector.into(),
             failing(collector, kind, accepted, settings.collector_failing_after),
-            format!("Cannot read {}", collector.words()),
+            cannot_read(collector),
         ),
         finding(
             Kind::CredentialsRejected,
@@ -47,6 +47,11 @@ pub(crate) fn judge_collector(
         findings.push(finding(Kind::BillingReport, Target::Account, not_available(kind), subject));
     }
     findings
+}
+
+/// What the incident of one collector is called.
+pub(crate) fn cannot_read(collector: Collector) -> String {
+    format!("Cannot read {}", collector.words())
 }
 
 /// Is this a failure of the collector's own, which lasts until it is told?

@@ -14,7 +14,7 @@ use anyhow::Result;
 use super::output::print;
 use super::{reading, rehearse, screen};
 use crate::cli;
-use crate::clock;
+use crate::clock::Clock;
 use crate::daemon::pipeline::Accounts;
 use crate::model::{Group, Snapshot};
 use crate::provider::Hosts;
@@ -25,7 +25,8 @@ use crate::terminal::{self, Answer};
 pub(super) async fn run(args: cli::Doctor) -> Result<Answer> {
     let settings = Arc::new(super::load(&args.config.file)?);
     let style = screen::style(args.screen);
-    let hosts = Hosts::default();
+    let clock = Clock::default();
+    let hosts = Hosts::told_to(clock.clone());
     let examinations = (0..settings.accounts.len()).map(|index| {
         let (settings, hosts) = (Arc::clone(&settings), hosts.clone());
         async move { account::examine(&settings.accounts[index], &hosts).await }
@@ -39,7 +40,7 @@ pub(super) async fn run(args: cli::Doctor) -> Result<Answer> {
     print(&terminal::doctor::text(&sections, style))?;
 
     let watch = Accounts::of(&settings);
-    let now = clock::now();
+    let now = clock.now();
     let billed = settings.accounts.iter().zip(examined).filter(|(account, _)| account.has(Group::Billing));
     let rehearsals: Vec<_> =
         billed.map(|(account, one)| rehearse::rehearse(account, &watch, one.report, None, now)).collect();

@@ -38,7 +38,7 @@ fn judged(name: &str, scheme: &str, probed: Result<Host, String>, now: DateTime<
         Ok(host) => host,
         Err(reason) => {
             let remedy = format!("posts wait in the store until it works; check webhooks.{name}.url");
-            return CheckVerdict::fail(format!("its host does not answer: {reason}")).remedy(remedy);
+            return CheckVerdict::fail(format!("no working connection to its host: {reason}")).remedy(remedy);
         }
     };
     let Some(until) = host.certificate_until else {
@@ -72,7 +72,12 @@ mod tests {
             ("https", Ok(host(Some(90))), CheckOutcome::Ok, "TLS, certificate good until"),
             ("https", Ok(host(Some(13))), CheckOutcome::Warn, "(13 days); not tried: its path and token"),
             ("http", Ok(host(None)), CheckOutcome::Ok, "its host answers, no TLS; not tried"),
-            ("https", Err("refused".to_owned()), CheckOutcome::Fail, "does not answer: refused"),
+            (
+                "https",
+                Err("refused".to_owned()),
+                CheckOutcome::Fail,
+                "no working connection to its host: refused",
+            ),
         ];
         for (scheme, probed, outcome, part) in table {
             let verdict = judged("team", scheme, probed, now);

@@ -106,14 +106,14 @@ impl Pipeline {
         for remake in &remake {
             threads.extend(self.make_anew(remake, &mut batch, snapshot, now)?);
         }
-        let (capped, free): (Vec<&Notice>, Vec<&Notice>) =
+        let (limited, free): (Vec<&Notice>, Vec<&Notice>) =
             notices.iter().partition(|notice| rate_limit::applies(&notice.form));
         let mut due = free;
-        if !capped.is_empty() {
+        if !limited.is_empty() {
             let room = self.room(now)?;
-            let fits = capped.len().min(room);
-            due.extend(&capped[..fits]);
-            for notice in &capped[fits..] {
+            let fits = limited.len().min(room);
+            due.extend(&limited[..fits]);
+            for notice in &limited[fits..] {
                 for item in &notice.items {
                     batch.decisions.push((item.key.clone(), Cause::HourlyLimit.into()));
                 }
@@ -193,7 +193,7 @@ impl Pipeline {
         Ok(threads)
     }
 
-    /// How many more mails the hourly cap allows. While something is held everything joins it: what
+    /// How many more mails the hourly limit allows. While something is held everything joins it: what
     /// came first is told first.
     fn room(&self, now: DateTime<Utc>) -> Result<usize, StoreError> {
         let Some(mail_writer) = &self.mail_writer else { return Ok(usize::MAX) };

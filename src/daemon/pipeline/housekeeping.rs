@@ -1,4 +1,4 @@
-//! What the pipeline does by the clock: what others wrote into the store, the hourly cap's summary, the
+//! What the pipeline does by the clock: what others wrote into the store, the hourly limit's summary, the
 //! digest, the count of polls, and a store whose file fails.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -25,7 +25,7 @@ const PRUNE_EVERY: Duration = Duration::days(1);
 /// What housekeeping remembers.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Housekeeping {
-    /// Since when the hourly cap keeps something back.
+    /// Since when the hourly limit keeps something back.
     pub(super) rate_limited_since: Option<DateTime<Utc>>,
     last_summary: Option<DateTime<Utc>>,
     /// Until when digests were decided on.
@@ -212,7 +212,7 @@ impl Pipeline {
         self.published.show_outbox()
     }
 
-    /// The summary of what the hourly cap kept back, once it is due.
+    /// The summary of what the hourly limit kept back, once it is due.
     fn release_held(&mut self) -> Result<(), StoreError> {
         let (Some(since), Some(mail_writer)) = (self.housekeeping.rate_limited_since, &self.mail_writer)
         else {

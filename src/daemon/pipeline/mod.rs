@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use super::delivery::Clocks;
+use super::delivery::{Clocks, Step};
 use super::liveness::LastRun;
 use super::mails::MailWriter;
 use super::publish::Published;
@@ -250,7 +250,7 @@ impl Pipeline {
     /// Encodes what goes stale as soon as it does, and all that does where the clock was set back.
     fn check_freshness(&mut self) {
         let now = self.clock.now();
-        let set_back = self.clocks.stepped_back(now, Instant::now());
+        let set_back = self.clocks.step(now, Instant::now()) == Step::Back;
         let passed = self.fresh_until.is_some_and(|until| until < now);
         if set_back || (passed && self.stale_encoded.is_due()) {
             self.encode_all(now);

@@ -1,7 +1,7 @@
 //! The sentence of a mail about a cut-off, its subject and its first line: a rung, a payment, a used-up balance, that
 //! the account is still off, that its data are about to be deleted. Pure.
 
-use chrono::NaiveDate;
+use chrono::{DateTime, NaiveDate, Utc};
 
 use super::DisconnectMail;
 use super::pay::ByCharges;
@@ -14,11 +14,39 @@ use crate::view::{CutOff, words};
 /// The subject: what, when, how much, by which day.
 pub(in crate::mail) fn subject(item: &Item, context: &Context<'_>) -> String {
     let mail = DisconnectMail::of(item, context);
-    let words = if item.event.is_end() { mail.no_cut_off() } else { mail.news(&mail.cut_off()) };
+    let words = match mail.unheard() {
+        Some(was) if was.overdue => {
+            let span = words::from_to(was.at, item.at, mail.zone, mail.now);
+            format!("Was overdue {span}; {}", mail.no_cut_off().replacen('N', "n", 1))
+        }
+        Some(was) => {
+            let day = words::subject_day(mail.day(was.at), mail.zone, mail.now);
+            format!("Cut-off was due {day}; {}", mail.no_cut_off().replacen('N', "n", 1))
+        }
+        None if item.event.is_end() => mail.no_cut_off(),
+        None => mail.news(&mail.cut_off()),
+    };
     subject::line(subject::bracket(item), &words, std::slice::from_ref(&item.key.account))
 }
 
+/// A cut-off that is over: when it was due, or since when the account was overdue.
+struct Was {
+    at: DateTime<Utc>,
+    overdue: bool,
+}
+
 impl<'a> DisconnectMail<'a> {
+    /// Of one that ends in this mail, to somebody who never heard of it: what there was.
+    fn unheard(&self) -> Option<Was> {
+        if self.item.event != Event::WasDown {
+            return None;
+        }
+        let overdue = self.ladder.rung == Some(0);
+        let date = self.ladder.edd.filter(|_| !self.ladder.gone);
+        let at = date.or_else(|| overdue.then_some(self.item.since))?;
+        Some(Was { at, overdue })
+    }
+
     fn cut_off(&self) -> CutOff<'a> {
         CutOff::of(self.ladder.disconnect(), self.payer, self.now)
     }
@@ -62,11 +90,20 @@ impl<'a> DisconnectMail<'a> {
     pub(super) fn lead(&self) -> String {
         let account = &self.item.key.account;
         if self.item.event.is_end() {
+            let was = self.unheard().map(|was| {
+                if !was.overdue {
+                    return format!("Already over: a cut-off was due {}. ", self.moment(was.at));
+                }
+                let (at, lasted) = (self.item.at, words::lasted(self.item.at - was.at));
+                let period = words::period(was.at, at, self.zone, self.now);
+                format!("Already over: the account was overdue {period}, {lasted}. ")
+            });
             let balance = self.report.and_then(|(report, _)| forecast::balance_now(report));
             let balance =
                 balance.map_or_else(String::new, |money| format!("balance {}, ", self.money(money)));
             return format!(
-                "{}: {balance}{} (account {account}).",
+                "{}{}: {balance}{} (account {account}).",
+                was.unwrap_or_default(),
                 self.no_cut_off(),
                 self.moment(self.item.at)
             );
@@ -101,7 +138,7 @@ impl<'a> DisconnectMail<'a> {
         })
     }
 
-    fn day(&self, at: chrono::DateTime<chrono::Utc>) -> NaiveDate {
+    fn day(&self, at: DateTime<Utc>) -> NaiveDate {
         at.with_timezone(&self.zone).date_naive()
     }
 }

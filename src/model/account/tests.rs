@@ -213,13 +213,15 @@ fn orders_that_stay_the_same_are_kept_once() {
 #[test]
 fn a_report_that_takes_a_cut_off_back_and_proves_nothing_takes_no_place() {
     use crate::model::forecast::tests::report;
-    use crate::model::{Edd, LastReport};
+    use crate::model::{Edd, LastReport, Report};
     let edd = Edd::At(at() + chrono::Duration::days(4));
     let dated = report("100", "10", 5, edd);
     let mut bare = report("100", "10", 5, Edd::Null);
     bare.moments.edit(Vec::clear);
     let mut garbled = report("100", "10", 5, Edd::Unknown);
     garbled.expected_balance = None;
+    let mut negative = Report { edd: Edd::Unknown, ..bare.clone() };
+    negative.expected_balance = Some(crate::model::forecast::tests::money("-400"));
     let last = LastReport::of(&dated, at());
     let lives: [(&str, KnownAccount); 2] = [
         ("read by this life", {
@@ -232,7 +234,7 @@ fn a_report_that_takes_a_cut_off_back_and_proves_nothing_takes_no_place() {
     for (life, mut known) in lives {
         for hours in [1, 2, 20] {
             let later = at() + chrono::Duration::hours(hours);
-            for doubtful in [&bare, &garbled, &bare] {
+            for doubtful in [&bare, &garbled, &negative, &bare] {
                 known.apply(Read::ExpectedBalance(doubtful.clone()), later);
                 let billing = &known.state().billing;
                 let named = billing.report.as_deref().map(|report| report.edd);

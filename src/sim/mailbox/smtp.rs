@@ -1,5 +1,6 @@
 //! The SMTP side of the mail catcher: enough of RFC 5321 to take mail from any client. No TLS, no login, loopback.
 
+use super::super::accept;
 use super::Mailbox;
 use std::io;
 use std::sync::Arc;
@@ -18,25 +19,15 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 pub(super) async fn serve(mailbox: Arc<Mailbox>, listener: TcpListener, stop: CancellationToken) {
     let sessions = TaskTracker::new();
-    loop {
-        tokio::select! {
-            () = stop.cancelled() => break,
-            accepted = listener.accept() => {
-                let Ok((stream, _)) = accepted else {
-                    // Out of descriptors: let some sessions end first.
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                    continue;
-                };
-                let (mailbox, stop) = (Arc::clone(&mailbox), stop.clone());
-                sessions.spawn(async move {
-                    // A mail not yet accepted is the client's still, so a stop may cut in anywhere.
-                    tokio::select! {
-                        () = stop.cancelled() => {}
-                        _ = session(mailbox, stream) => {}
-                    }
-                });
+    while let Some(stream) = accept::next(&listener, &stop).await {
+        let (mailbox, stop) = (Arc::clone(&mailbox), stop.clone());
+        sessions.spawn(async move {
+            // A mail not yet accepted is the client's still, so a stop may cut in anywhere.
+            tokio::select! {
+                () = stop.cancelled() => {}
+                _ = session(mailbox, stream) => {}
             }
-        }
+        });
     }
     sessions.close();
     sessions.wait().await;

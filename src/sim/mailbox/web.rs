@@ -1,5 +1,6 @@
 //! The HTTP side of the mail catcher: which page is where, and what a page may do. What is on them is view.rs.
 
+use super::super::accept;
 use super::{Mailbox, view};
 use bytes::Bytes;
 use http_body_util::Full;
@@ -24,18 +25,7 @@ const THEIRS: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; im
 
 pub(super) async fn serve(mailbox: Arc<Mailbox>, listener: TcpListener, stop: CancellationToken) {
     let connections = TaskTracker::new();
-    loop {
-        let stream = tokio::select! {
-            () = stop.cancelled() => break,
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
-                Err(_) => {
-                    // Out of descriptors: let some connections end first.
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                    continue;
-                }
-            },
-        };
+    while let Some(stream) = accept::next(&listener, &stop).await {
         let (mailbox, stop) = (Arc::clone(&mailbox), stop.clone());
         connections.spawn(async move {
             let service = service_fn(|request| answer(&mailbox, request));

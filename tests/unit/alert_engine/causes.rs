@@ -67,6 +67,55 @@ fn what_is_folded_waits_until_its_cause_has_ended() {
     assert_eq!(world.take_events(), ["main/vm_blocked/1 opened"]);
 }
 
+/// Covered as blocked, and in error by the time that its cause ends: told as the listing has it.
+#[test]
+fn what_outlives_its_cause_in_another_state_is_told_in_that() {
+    let mut world = World::healthy();
+    world.report(report("-3", crate::model::Edd::Null));
+    world.vms(&[(1, "blocked"), (2, "active")]);
+    world.vms(&[(1, "error"), (2, "active")]);
+    for _ in 0..2 {
+        world.report(rich());
+    }
+    world.told.clear();
+    world.tick();
+    let words: Vec<String> = world.told[0].items.iter().map(crate::alert::Item::words).collect();
+    assert_eq!(words, ["VM vm-1 not OK (now error, was blocked)"]);
+}
+
+/// After a sleep the VMs may be read before the report that explains them.
+#[test]
+fn what_a_report_may_explain_waits_until_it_was_looked_at() {
+    for (explained, told) in [(true, "main/disconnect/account rung:0"), (false, "main/vm_blocked/1 opened")] {
+        let mut world = World::healthy();
+        world.book.look_again();
+        world.vms(&[(1, "blocked"), (2, "active")]);
+        world.vms(&[(1, "blocked"), (2, "active")]);
+        world.tick();
+        assert_eq!(world.take_events(), [""; 0], "it is not known yet what explains it");
+        let reason = world.incident(Kind::VmBlocked, "1").reason.to_string();
+        assert_eq!(reason, "no mail yet: what may explain it is looked at first");
+        world.containers(&[(10, "ENABLED"), (11, "ENABLED")]);
+        world.end(Collector::Sites, None);
+        world.report(if explained { cut_off_in(-1) } else { rich() });
+        world.tick();
+        let events = world.take_events();
+        assert!(events.contains(&told.to_owned()), "{events:?}");
+        assert_eq!(events.iter().any(|event| event.contains("vm_blocked")), !explained, "{events:?}");
+    }
+    // Nothing explains an error.
+    let mut world = World::healthy();
+    world.book.look_again();
+    world.vms(&[(1, "error"), (2, "active")]);
+    assert_eq!(world.take_events(), ["main/vm_error/1 opened"]);
+    // It is waited for no longer.
+    world.vms(&[(1, "error"), (2, "blocked")]);
+    assert_eq!(world.take_events(), [""; 0]);
+    world.book.stop_looking();
+    world.tick();
+    assert_eq!(world.take_events(), ["main/vm_blocked/2 opened"]);
+}
+
 /// Paid while the VMs cannot be read: they wait, and not for a cause that is over.
 #[test]
 fn what_a_cause_covered_and_nobody_sees_waits_for_a_look() {

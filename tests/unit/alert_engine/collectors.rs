@@ -1,6 +1,6 @@
 //! Polling that fails: which incident speaks of it, when, and what ends it.
 
-use crate::alert::{AlertSettings, Kind, Phase, Rule};
+use crate::alert::{AlertSettings, Kind, Phase, Rule, Severity};
 use crate::model::{Collector, FailureKind};
 use chrono::Duration;
 
@@ -149,7 +149,7 @@ fn what_fails_together_is_told_with_the_first_and_ends_with_it() {
     assert_eq!(world.take_events(), ["main/collector_failing/containers opened"]);
     let incident = world.incident(Kind::CollectorFailing, "containers");
     assert_eq!(incident.words(), "Provider API does not answer: nothing is watched");
-    assert_eq!(incident.severity, crate::alert::Severity::Critical);
+    assert_eq!(incident.severity, Severity::Critical);
     assert!(
         incident.detail.ends_with("; not read either: vms, sites, expected_balance"),
         "{}",
@@ -167,6 +167,69 @@ fn what_fails_together_is_told_with_the_first_and_ends_with_it() {
     assert_eq!(world.take_events(), ["main/collector_failing/sites opened"]);
     fail(&mut world, &[ExpectedBalance]);
     assert!(world.told.is_empty(), "{:?}", world.events());
+}
+
+/// People were told that nothing is watched: they are told when that is no longer so.
+#[test]
+fn once_some_of_what_failed_together_is_read_again_the_rest_is_named() {
+    use Collector::{Containers, ExpectedBalance, Sites, Vms};
+    let mut world = World::healthy();
+    for _ in 0..20 {
+        for collector in [Vms, Containers, Sites, ExpectedBalance] {
+            world.fail(collector, FailureKind::Other);
+        }
+        world.pass(Duration::minutes(1));
+    }
+    assert_eq!(world.told.len(), 1, "{:?}", world.events());
+    let head = world.told[0].items[0].clone();
+    assert_eq!(head.words(), "Provider API does not answer: nothing is watched");
+    let head = head.key.resource.to_string();
+    world.told.clear();
+    assert_eq!(head, "vms");
+    for collector in [Sites, ExpectedBalance] {
+        (0..2).for_each(|_| world.end(collector, None));
+    }
+    world.pass(Duration::minutes(29));
+    assert_eq!(world.take_events(), [""; 0], "they seldom recover all at once");
+    world.pass(Duration::minutes(2));
+    assert_eq!(world.events(), [format!("main/collector_failing/{head} opened")]);
+    let item = &world.told[0].items[0];
+    assert_eq!((item.words().as_str(), item.severity), ("Cannot read VMs", Severity::Warning));
+    assert_eq!(item.detail, "it did not work; not read either: containers");
+    assert_eq!(item.reason.to_string(), "some of what failed with it is read again");
+    assert_eq!(item.arming, 1, "another mail than that of its beginning");
+    world.told.clear();
+    world.pass(Duration::hours(5));
+    assert_eq!(world.take_events(), [""; 0], "once");
+    world.pass(Duration::days(3));
+    let again = &world.told[0].items[0];
+    assert_eq!((again.event.to_string().as_str(), again.words().as_str()), ("reminder:1", "Cannot read VMs"));
+}
+
+/// The end of the first named them as not read yet: the last of them says that all are.
+#[test]
+fn what_was_not_read_yet_when_the_first_was_is_told_once_it_is() {
+    use Collector::{Containers, ExpectedBalance, Vms};
+    let mut world = World::healthy();
+    for _ in 0..20 {
+        for collector in [Containers, Vms, ExpectedBalance] {
+            world.fail(collector, FailureKind::Other);
+        }
+        world.pass(Duration::minutes(1));
+    }
+    let head = world.told[0].items[0].key.resource.to_string();
+    world.told.clear();
+    let mut others = [Containers, Vms, ExpectedBalance].into_iter().filter(|one| one.as_str() != head);
+    let first = [Containers, Vms, ExpectedBalance].into_iter().find(|one| one.as_str() == head).unwrap();
+    (0..2).for_each(|_| world.end(first, None));
+    let (one, two) = (others.next().unwrap(), others.next().unwrap());
+    assert_eq!(world.take_events(), [format!("main/collector_failing/{head} resolved")]);
+    (0..2).for_each(|_| world.end(one, None));
+    assert_eq!(world.take_events(), [""; 0]);
+    (0..2).for_each(|_| world.end(two, None));
+    assert_eq!(world.events(), [format!("main/collector_failing/{} resolved", two.as_str())]);
+    let detail = &world.told[0].items[0].detail;
+    assert_eq!(*detail, "answers again; all that failed with it is read again");
 }
 
 #[test]

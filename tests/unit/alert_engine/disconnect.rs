@@ -209,6 +209,23 @@ fn bare(balance: &str) -> crate::model::Report {
     report
 }
 
+/// Whoever heard of no cut-off before is told of its end what there was.
+#[test]
+fn the_end_of_a_cut_off_knows_how_it_stood() {
+    let mut world = World::healthy();
+    world.report(cut_off_in(-1));
+    for _ in 0..2 {
+        world.report(rich());
+    }
+    let item = &world.told.last().unwrap().items[0];
+    assert_eq!(item.event.to_string(), "resolved");
+    let ladder = item.ladder.as_ref().unwrap();
+    assert!(ladder.rung == Some(0) && ladder.edd == Some(start() - Duration::hours(1)), "{ladder:?}");
+    let incident = world.incident(Kind::Disconnect, "account");
+    assert!(incident.ladder.is_none(), "nothing of it goes on");
+    assert!(item.calendar == incident.calendar && item.calendar.unwrap().cancelled);
+}
+
 #[test]
 fn every_rung_says_why_it_is_told() {
     // (hours left at first, then, what the second mail says of it)
@@ -249,6 +266,58 @@ fn a_balance_that_is_used_up_without_a_charge_to_come_is_overdue() {
     world.report(bare("0"));
     assert_eq!(world.events(), ["main/disconnect/account rung:0"]);
     assert_eq!(world.told[0].items[0].detail, "the balance is used up");
+}
+
+/// A date that is there and cannot be read, no charge, and less than nothing at the report's end.
+#[test]
+fn a_date_that_cannot_be_read_takes_no_known_one_back() {
+    let unreadable = || crate::model::Report { edd: Edd::Unknown, ..bare("-400") };
+    for days in [13, 40] {
+        let mut world = World::healthy();
+        world.report(cut_off_in(days * 24));
+        world.told.clear();
+        for _ in 0..3 {
+            world.report(unreadable());
+        }
+        assert_eq!(world.events(), [""; 0], "{days}");
+        world.pass(Duration::days(days - 6));
+        assert_eq!(
+            world.take_events().last().unwrap(),
+            "main/disconnect/account rung:7",
+            "as was known before"
+        );
+    }
+    // Where none is known nothing is left.
+    let mut world = World::healthy();
+    world.report(unreadable());
+    assert_eq!(world.take_events(), ["main/disconnect/account rung:0"]);
+}
+
+/// They name orders that cost nothing, and say of what else there is no more than a report without any.
+#[test]
+fn charges_of_nothing_prove_as_little_as_none() {
+    let mut world = World::healthy();
+    world.report(cut_off_in(53));
+    world.told.clear();
+    let mut free = rich();
+    free.expected_balance = Some(money("500"));
+    free.moments.edit(|moments| {
+        for moment in moments {
+            (moment.amount, moment.balance) = (money("0.00"), money("500"));
+        }
+    });
+    for _ in 0..4 {
+        world.report(free.clone());
+    }
+    assert_eq!(world.take_events(), [""; 0]);
+    assert!(world.incident(Kind::Disconnect, "account").phase.is_open());
+    let reason = world.incident(Kind::Disconnect, "account").reason.to_string();
+    assert_eq!(reason, "still open: a report without a single charge proves nothing yet");
+    for _ in 0..25 {
+        world.later(Duration::hours(1));
+        world.report(free.clone());
+    }
+    assert_eq!(world.take_events().last().unwrap(), "main/disconnect/account resolved");
 }
 
 #[test]

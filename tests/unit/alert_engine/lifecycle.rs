@@ -86,6 +86,36 @@ fn reminders_come_three_times() {
     assert_eq!(events, wanted);
 }
 
+/// From one wrong state into another: mails and page name the state as last read, and its end what there was.
+#[test]
+fn what_went_from_one_wrong_state_into_another_is_named_as_it_is() {
+    let mut world = World::healthy();
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.vms(&[(1, "blocked"), (2, "active")]);
+    let words = |world: &World| -> Vec<String> {
+        world.told.iter().flat_map(|notice| &notice.items).map(crate::alert::Item::words).collect()
+    };
+    assert_eq!(words(&world), ["VM vm-1 in error", "VM vm-1 blocked"]);
+    world.told.clear();
+    world.pass(Duration::days(1));
+    assert_eq!(words(&world), ["VM vm-1 not OK (now blocked, was in error)", "VM vm-1 blocked"]);
+    let row = |world: &World| {
+        let muted = crate::alert::Muted::default();
+        crate::view::IncidentRow::of(world.incident(Kind::VmError, "1"), &muted, world.now).unwrap()
+    };
+    assert_eq!(row(&world).title, "VM vm-1 not OK (now blocked, was in error)");
+    assert_eq!(row(&world).problem, "not OK (now blocked, was in error)");
+    // In error again: nothing else is said of it.
+    world.vms(&[(1, "error"), (2, "active")]);
+    assert_eq!(row(&world).title, "VM vm-1 in error");
+    world.vms(&[(1, "blocked"), (2, "active")]);
+    world.vms(&[(1, "active"), (2, "active")]);
+    assert_eq!(row(&world).title, "VM vm-1 in error", "it recovers");
+    world.told.clear();
+    world.vms(&[(1, "active"), (2, "active")]);
+    assert_eq!(words(&world), ["VM vm-1 in error", "VM vm-1 blocked"], "{:?}", world.events());
+}
+
 #[test]
 fn what_changed_while_nobody_watched_says_so() {
     let mut world = World::healthy();
@@ -250,6 +280,15 @@ fn a_clock_that_is_set_back_holds_nothing_back() {
     world.pass(Duration::minutes(31));
     world.vms(&[(1, "building"), (2, "active")]);
     assert_eq!(world.take_events(), ["main/vm_stuck/1 opened"]);
+    // Begins to recover, nobody was told of it, and nothing more is seen.
+    let mut world = World::healthy();
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.vms(&[(1, "active"), (2, "active")]);
+    world.not_delivered(vec![world.key(Kind::VmError, "1")]);
+    world.told.clear();
+    world.later(-Duration::hours(10));
+    world.pass(Duration::minutes(6));
+    assert_eq!(world.take_events(), ["main/vm_error/1 opened"]);
 }
 
 #[test]

@@ -132,7 +132,10 @@ impl Auditor {
             // One mail said that it comes and goes; its turns since are not written down.
             let flaps = |key: &Key| incidents.get(key).is_some_and(|incident| incident.flapping);
             let root = incidents.get(key).and_then(|incident| incident.folded_into.as_ref());
-            if flaps(key) || root.is_some_and(flaps) {
+            // What may explain it was not looked at yet.
+            let waits =
+                |one: &Incident| one.episode == *episode && one.phase.is_open() && one.waits.is_some();
+            if flaps(key) || root.is_some_and(flaps) || incidents.get(key).is_some_and(waits) {
                 continue;
             }
             assert!(known.is_ok(), "{key} #{episode}: {} {:#?}", known.unwrap_err(), incidents.get(key));

@@ -92,6 +92,9 @@ impl Life {
                 // Beyond an hour of minutes, fewer looks are as good.
                 let looks = (*minutes).clamp(1, 60);
                 let until = self.now + Duration::minutes(*minutes);
+                if *minutes >= 2 {
+                    self.book.stop_looking();
+                }
                 for left in (0..looks).rev() {
                     self.now = until - Duration::minutes(minutes * left / looks);
                     self.step(&Input::Tick(Delivery::default()), &Evidence::new());

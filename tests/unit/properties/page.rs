@@ -434,7 +434,7 @@ proptest! {
                 prop_assert_eq!(got.get(series), Some(value), "{:?}", series);
             }
             let more = got.keys().find(|series| !want.contains_key(*series));
-            prop_assert_eq!(more, None);
+            prop_assert_eq!(more, None, "on the page, and not in `Want`");
         } else {
             // Under a cap, nothing that is not so; what it leaves out is told.
             let missing = want.keys().filter(|series| !got.contains_key(*series)).count() as u64;
