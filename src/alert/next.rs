@@ -112,7 +112,9 @@ impl Next {
         match incident.phase {
             Phase::Resolved => return Self::Over,
             Phase::Unwatched => return Self::Unwatched,
-            Phase::Pending => return Self::Confirmation(settings.map_or(1, AlertSettings::to_confirm)),
+            Phase::Pending => {
+                return Self::Confirmation(settings.map_or(1, |settings| settings.to_confirm()));
+            }
             Phase::Watching | Phase::Firing | Phase::Recovering => {}
         }
         if let Some(cause) = &incident.folded_into {
@@ -196,7 +198,7 @@ mod tests {
     }
 
     fn watcher() -> Watcher {
-        Watcher { settings: AlertSettings::defaults(), to: vec!["ops@example.com".to_owned()] }
+        Watcher { settings: AlertSettings::defaults().into(), to: vec!["ops@example.com".to_owned()] }
     }
 
     fn next(change: impl Fn(&mut Incident, &mut Watcher, &mut Muted)) -> Next {

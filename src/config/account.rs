@@ -51,7 +51,14 @@ pub(super) fn read(
     };
     let horizon_days = alerts::horizon_days(view, &alert.disconnect_days, findings);
     let to = recipients(view, shared_to, findings);
-    AccountSettings { profile: Arc::new(profile), api, alert, to, schedules, horizon_days }
+    AccountSettings {
+        profile: Arc::new(profile),
+        api,
+        alert: Arc::new(alert),
+        to,
+        schedules: Arc::new(schedules),
+        horizon_days,
+    }
 }
 
 /// What is said to people beside what hostwatch knows itself.

@@ -210,7 +210,7 @@ fn targets<B>(
     let account = query::parse(query_of(request)).query.account;
     match context.targets.get().document(kind, account.as_deref()) {
         Some(Ok(page)) => {
-            let response = compressed(request, page, Vec::new(), "application/json", place);
+            let response = compressed(request, &page, Vec::new(), "application/json", place);
             with(response, [(header::VARY, "Accept-Encoding"), (header::CACHE_CONTROL, "no-store")])
         }
         Some(Err(why)) => typed(StatusCode::SERVICE_UNAVAILABLE, PLAIN, format!("503: {why}\n")),
