@@ -77,7 +77,10 @@ mod tests {
     }
 
     fn watcher(to: &[&str]) -> Watcher {
-        Watcher { settings: AlertSettings::defaults(), to: to.iter().map(|&to| to.to_owned()).collect() }
+        Watcher {
+            settings: AlertSettings::defaults().into(),
+            to: to.iter().map(|&to| to.to_owned()).collect(),
+        }
     }
 
     fn account(name: &str) -> AccountName {

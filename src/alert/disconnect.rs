@@ -1,6 +1,6 @@
 //! The disconnect incident: reports and time move the ladder; only reports that prove it close it.
 
-use chrono::{DateTime, Duration, NaiveDate, Utc};
+use chrono::{DateTime, Datelike as _, Duration, NaiveDate, Utc};
 use chrono_tz::Tz;
 
 use super::decide::{Decision, StepDraft};
@@ -50,7 +50,7 @@ impl StepDraft<'_> {
                 if incident.phase == Phase::Recovering {
                     incident.phase = Phase::Firing;
                 }
-                incident.detail = detail(incident.ladder.as_ref(), state);
+                incident.detail = detail(incident.ladder.as_ref(), state, self.now);
                 if settings.enabled(Kind::Disconnect) {
                     self.climb(incident, state, settings);
                 }
@@ -137,7 +137,7 @@ impl StepDraft<'_> {
         }
         if let Some(silenced) = self.silenced(&incident) {
             // The ladder stays where it was told last: at the silence's end the rung then due is told.
-            incident.detail = detail(incident.ladder.as_ref(), state);
+            incident.detail = detail(incident.ladder.as_ref(), state, self.now);
             self.note(incident, Withheld::Silenced(silenced));
             return;
         }
@@ -180,7 +180,7 @@ impl StepDraft<'_> {
             Move::Paid | Move::Later | Move::Earlier => ladder.severity(lead_days, self.now),
         };
         incident.announced = true;
-        incident.detail = detail(Some(&ladder), state);
+        incident.detail = detail(Some(&ladder), state, self.now);
         incident.ladder = Some(ladder);
         let escalates = self.escalates_at_once(&incident, judge.settings);
         incident.escalated |= escalates.is_some();
@@ -285,12 +285,18 @@ fn day(at: DateTime<Utc>, zone: Tz) -> NaiveDate {
     at.with_timezone(&zone).date_naive()
 }
 
-fn detail(ladder: Option<&Ladder>, state: &AccountState) -> String {
+/// With the year where it is not this one.
+fn moment(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
+    let (local, now) = (at.with_timezone(&zone), now.with_timezone(&zone));
+    let form = if local.year() == now.year() { "%a %-d %b %H:%M %Z" } else { "%a %-d %b %Y %H:%M %Z" };
+    local.format(form).to_string()
+}
+
+fn detail(ladder: Option<&Ladder>, state: &AccountState, now: DateTime<Utc>) -> String {
     let Some(ladder) = ladder else { return "no cut-off is expected".to_owned() };
     let date = ladder.edd.map(|edd| {
-        let local = edd.with_timezone(&state.profile.zone());
         let computed = if ladder.computed { " (computed)" } else { "" };
-        format!("{}{computed}", local.format("%a %-d %b %H:%M %Z"))
+        format!("{}{computed}", moment(edd, state.profile.zone(), now))
     });
     let text = match (ladder.used_up, date) {
         (true, Some(date)) => format!("the balance is used up; cut-off {date}"),
@@ -301,8 +307,7 @@ fn detail(ladder: Option<&Ladder>, state: &AccountState) -> String {
     // Which of the two is right nobody here can say; that they differ somebody should know.
     let by_charges = state.billing.report.as_deref().and_then(forecast::date_by_charges);
     let doubt = by_charges.map_or_else(String::new, |at| {
-        let local = at.with_timezone(&state.profile.zone());
-        format!("; by its own charges {}", local.format("%a %-d %b %H:%M %Z"))
+        format!("; by its own charges {}", moment(at, state.profile.zone(), now))
     });
     let deleted = ladder.deleted_at.map_or_else(String::new, |at| {
         format!("; data are deleted on {}", day(at, state.profile.zone()).format("%a %-d %b"))

@@ -175,7 +175,12 @@ impl Ladder {
     /// Whether what somebody acknowledged then has come nearer since, or stands for too long.
     pub(super) fn ends_ack(&self, at: DateTime<Utc>, now: DateTime<Utc>) -> bool {
         self.mailed.last_rung.is_some_and(|rung| rung > at)
-            || (self.is_overdue(now) && now - at >= OVERDUE_ACK)
+            || (self.is_overdue(now) && now >= Self::overdue_ack_ends(at))
+    }
+
+    /// When an acknowledgement of an overdue account ends.
+    pub(super) fn overdue_ack_ends(at: DateTime<Utc>) -> DateTime<Utc> {
+        at + OVERDUE_ACK
     }
 
     /// Takes over what an older release noted: what it mailed is not mailed again.

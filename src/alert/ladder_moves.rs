@@ -5,7 +5,7 @@ use chrono_tz::Tz;
 
 use super::kind::Severity;
 use super::ladder::{Ladder, Mailed, ONCE_IN, was_within_a_day};
-use super::overdue::{Again, Overdue, ReminderPlan, days};
+use super::overdue::{Again, Overdue, ReminderPlan, days, deletion};
 use super::settings::AlertSettings;
 
 /// Something to be mailed.
@@ -181,8 +181,7 @@ impl Ladder {
 
     /// When the data are deleted, once cut off at a known moment.
     pub(super) fn deletion(&self, settings: &AlertSettings, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        let known = self.is_overdue(now) && !self.gone && settings.deletion_days > 0;
-        self.edd.filter(|_| known)?.checked_add_signed(days(settings.deletion_days))
+        deletion(self.edd.filter(|_| !self.gone), settings.deletion_days, now)
     }
 
     /// None of its mails arrived.

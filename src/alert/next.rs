@@ -10,7 +10,7 @@ use super::kind::{Kind, Severity};
 use super::ladder::Ladder;
 use super::overdue::{ReminderPlan, days};
 use super::settings::{AlertSettings, Watcher};
-use super::silence::Muted;
+use super::silence::{Ack, Muted};
 
 /// After these the digest speaks of it.
 pub(super) const REMINDERS: u32 = 3;
@@ -112,7 +112,9 @@ impl Next {
         match incident.phase {
             Phase::Resolved => return Self::Over,
             Phase::Unwatched => return Self::Unwatched,
-            Phase::Pending => return Self::Confirmation(settings.map_or(1, AlertSettings::to_confirm)),
+            Phase::Pending => {
+                return Self::Confirmation(settings.map_or(1, |settings| settings.to_confirm()));
+            }
             Phase::Watching | Phase::Firing | Phase::Recovering => {}
         }
         if let Some(cause) = &incident.folded_into {
@@ -122,7 +124,8 @@ impl Next {
             return Self::Silenced(silence.until);
         }
         if let (Some(ladder), Some(settings)) = (&incident.ladder, settings) {
-            return of_ladder(ladder, settings, zone, acknowledged, now).unwrap_or(Self::End);
+            return of_ladder(ladder, settings, zone, muted.acknowledgement(incident, now), now)
+                .unwrap_or(Self::End);
         }
         if acknowledged {
             return Self::Acknowledged;
@@ -146,13 +149,18 @@ fn of_ladder(
     ladder: &Ladder,
     settings: &AlertSettings,
     zone: Tz,
-    acknowledged: bool,
+    acknowledged: Option<&Ack>,
     now: DateTime<Utc>,
 ) -> Option<Next> {
     if let Some(overdue) = ladder.overdue.as_ref().filter(|_| ladder.is_overdue(now)) {
-        let plan = ReminderPlan { deletion_days: settings.deletion_days, zone, acknowledged };
+        let plan = ReminderPlan {
+            deletion_days: settings.deletion_days,
+            zone,
+            acknowledged: acknowledged.is_some(),
+        };
+        let until = acknowledged.map(|ack| Ladder::overdue_ack_ends(ack.at));
         let cut_off = ladder.edd.filter(|_| !ladder.gone);
-        return overdue.next_due(cut_off, plan, now).map(Next::Overdue);
+        return overdue.next_due(cut_off, plan, until, now).map(Next::Overdue);
     }
     let edd = ladder.edd?;
     let steps = settings.disconnect_days.iter().copied().chain([0]).map(|rung| (rung, edd - days(rung)));
@@ -190,7 +198,7 @@ mod tests {
     }
 
     fn watcher() -> Watcher {
-        Watcher { settings: AlertSettings::defaults(), to: vec!["ops@example.com".to_owned()] }
+        Watcher { settings: AlertSettings::defaults().into(), to: vec!["ops@example.com".to_owned()] }
     }
 
     fn next(change: impl Fn(&mut Incident, &mut Watcher, &mut Muted)) -> Next {

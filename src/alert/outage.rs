@@ -131,7 +131,10 @@ fn fails(status: &CollectorStatus) -> bool {
 }
 
 fn name(incident: &Incident) -> String {
-    incident.key.resource.to_string()
+    match &incident.key.resource {
+        Target::Collector(collector) => collector.words().to_owned(),
+        other => other.to_string(),
+    }
 }
 
 /// The incident of another collector that covers this one: the one it was told with, or one of its group that fails

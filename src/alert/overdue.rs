@@ -90,18 +90,22 @@ impl Overdue {
         (!soon && self.reminded != Some(date)).then_some(Again::Overdue(date))
     }
 
-    /// When something is due next, after `now`.
+    /// When something is due next, after `now`; `plan` is one that is acknowledged until then at most.
     pub(super) fn next_due(
         &self,
         cut_off: Option<DateTime<Utc>>,
         plan: ReminderPlan,
+        acknowledged_until: Option<DateTime<Utc>>,
         now: DateTime<Utc>,
     ) -> Option<DateTime<Utc>> {
         let from = cut_off.unwrap_or(self.told_at);
         let passed = u32::try_from((now - from).num_days()).ok()?;
         let last = LAST.max(plan.deletion_days);
-        let mut ahead = (passed + 1..=last).map(|day| from + days(day));
-        ahead.find(|&at| self.due(cut_off, plan, at).is_some())
+        let ends = acknowledged_until.filter(|&at| at > now);
+        let ahead = (passed + 1..=last).map(|day| from + days(day)).chain(ends);
+        let plan =
+            |at| ReminderPlan { acknowledged: plan.acknowledged && ends.is_none_or(|end| at < end), ..plan };
+        ahead.filter(|&at| self.due(cut_off, plan(at), at).is_some()).min()
     }
 
     /// It is mailed now.
@@ -112,6 +116,16 @@ impl Overdue {
             Again::Deletion(left) => self.deletions.push(left),
         }
     }
+}
+
+/// When the data of an account that was cut off then are deleted; `None` before the cut-off, and where that is not known.
+pub(crate) fn deletion(
+    cut_off: Option<DateTime<Utc>>,
+    deletion_days: u32,
+    now: DateTime<Utc>,
+) -> Option<DateTime<Utc>> {
+    let is_known = |at: &DateTime<Utc>| *at <= now && deletion_days > 0;
+    cut_off.filter(is_known)?.checked_add_signed(days(deletion_days))
 }
 
 /// So many periods of 24 hours.
@@ -184,6 +198,19 @@ mod tests {
         // No date is invented where nobody knows the moment of the cut-off.
         let undated = left(walk(plan(8), false, Overdue::told(None, None, cut_off()), 60));
         assert!(undated.len() == 17 && undated.iter().all(|(_, left)| left.is_none()), "{undated:?}");
+    }
+
+    #[test]
+    fn what_is_due_next_knows_when_an_acknowledgement_ends() {
+        let now = |hours| cut_off() + Duration::hours(hours);
+        let overdue = Overdue::told(Some(cut_off()), None, now(0));
+        let acknowledged = |days| ReminderPlan { acknowledged: true, ..plan(days) };
+        let next = |plan, until| overdue.next_due(Some(cut_off()), plan, until, now(2));
+        assert_eq!(next(plan(0), None), Some(now(24)));
+        // The day that passed meanwhile is made up for at once.
+        assert_eq!(next(acknowledged(0), Some(now(73))), Some(now(73)));
+        assert_eq!(next(acknowledged(0), None), None);
+        assert_eq!(next(acknowledged(4), Some(now(73))), Some(now(24)), "3 days before the deletion");
     }
 
     #[test]

@@ -161,7 +161,7 @@ mod tests {
     }
 
     fn walk(report: &Report, settings: AlertSettings) -> Vec<(String, Event, Severity)> {
-        let watcher = Watcher { settings, to: vec!["ops@example.com".into()] };
+        let watcher = Watcher { settings: settings.into(), to: vec!["ops@example.com".into()] };
         let told = rehearse(&profile(), report, &watcher, now());
         told.iter()
             .flat_map(|told| {
@@ -198,7 +198,8 @@ mod tests {
 
     #[test]
     fn reports_of_later_days_lack_the_charges_made_by_then() {
-        let watcher = Watcher { settings: AlertSettings::defaults(), to: vec!["ops@example.com".into()] };
+        let watcher =
+            Watcher { settings: AlertSettings::defaults().into(), to: vec!["ops@example.com".into()] };
         let told = rehearse(&profile(), &report("250", "10", 90, Edd::Null), &watcher, now());
         let balances = told.iter().map(|told| {
             let state = told.snapshot.accounts.values().next().unwrap();
@@ -225,7 +226,8 @@ mod tests {
 
     #[test]
     fn later_mails_answer_earlier_ones() {
-        let watcher = Watcher { settings: AlertSettings::defaults(), to: vec!["ops@example.com".into()] };
+        let watcher =
+            Watcher { settings: AlertSettings::defaults().into(), to: vec!["ops@example.com".into()] };
         let told = rehearse(&profile(), &report("250", "10", 90, Edd::Null), &watcher, now());
         let answered = told.iter().map(|told| told.notice.items[0].threads.get("ops@example.com"));
         let answered: Vec<Option<&str>> = answered.map(|id| id.map(String::as_str)).collect();

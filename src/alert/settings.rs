@@ -1,6 +1,7 @@
 //! What a user decides about incidents: ladder, confirmation, reminders, rules. No I/O.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::kind::{Kind, Severity};
@@ -8,7 +9,7 @@ use crate::model::ContainerState;
 use crate::model::pattern::matches_pattern;
 
 /// `[alerts]`, with the account's part of `[billing]`.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(crate) struct AlertSettings {
     /// Rungs in days, tightest last; always holds `lead_days + 1`, never 0 (overdue is always a rung).
     pub disconnect_days: Vec<u32>,
@@ -39,7 +40,7 @@ pub(crate) struct AlertSettings {
 /// What an account's incidents are judged by, and who hears of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Watcher {
-    pub settings: AlertSettings,
+    pub settings: Arc<AlertSettings>,
     /// Recipients where no rule names others; empty for none.
     pub to: Vec<String>,
 }

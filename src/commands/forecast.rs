@@ -37,19 +37,19 @@ pub(super) async fn run(args: cli::Forecast) -> Result<Answer> {
             _ => None,
         };
         let (profile, top) = (&account.profile, top_rung_days(account));
+        let shown = |forecast: AccountForecast| forecast.deleted_after(account.alert.deletion_days, now);
         match (report, last) {
             (Err(error), Some(last)) => {
-                forecasts.push(AccountForecast::as_of(profile, last, error, top, now));
+                forecasts.push(shown(AccountForecast::as_of(profile, last, error, top, now)));
             }
             // Whose billing is on cannot be seen.
             (Err(error), None) if unread.is_some() => {
                 unknown.push(AccountForecast::new(profile, Err(error), top, now));
             }
-            (report, _) => forecasts.push(AccountForecast::new(profile, report, top, now)),
+            (report, _) => forecasts.push(shown(AccountForecast::new(profile, report, top, now))),
         }
     }
-    let forecasts = if forecasts.is_empty() { unknown } else { forecasts };
-    let forecasts = Forecasts::new(forecasts, now);
+    let forecasts = Forecasts::new(if forecasts.is_empty() { unknown } else { forecasts }, now);
     if args.json {
         let json = serde_json::to_string_pretty(&forecasts).context("writing the forecast as JSON")?;
         print(&format!("{}\n", harmless_json(&json)))?;

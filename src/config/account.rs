@@ -51,7 +51,14 @@ pub(super) fn read(
     };
     let horizon_days = alerts::horizon_days(view, &alert.disconnect_days, findings);
     let to = recipients(view, shared_to, findings);
-    AccountSettings { profile: Arc::new(profile), api, alert, to, schedules, horizon_days }
+    AccountSettings {
+        profile: Arc::new(profile),
+        api,
+        alert: Arc::new(alert),
+        to,
+        schedules: Arc::new(schedules),
+        horizon_days,
+    }
 }
 
 /// What is said to people beside what hostwatch knows itself.
@@ -233,8 +240,8 @@ fn stale_after(
 fn recipients(view: &View<'_>, shared: Option<&[Recipient]>, findings: &mut Findings) -> Vec<Recipient> {
     let own = alerts::recipients(view, "to", findings);
     let Some(shared) = shared else { return own };
-    let names = |key| view.get::<Vec<String>>(key).is_some_and(|to| !to.is_empty());
     // What is wrong with those that are named has its own error.
+    let names = |key| view.is_set(key) && view.get::<Vec<String>>(key).is_none_or(|to| !to.is_empty());
     if own.is_empty() && shared.is_empty() && !names("to") && !names("email.to") {
         view.error("to", findings, "nobody would get this account's mails; set email.to, or this");
     }

@@ -116,10 +116,7 @@ fn rules(view: &View<'_>, findings: &mut Findings) -> BTreeMap<Kind, Rule> {
 }
 
 fn severity(text: &str) -> Result<Severity, String> {
-    text.parse().map_err(|_| {
-        let near = nearest(text, Severity::NAMES);
-        format!("no severity '{text}'; did you mean \"{near}\"?")
-    })
+    text.parse().map_err(|_| format!("'{text}' is no severity; use critical, warning or info"))
 }
 
 /// Recipients as the engine knows them.

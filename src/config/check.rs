@@ -43,6 +43,10 @@ fn walk(path: &mut Vec<String>, table: &Dict, sources: &Sources, findings: &mut 
 fn complaint(path: &[String], value: &Value) -> Option<String> {
     match keys::find(path) {
         Some(key) if key.kind.fits(value) => None,
+        Some(key) if key.kind.is_list() && value.as_str().is_some() => {
+            let name = path.last().map_or("", String::as_str);
+            Some(format!("needs brackets: {name} = {}", key.kind.words().1))
+        }
         Some(key) => Some(format!("is {}, expected {}", actual(value), key.kind.expected())),
         None if keys::is_table(path) => {
             Some(format!("is {}, expected a table: [{}]", actual(value), path.join(".")))

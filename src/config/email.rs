@@ -83,7 +83,8 @@ struct SmtpAddress {
 /// goes over a connection without TLS.
 fn endpoint(text: &str) -> Result<SmtpAddress, String> {
     let example = "such as \"smtps://user@smtp.example.com:465\"";
-    let url = Url::parse(text).map_err(|error| format!("is no URL ({error}); {example}"))?;
+    let url =
+        Url::parse(text).map_err(|error| format!("{}; {example}", values::no_url(error, "smtps://")))?;
     let host = url.host_str().filter(|host| !host.is_empty()).unwrap_or_default();
     if !matches!(url.scheme(), "smtps" | "smtp") || host.is_empty() {
         return Err(format!("must be smtps://HOST, or smtp://HOST for STARTTLS; {example}"));
@@ -157,7 +158,7 @@ mod tests {
             ("http://h", "must be smtps://HOST"),
             ("smtps://", "must be smtps://HOST"),
             ("h:465", "must be smtps://HOST"),
-            ("hunter2", "is no URL"),
+            ("hunter2", "has no smtps:// in front"),
             ("smtps://h/path", "must end after the port"),
             ("smtps://h?tls=no", "must end after the port"),
             ("smtps://h:0", "must not have port 0"),

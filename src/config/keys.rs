@@ -65,6 +65,10 @@ impl ValueType {
         matches!(self, Self::Text | Self::Secret | Self::Url | Self::Cron | Self::Duration | Self::File)
     }
 
+    pub(super) const fn is_list(self) -> bool {
+        matches!(self, Self::Texts | Self::Counts)
+    }
+
     /// Is this a value of the type?
     pub(super) fn fits(self, value: &Value) -> bool {
         match self {

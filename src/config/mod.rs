@@ -70,25 +70,32 @@ pub(crate) struct Settings {
 pub(crate) struct AccountSettings {
     pub profile: Arc<Profile>,
     pub api: provider::ProviderSettings,
-    pub alert: alert::AlertSettings,
+    pub alert: Arc<alert::AlertSettings>,
     /// Who gets its mails: its own recipients, else those of `[email]`.
     pub to: Vec<mail::Recipient>,
     /// Of the collectors that are on. Sites have none of their own.
-    pub schedules: BTreeMap<Collector, Schedule>,
+    pub schedules: Arc<BTreeMap<Collector, Schedule>>,
     /// How far ahead the expected-balance report is asked for.
     pub horizon_days: u32,
 }
 
 /// Polling.
 impl AccountSettings {
+    /// What is as the other account has it is kept once: where there are thousands they are much alike.
+    fn share(&mut self, other: &Self) {
+        if self.schedules == other.schedules {
+            self.schedules = Arc::clone(&other.schedules);
+        }
+        if self.alert == other.alert {
+            self.alert = Arc::clone(&other.alert);
+        }
+    }
+
     /// Would it be polled the same way? What is judged and who is mailed may differ.
     pub(crate) fn is_polled_like(&self, other: &Self) -> bool {
-        let ticks = |account: &Self| -> Vec<(Collector, String)> {
-            account.schedules.iter().map(|(&collector, tick)| (collector, tick.to_string())).collect()
-        };
         self.profile == other.profile
             && self.api.is_same(&other.api)
-            && ticks(self) == ticks(other)
+            && self.schedules == other.schedules
             && self.horizon_days == other.horizon_days
             && self.alert.disconnect_days == other.alert.disconnect_days
     }
@@ -137,7 +144,11 @@ fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Opti
         // A bad name is reported with the unknown keys.
         let Ok(account) = name.parse::<AccountName>() else { continue };
         let view = View::account(&sources, name, source);
-        accounts.push(account::read(account, &view, &mut secrets, shared_to, findings));
+        let mut account = account::read(account, &view, &mut secrets, shared_to, findings);
+        if let Some(last) = accounts.last() {
+            account.share(last);
+        }
+        accounts.push(account);
     }
     secrets.report_unread(findings);
     let misshapen = sources.values.find_ref("accounts").is_some_and(|accounts| accounts.as_dict().is_none());

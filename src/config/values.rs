@@ -40,10 +40,18 @@ pub(super) fn endpoint(text: &str, allow_http: bool) -> Result<Url, String> {
     Ok(url)
 }
 
+/// Why a text is no URL; `scheme` is what mostly stands in front of one.
+pub(super) fn no_url(error: url::ParseError, scheme: &str) -> String {
+    match error {
+        url::ParseError::RelativeUrlWithoutBase => format!("has no {scheme} in front"),
+        error => format!("is no URL ({error})"),
+    }
+}
+
 /// An http or https address without a user.
 pub(super) fn web_address(text: &str) -> Result<Url, String> {
     let url = Url::parse(text)
-        .map_err(|error| format!("is no URL ({error}); such as \"https://panel.example.com\""))?;
+        .map_err(|error| format!("{}; such as \"https://panel.example.com\"", no_url(error, "https://")))?;
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
         return Err("must start with https:// or http://".to_owned());
     }

@@ -121,7 +121,7 @@ impl Collectors {
             let plan = plan(&account, client.clone(), account.horizon_days);
             let asked = self.polls.of(account.name());
             let awake: Arc<dyn Fn() + Send + Sync> = Arc::new(move || last_run.now());
-            let plan = AccountPlan { clock: self.clock.clone(), awake, asked, ..plan };
+            let plan = Arc::new(AccountPlan { clock: self.clock.clone(), awake, asked, ..plan });
             let (updates, inbox) = mpsc::channel(16);
             let (messages, stopping, done) = (messages.clone(), stop.clone(), ended.clone().drop_guard());
             tasks.spawn(async move {
@@ -146,7 +146,7 @@ pub(crate) fn plan(account: &AccountSettings, client: Client, horizon_days: u32)
     AccountPlan {
         profile: Arc::clone(&account.profile),
         client,
-        schedules: account.schedules.clone(),
+        schedules: Arc::clone(&account.schedules),
         horizon_days,
         least_horizon_days: (top_rung_days(account) + 7).min(horizon_days),
         clock: Clock::default(),

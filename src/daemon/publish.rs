@@ -13,7 +13,7 @@ use crate::alert::{Engine, Incident, Phase};
 use crate::metrics::own::{IncidentLabels, Notification, Own};
 use crate::model::OwnVm;
 use crate::state::Shared;
-use crate::store::{Expired, Queue, Store, StoreError, Trouble};
+use crate::store::{Expired, LastGivenUp, Queue, Store, StoreError, Trouble};
 use crate::view::incidents::{GivenUpMails, ServerError};
 use crate::view::{Alerting, IncidentRow, OutboxSummary};
 
@@ -103,12 +103,10 @@ impl Published {
             // Without mail configured there is nothing to show of it.
             alerting.mails.outbox = alerting.mails.outbox.map(|_| outbox);
             alerting.mails.last_mail_at = summary.last_sent;
-            alerting.mails.given_up = summary.given_up.map(|last| GivenUpMails {
-                count: last.count,
-                recipient: last.recipient,
-                error: last.error,
-                at: last.at,
-            });
+            alerting.mails.given_up = summary.given_up.map(given_up);
+            let of_accounts = summary.given_up_of.into_iter();
+            alerting.mails.given_up_of =
+                of_accounts.map(|(account, last)| (account, given_up(last))).collect();
         });
         Ok(())
     }
@@ -207,4 +205,9 @@ impl Published {
         change(&mut alerting);
         self.alerting.set(alerting);
     }
+}
+
+fn given_up(last: LastGivenUp) -> GivenUpMails {
+    let LastGivenUp { count, recipient, error, at } = last;
+    GivenUpMails { count, recipient, error, at }
 }

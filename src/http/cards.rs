@@ -21,9 +21,9 @@ pub(super) fn render(cards: &[Card], several: bool) -> String {
     list.render().expect("a template over owned values has no way to fail")
 }
 
-/// The name of an incident's place on the page.
+/// The name of an incident's place on the page. No part of a key has a dot of its own.
 pub(super) fn anchor(key: &Key) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '.' };
     format!("i-{}", key.to_string().chars().map(plain).collect::<String>())
 }
 

@@ -1,6 +1,7 @@
 //! The web server: metrics, status page, JSON, health. Shows what others know; decides nothing and
 //! asks the provider nothing. The endpoints are listed at the top of `routes`.
 
+mod accounts;
 mod bar;
 mod body;
 mod cards;

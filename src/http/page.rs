@@ -140,8 +140,12 @@ impl Page<'_> {
     }
 
     /// An amount to pay, rounded up to whole units.
-    fn to_pay(&self, account: &AccountStatus, money: &Money) -> String {
-        words::spaced_to_pay(*money, &account.currency)
+    fn to_pay(&self, account: &AccountStatus, money: &Option<Money>) -> String {
+        words::known_to_pay(*money, &account.currency)
+    }
+
+    fn for_month(&self, account: &AccountStatus, billing: &Billing) -> String {
+        self.to_pay(account, &billing.to_pay(30))
     }
 
     fn chart(&self, account: &AccountStatus, drawn: &Chart) -> String {
@@ -188,12 +192,11 @@ impl Page<'_> {
     }
 
     /// How much longer the money would last if it were switched off.
-    fn days_more(&self, days: &i64) -> String {
-        words::more_days(*days)
-    }
-
-    fn is_nothing(&self, money: &Money) -> bool {
-        *money == Money::ZERO
+    fn without(&self, billing: &Billing, days: &Option<i64>) -> String {
+        match billing.facts.is_cut_off_ahead(self.status.generated_at) {
+            true => words::without_order(*days),
+            false => "–".to_owned(),
+        }
     }
 
     fn list_link(&self, query: Query) -> String {
@@ -247,6 +250,10 @@ impl Page<'_> {
         states.filter(|count| is_wrong(count.health)).map(|count| count.count).sum()
     }
 
+    fn resource_count(&self) -> String {
+        words::count(self.status.resources.total, "resource", "resources")
+    }
+
     fn resource_link(&self, row: &ResourceRow) -> String {
         query::of_resource(&row.account, row.kind, row.id)
     }
@@ -291,7 +298,7 @@ impl Page<'_> {
     }
 
     fn name(&self, row: &ResourceRow) -> String {
-        row.name.clone().unwrap_or_else(|| "(no name)".to_owned())
+        row.name.clone().filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "(no name)".to_owned())
     }
 
     /// Collectors of every account, those without trouble only where they are asked for.

@@ -10,7 +10,7 @@ use super::body::Body;
 use super::head::Head;
 use super::past_pages::{self, PastPage};
 use super::response::{PLAIN, html, text, typed};
-use super::{Context, query};
+use super::{Context, accounts, query};
 use crate::alert::{History, Past};
 use crate::model::AccountState;
 use crate::view::resource::{DAYS, ResourceFacts};
@@ -54,11 +54,16 @@ pub(super) async fn incidents(asked: &str, context: &Context) -> Response<Body> 
         Ok(history) => history,
         Err(refusal) => return refusal,
     };
+    if history.episodes.is_empty()
+        && let Some(refusal) = accounts::refused(asked, context)
+    {
+        return refusal;
+    }
     let snapshot = context.snapshot.get();
     let accounts: Vec<&AccountState> = snapshot.accounts.values().map(|state| &**state).collect();
     let rows = history::rows(&history.episodes, |key| history::zone(&accounts, key), now);
     let level = if rows.iter().any(|row| row.is_open) { Urgency::Notice } else { Urgency::Fine };
-    let title = format!("Incidents of the last {days} days");
+    let title = past_pages::title(days);
     let here = query::of_past(days, account.as_deref());
     let zone = accounts.first().map_or(chrono_tz::Tz::UTC, |state| state.profile.zone());
     let (refresh, other) = toggled((&here, asked));

@@ -48,6 +48,14 @@ pub(super) struct PastPage<'a> {
     pub more: bool,
 }
 
+/// `Incidents of the last 30 days`.
+pub(super) fn title(days: i64) -> String {
+    match days {
+        1 => "Incidents of the last day".to_owned(),
+        days => format!("Incidents of the last {days} days"),
+    }
+}
+
 /// They as HTML.
 pub(super) fn past(page: &PastPage<'_>) -> String {
     sanitize::document(page.render().expect("a template over owned values has no way to fail"))
@@ -57,6 +65,10 @@ pub(super) fn past(page: &PastPage<'_>) -> String {
 impl PastPage<'_> {
     fn link(&self, row: &PastRow) -> Option<String> {
         query::of_incident(&row.key)
+    }
+
+    fn title(&self) -> String {
+        title(self.days)
     }
 
     fn spans(&self) -> [i64; 3] {

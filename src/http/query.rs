@@ -74,7 +74,8 @@ pub(super) fn names_several_accounts(query: &str) -> bool {
     form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "account").count() > 1
 }
 
-/// The page's own address with this query, at one of its parts.
+/// The page's own address with this query, at one of its parts. All addresses are relative: a reverse proxy may have put
+/// a path in front of them.
 pub(super) fn link(asked: &PageQuery, part: &str) -> String {
     let PageQuery { query: Query { account, kind, state, text, page }, all, open, refresh } = asked;
     let mut pairs: Vec<(&str, &str)> = Vec::new();
@@ -87,7 +88,7 @@ pub(super) fn link(asked: &PageQuery, part: &str) -> String {
     pairs.extend(open.iter().map(|fold| ("show", fold.as_str())));
     pairs.extend(all.then_some(("all", "1")));
     pairs.extend((!refresh).then_some(("refresh", "0")));
-    address("/", &pairs) + part
+    address("./", &pairs) + part
 }
 
 /// The page of what an incident is about; `None` where that is no resource.
@@ -98,7 +99,7 @@ pub(super) fn of_incident(key: &Key) -> Option<String> {
 /// The page of a resource.
 pub(super) fn of_resource(account: &AccountName, kind: Sort, id: u64) -> String {
     let id = id.to_string();
-    address("/resource", &[("account", account.as_str()), ("kind", kind.as_str()), ("id", &id)])
+    address("./resource", &[("account", account.as_str()), ("kind", kind.as_str()), ("id", &id)])
 }
 
 /// The page of the incidents of so many days.
@@ -106,7 +107,7 @@ pub(super) fn of_past(days: i64, account: Option<&str>) -> String {
     let days = days.to_string();
     let mut pairs = vec![("days", days.as_str())];
     pairs.extend(account.map(|account| ("account", account)));
-    address("/incidents", &pairs)
+    address("./incidents", &pairs)
 }
 
 /// Which resource is asked for; `None` where the query names none.

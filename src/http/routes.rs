@@ -14,7 +14,7 @@ use super::guard::Guard;
 use super::negotiate::Coding;
 use super::query::PageQuery;
 use super::response::{PLAIN, html, text, typed, with};
-use super::{BuildInfo, Context, head, negotiate, page, past, query};
+use super::{BuildInfo, Context, accounts, head, negotiate, page, past, query};
 use crate::metrics::{Page, TargetKind};
 use crate::model::freshness::{state_collectors, was_tried};
 use crate::model::{AccountName, AccountState, Snapshot};
@@ -81,6 +81,11 @@ impl Endpoint {
         }
     }
 
+    /// Does it show an account as it is now? What was is known of one that is not configured any more, too.
+    fn is_of_present(self) -> bool {
+        self.is_by_account() && self != Self::IncidentsPage
+    }
+
     /// Does `account=` narrow what it shows?
     fn is_by_account(self) -> bool {
         matches!(
@@ -123,6 +128,11 @@ pub(super) async fn answer<B>(
     if *request.method() == known || head {
         if endpoint.is_by_account() && query::names_several_accounts(query_of(request)) {
             return text(StatusCode::BAD_REQUEST, SEVERAL_ACCOUNTS);
+        }
+        if endpoint.is_of_present()
+            && let Some(refusal) = accounts::refused(query_of(request), context)
+        {
+            return refusal;
         }
         return respond(endpoint, request, context, guard).await;
     }
@@ -200,7 +210,7 @@ fn targets<B>(
     let account = query::parse(query_of(request)).query.account;
     match context.targets.get().document(kind, account.as_deref()) {
         Some(Ok(page)) => {
-            let response = compressed(request, page, Vec::new(), "application/json", place);
+            let response = compressed(request, &page, Vec::new(), "application/json", place);
             with(response, [(header::VARY, "Accept-Encoding"), (header::CACHE_CONTROL, "no-store")])
         }
         Some(Err(why)) => typed(StatusCode::SERVICE_UNAVAILABLE, PLAIN, format!("503: {why}\n")),

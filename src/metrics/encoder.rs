@@ -2,13 +2,13 @@
 //! encodes again only those whose rows changed. Pure: state and time in, bytes out.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
+use super::bundles::Bundles;
 use super::family::Family;
 use super::given::{Completed, Given};
-use super::page::{Chunk, Compressor, Page};
+use super::page::{Compressor, Page};
 use super::parts::{self, PagePart, Source};
 use super::series_limit::{Limit, SeriesCount};
 use super::settings::{MetricsSettings, Selection};
@@ -25,7 +25,7 @@ use crate::model::{AccountName, AccountState, Collector};
 pub(crate) struct Encoder {
     settings: MetricsSettings,
     accounts: BTreeMap<AccountName, Account>,
-    chunks: BTreeMap<&'static str, OneFamily>,
+    families: BTreeMap<&'static str, Bundles>,
     targets: TargetWriter,
     compressor: Compressor,
     scratch: Vec<u8>,
@@ -34,17 +34,12 @@ pub(crate) struct Encoder {
 /// What was encoded of an account, and from what.
 #[derive(Debug, Default)]
 struct Account {
+    /// Of the parts that have any text: of a small account most have none, and are made of nothing soon enough.
     sources: HashMap<PagePart, Source>,
     completed: Completed,
     /// Where there is a cap.
     counts: HashMap<PagePart, SeriesCount>,
     limits: BTreeMap<Collector, Limit>,
-}
-
-#[derive(Debug)]
-struct OneFamily {
-    header: Chunk,
-    parts: BTreeMap<(AccountName, PagePart), Chunk>,
 }
 
 impl Encoder {
@@ -54,7 +49,7 @@ impl Encoder {
         Self {
             settings,
             accounts: BTreeMap::new(),
-            chunks: BTreeMap::new(),
+            families: BTreeMap::new(),
             targets: TargetWriter::new(&mut compressor),
             compressor,
             scratch: Vec::new(),
@@ -67,7 +62,7 @@ impl Encoder {
     ///
     /// Call it with all collectors from time to time, so that stale families are dropped while polls fail.
     pub(crate) fn refresh(&mut self, state: &AccountState, which: &[Collector], now: DateTime<Utc>) -> bool {
-        let Self { settings, accounts, chunks, targets, compressor, scratch } = self;
+        let Self { settings, accounts, families, targets, compressor, scratch } = self;
         let name = &state.profile.name;
         let account = accounts.entry(name.clone()).or_default();
         account.completed.note(state);
@@ -89,14 +84,20 @@ impl Encoder {
                 continue;
             }
             let limit = collector.and_then(|one| limits.get(&one).copied()).unwrap_or_default();
+            let mut is_shown = false;
             for family in of(part) {
                 scratch.clear();
                 if !settings.selection.hides(family.name) {
                     write(family, part, &given, To::Text(scratch, limit));
                 }
-                changed |= place(chunks, compressor, (name, part), family, scratch);
+                is_shown |= !scratch.is_empty();
+                changed |= place(families, compressor, (name, part), family, scratch);
             }
-            sources.insert(part, source);
+            if is_shown {
+                sources.insert(part, source);
+            } else {
+                sources.remove(&part);
+            }
         }
         changed
     }
@@ -124,10 +125,10 @@ impl Encoder {
     pub(crate) fn remove(&mut self, account: &AccountName) {
         self.accounts.remove(account);
         self.targets.remove(account);
-        for family in self.chunks.values_mut() {
-            family.parts.retain(|(name, _), _| name != account);
+        for family in self.families.values_mut() {
+            family.remove(account, &mut self.compressor);
         }
-        self.chunks.retain(|_, family| !family.parts.is_empty());
+        self.families.retain(|_, family| !family.is_empty());
     }
 
     /// Knows of accounts of which nothing was read yet: until it was, there is no list of all targets.
@@ -142,23 +143,9 @@ impl Encoder {
         self.targets.documents()
     }
 
-    /// The current page, of which from now on all is a part that does not change: what thousands of accounts have to show
-    /// is kept once.
-    pub(crate) fn join(&mut self) -> Arc<Page> {
-        let page = self.page();
-        let families = self.chunks.values_mut();
-        page.lend(
-            families.flat_map(|family| std::iter::once(&mut family.header).chain(family.parts.values_mut())),
-        );
-        page
-    }
-
-    /// The current page; joined at each call, so call it once after a round of refreshes.
-    pub(crate) fn page(&self) -> Arc<Page> {
-        let families = self.chunks.values();
-        Arc::new(Page::join(
-            families.flat_map(|family| std::iter::once(&family.header).chain(family.parts.values())),
-        ))
+    /// The current page.
+    pub(crate) fn page(&self) -> Page {
+        Page::of(self.families.values().map(Bundles::chunks).collect())
     }
 }
 
@@ -170,7 +157,7 @@ fn of(part: PagePart) -> impl Iterator<Item = &'static Family> {
 fn write(family: &'static Family, part: PagePart, given: &Given<'_>, to: To<'_>) {
     if let Some((_, write)) = family.facts {
         let mut lines = Lines::new(to, family.name, family.labels, given.state.profile.name.as_str());
-        write(&Given { shard: part.shard, ..*given }, &mut lines);
+        write(&Given { shard: part.shard.into(), ..*given }, &mut lines);
     }
 }
 
@@ -202,29 +189,22 @@ fn cut(
 
 /// Replaces a part's text of one family; removed where the new one is empty.
 fn place(
-    chunks: &mut BTreeMap<&'static str, OneFamily>,
+    families: &mut BTreeMap<&'static str, Bundles>,
     compressor: &mut Compressor,
-    (account, part): (&AccountName, PagePart),
+    part: (&AccountName, PagePart),
     family: &'static Family,
     text: &[u8],
 ) -> bool {
-    let key = (account.clone(), part);
     if text.is_empty() {
-        let Some(all) = chunks.get_mut(family.name) else { return false };
-        let gone = all.parts.remove(&key).is_some();
-        if all.parts.is_empty() {
-            chunks.remove(family.name);
+        let Some(bundles) = families.get_mut(family.name) else { return false };
+        let gone = bundles.put(part, text, compressor);
+        if bundles.is_empty() {
+            families.remove(family.name);
         }
         return gone;
     }
-    let chunk = compressor.compress(text);
-    let all = chunks.entry(family.name).or_insert_with(|| OneFamily {
-        header: compressor.compress(family.header().as_bytes()),
-        parts: BTreeMap::new(),
-    });
-    let changed = !all.parts.get(&key).is_some_and(|old| old.same_text(&chunk));
-    if changed {
-        all.parts.insert(key, chunk);
-    }
-    changed
+    let bundles = families
+        .entry(family.name)
+        .or_insert_with(|| Bundles::new(compressor.compress(family.header().as_bytes())));
+    bundles.put(part, text, compressor)
 }

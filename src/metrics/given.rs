@@ -14,7 +14,7 @@ pub(super) struct Given<'a> {
     pub(super) state: &'a AccountState,
     pub(super) completed: &'a Completed,
     pub(super) state_series: StateSeries,
-    /// The share of the sites that is asked for.
+    /// The share of the sites, or of many VMs, that is asked for.
     pub(super) shard: u64,
     pub(super) now: DateTime<Utc>,
 }
@@ -26,11 +26,11 @@ pub(super) struct Completed {
     pub(super) sites: BTreeSet<ContainerId>,
 }
 
-/// How many shards the sites are cut into, so that one site's change does not encode 20,000 anew. More make changes
-/// cheaper and the page larger.
+/// How many shards the sites are cut into, so that one site's change does not encode 20,000 anew, and many VMs. More make
+/// changes cheaper and the page larger.
 pub(super) const SHARDS: u64 = 16;
 
-/// The shard of a container or a site by its id.
+/// The shard of a VM, a container or a site by its id.
 pub(super) const fn shard_of(id: u64) -> u64 {
     id % SHARDS
 }
@@ -52,7 +52,12 @@ impl<'a> Given<'a> {
         (counted && self.is_fresh(collector, listing.read_at)).then_some(listing.rows.as_slice())
     }
 
-    /// Is the shard of this container or site asked for?
+    /// Is it the shard that has what is not cut?
+    pub(super) const fn is_first_shard(&self) -> bool {
+        self.shard == 0
+    }
+
+    /// Is the shard of this VM, container or site asked for?
     pub(super) fn wants(&self, id: u64) -> bool {
         shard_of(id) == self.shard
     }

@@ -12,6 +12,7 @@ mod target_groups;
 mod targets;
 
 mod billing;
+mod bundles;
 mod container;
 mod given;
 mod held;

@@ -1,11 +1,13 @@
-//! A page of metrics kept compressed: chunks that are compressed once a change, joined into one gzip
+//! A page of metrics kept compressed: chunks that are compressed once a change, served one after the other as one gzip
 //! stream or one of zstd, or inflated again while they are streamed. Knows no metric.
 //!
 //! A chunk ends in a full flush, so it is whole bytes and refers to nothing before it: chunks can be
 //! joined in any order, and a final empty block with the combined CRC-32 makes them a gzip member. In zstd each is
 //! a frame of its own, and frames one after the other are a stream.
 
+use std::collections::VecDeque;
 use std::io::Write as _;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use crc32fast::Hasher;
@@ -24,9 +26,9 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
-    /// Made of the same text, as far as length and checksum tell.
-    pub(super) fn same_text(&self, other: &Self) -> bool {
-        (self.length, self.crc) == (other.length, other.crc)
+    /// Of its text.
+    pub(super) fn len(&self) -> usize {
+        self.length as usize
     }
 }
 
@@ -66,13 +68,24 @@ impl Compressor {
             length: text.len() as u64,
         }
     }
+
+    /// The text that a chunk was made of.
+    pub(super) fn text(&mut self, chunk: &Chunk) -> Vec<u8> {
+        self.zstd.text(&chunk.frame, chunk.len())
+    }
 }
 
-/// All chunks at one moment, from which scrapes are served. Immutable.
+/// All chunks at one moment, from which scrapes are served. Immutable. Shares them with whoever made them: to join them, for
+/// each of thousands of accounts that was polled, would cost more than all else.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Page {
-    deflated: Bytes,
-    frames: Bytes,
+    lists: Vec<Arc<Vec<Chunk>>>,
+    sum: OnceLock<Sum>,
+}
+
+/// Of all text.
+#[derive(Clone, Debug, Default)]
+struct Sum {
     crc: Hasher,
     length: u64,
 }
@@ -81,56 +94,56 @@ pub(crate) struct Page {
 const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
 
 impl Page {
-    pub(super) fn join<'a>(chunks: impl Iterator<Item = &'a Chunk> + Clone) -> Self {
-        let mut deflated = Vec::with_capacity(chunks.clone().map(|chunk| chunk.deflated.len()).sum());
-        let mut frames = Vec::with_capacity(chunks.clone().map(|chunk| chunk.frame.len()).sum());
-        let (mut crc, mut length) = (Hasher::new(), 0);
-        for chunk in chunks {
-            deflated.extend_from_slice(&chunk.deflated);
-            frames.extend_from_slice(&chunk.frame);
-            crc.combine(&Hasher::new_with_initial_len(chunk.crc, chunk.length));
-            length += chunk.length;
-        }
-        Self { deflated: deflated.into(), frames: frames.into(), crc, length }
+    /// These lists of chunks, one after the other.
+    pub(super) fn of(lists: Vec<Arc<Vec<Chunk>>>) -> Self {
+        Self { lists, sum: OnceLock::new() }
     }
 
-    /// Makes the chunks that it was joined of, in the same order, parts of itself: nothing is kept twice.
-    pub(super) fn lend<'a>(&self, chunks: impl Iterator<Item = &'a mut Chunk>) {
-        let (mut deflated, mut frames) = (self.deflated.clone(), self.frames.clone());
-        for chunk in chunks {
-            chunk.deflated = deflated.split_to(chunk.deflated.len());
-            chunk.frame = frames.split_to(chunk.frame.len());
-        }
+    fn chunks(&self) -> impl Iterator<Item = &Chunk> {
+        self.lists.iter().flat_map(|list| list.iter())
     }
 
-    /// The page and `tail` after it as one gzip stream, in pieces to be sent one after the other. The
-    /// large piece is shared, not copied.
-    pub(crate) fn gzip(&self, tail: &[u8]) -> [Bytes; 3] {
+    /// Computed by the first who asks.
+    fn sum(&self) -> &Sum {
+        self.sum.get_or_init(|| {
+            self.chunks().fold(Sum::default(), |mut sum, chunk| {
+                sum.crc.combine(&Hasher::new_with_initial_len(chunk.crc, chunk.length));
+                sum.length += chunk.length;
+                sum
+            })
+        })
+    }
+
+    /// The page and `tail` after it as one gzip stream, in pieces to be sent one after the other. What is the page's is
+    /// shared, not copied.
+    pub(crate) fn gzip(&self, tail: &[u8]) -> Vec<Bytes> {
         let mut encoder = DeflateEncoder::new(Vec::with_capacity(tail.len() / 4 + 64), Compression::fast());
         encoder.write_all(tail).expect("a Vec takes every write");
         let mut end = encoder.finish().expect("a Vec takes every write");
         let mut of_tail = Hasher::new();
         of_tail.update(tail);
-        let mut crc = self.crc.clone();
+        let mut crc = self.sum().crc.clone();
         crc.combine(&of_tail);
         end.extend_from_slice(&crc.finalize().to_le_bytes());
-        let length = self.length + tail.len() as u64;
+        let length = self.sum().length + tail.len() as u64;
         // The format keeps the length modulo 2^32.
         end.extend_from_slice(&(length as u32).to_le_bytes());
-        [Bytes::from_static(&GZIP_HEADER), self.deflated.clone(), end.into()]
+        let header = std::iter::once(Bytes::from_static(&GZIP_HEADER));
+        header.chain(self.chunks().map(|chunk| chunk.deflated.clone())).chain([end.into()]).collect()
     }
 
     /// The same as one stream of zstd.
-    pub(crate) fn zstd(&self, tail: &[u8]) -> [Bytes; 2] {
-        [self.frames.clone(), Zstd::new().frame(tail).into()]
+    pub(crate) fn zstd(&self, tail: &[u8]) -> Vec<Bytes> {
+        let frames = self.chunks().map(|chunk| chunk.frame.clone());
+        frames.chain([Zstd::new().frame(tail).into()]).collect()
     }
 
     /// The page and `tail` after it as text, inflated piece by piece.
     pub(crate) fn identity(&self, tail: impl Into<Bytes>) -> Identity {
         Identity {
-            deflated: self.deflated.clone(),
+            deflated: self.chunks().map(|chunk| chunk.deflated.clone()).collect(),
             inflate: Decompress::new(false),
-            left: self.length,
+            left: self.sum().length,
             tail: Some(tail.into()),
         }
     }
@@ -139,7 +152,7 @@ impl Page {
 /// A page as text, in pieces of at most 64 KiB; holds no more of it in memory than one piece.
 #[derive(Debug)]
 pub(crate) struct Identity {
-    deflated: Bytes,
+    deflated: VecDeque<Bytes>,
     inflate: Decompress,
     left: u64,
     tail: Option<Bytes>,
@@ -163,21 +176,32 @@ impl Iterator for Identity {
         }
         let mut piece = Vec::with_capacity(self.left.min(Self::PIECE) as usize);
         while piece.len() < piece.capacity() && (piece.len() as u64) < self.left {
+            let Some(chunk) = self.deflated.front_mut() else { return self.truncated() };
             let before = (self.inflate.total_in(), piece.len());
-            let status = self.inflate.decompress_vec(&self.deflated, &mut piece, FlushDecompress::None);
+            let status = self.inflate.decompress_vec(chunk, &mut piece, FlushDecompress::None);
             let taken = (self.inflate.total_in() - before.0) as usize;
-            self.deflated = self.deflated.slice(taken..);
-            // Chunks are always complete; were one not, the page would end here rather than loop for
-            // ever, and the scraper would see from its length that it is truncated.
             let stuck = taken == 0 && piece.len() == before.1;
-            if stuck || !matches!(status, Ok(Status::Ok | Status::BufError)) {
-                self.left = 0;
-                self.tail = None;
-                return None;
+            if !matches!(status, Ok(Status::Ok | Status::BufError)) || (stuck && !chunk.is_empty()) {
+                return self.truncated();
+            }
+            *chunk = chunk.slice(taken..);
+            // What fits no more into this piece is kept by the decompressor: a chunk is done once nothing more comes of it.
+            if chunk.is_empty() && piece.len() < piece.capacity() {
+                self.deflated.pop_front();
             }
         }
         self.left -= piece.len() as u64;
         Some(piece.into())
+    }
+}
+
+impl Identity {
+    /// Chunks are always complete; were one not, the page would end here rather than loop for ever, and the scraper would
+    /// see from its length that it is truncated.
+    fn truncated(&mut self) -> Option<Bytes> {
+        self.left = 0;
+        self.tail = None;
+        None
     }
 }
 
@@ -217,7 +241,11 @@ mod tests {
         let mut chunks: Vec<_> = texts.iter().map(|text| compressor.compress(text)).collect();
         for turn in 0..2 {
             for tail in [b"".as_slice(), b"the end\n"] {
-                let page = Page::join(chunks.iter());
+                let page = Page::of(vec![
+                    Arc::new(chunks[..3].to_vec()),
+                    Arc::default(),
+                    Arc::new(chunks[3..].to_vec()),
+                ]);
                 let got = gunzip(&page.gzip(tail));
                 assert!(unzstd(&page.zstd(tail)) == got, "turn {turn}");
                 let streamed = page.identity(Bytes::copy_from_slice(tail));
@@ -230,8 +258,7 @@ mod tests {
                 }
                 assert!(got == [want.concat(), tail.to_vec()].concat(), "turn {turn}");
             }
-            // Chunks do not refer to each other: any order will do, also for those that are a page's.
-            Page::join(chunks.iter()).lend(chunks.iter_mut());
+            // Chunks do not refer to each other: any order will do.
             chunks.reverse();
         }
     }

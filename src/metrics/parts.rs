@@ -15,7 +15,7 @@ use crate::model::{Collector, Listing, RowCount, SiteId, forecast};
 pub(super) struct PagePart {
     pub(super) section: FactSet,
     /// 0 where the section is not cut.
-    pub(super) shard: u64,
+    pub(super) shard: u8,
 }
 
 /// Everything a part's text depends on. Rows are kept alive, so that a pointer cannot be reused for others.
@@ -54,7 +54,10 @@ pub(super) fn sources(given: &Given<'_>, which: &[Collector]) -> Vec<(PagePart, 
     let mut sources = vec![whole(FactSet::Account, start(given))];
     for &collector in which {
         match collector {
-            Collector::Vms => sources.push(whole(FactSet::Vms, listing(given, collector, &state.vms))),
+            Collector::Vms => {
+                let cut = (0..SHARDS).map(|_| listing(given, collector, &state.vms)).collect();
+                sources.extend(shards(FactSet::Vms, cut));
+            }
             Collector::Containers => {
                 sources.push(whole(FactSet::Containers, listing(given, collector, &state.containers)));
                 // Sites go with their container, and are counted only where all of them are known.

@@ -22,37 +22,49 @@ pub(crate) enum TargetKind {
 /// A document, or why there is none yet.
 pub(crate) type Document = Result<Page, Arc<str>>;
 
-/// Every document at one moment. Immutable.
+/// What every document is made of, at one moment. Immutable.
 #[derive(Debug)]
 pub(crate) struct Targets {
-    sites: Documents,
-    vms: Documents,
+    accounts: BTreeMap<AccountName, Arc<AccountTargets>>,
+    marks: Marks,
 }
 
-#[derive(Debug)]
-struct Documents {
-    all: Document,
-    accounts: BTreeMap<AccountName, Document>,
+/// The sites and the VMs of an account.
+#[derive(Clone, Default, Debug)]
+struct AccountTargets {
+    sites: Half<Site>,
+    vms: Half<Vm>,
 }
 
 impl Targets {
     /// The document of all accounts, or of the one of this name; `None` where there is no such account.
-    pub(crate) fn document(&self, kind: TargetKind, account: Option<&str>) -> Option<&Document> {
-        let documents = match kind {
-            TargetKind::Sites => &self.sites,
-            TargetKind::Vms => &self.vms,
-        };
+    pub(crate) fn document(&self, kind: TargetKind, account: Option<&str>) -> Option<Document> {
         match account {
-            None => Some(&documents.all),
-            Some(account) => documents.accounts.get(&account.parse().ok()?),
+            None => {
+                let all = self.accounts.values();
+                Some(match kind {
+                    TargetKind::Sites => whole(&self.marks, all.map(|one| &one.sites), "sites"),
+                    TargetKind::Vms => whole(&self.marks, all.map(|one| &one.vms), "VMs"),
+                })
+            }
+            Some(account) => {
+                let AccountTargets { sites, vms } = &**self.accounts.get(&account.parse().ok()?)?;
+                Some(match kind {
+                    TargetKind::Sites => sites.document(&self.marks),
+                    TargetKind::Vms => vms.document(&self.marks),
+                })
+            }
         }
     }
 }
 
+/// VMs whose groups are compressed together.
+const PIECE: usize = 1000;
+
 /// Keeps the target groups of every listing as compressed text.
 #[derive(Debug)]
 pub(super) struct TargetWriter {
-    accounts: BTreeMap<AccountName, (Half<Site>, Half<Vm>)>,
+    accounts: BTreeMap<AccountName, Arc<AccountTargets>>,
     marks: Marks,
     scratch: Vec<u8>,
     /// Since the documents were last made.
@@ -73,41 +85,45 @@ impl TargetWriter {
         completed: &Completed,
         compressor: &mut Compressor,
     ) {
-        let Self { accounts, marks, scratch, changed } = self;
+        let Self { accounts, scratch, changed, .. } = self;
         let name = &state.profile.name;
-        let (sites, vms) = accounts.entry(name.clone()).or_insert_with(|| {
+        let known = accounts.entry(name.clone()).or_insert_with(|| {
             *changed = true;
-            <_>::default()
+            Arc::default()
         });
         let listings = state.sites.iter().map(|(container, listing)| (container.get(), &listing.rows));
-        *changed |= sites.refresh(listings, sites_readiness(state, completed), marks, |rows| {
+        let sites = known.sites.refreshed(listings, sites_readiness(state, completed), |_, rows| {
             text_of(rows.iter().map(|site| SiteGroup::of(name, site)), scratch, compressor)
         });
-        let listing = std::iter::once((0, &state.vms.rows));
-        *changed |= vms.refresh(listing, vms_readiness(state, completed), marks, |rows| {
-            text_of(rows.iter().map(|vm| VmGroup::of(name, vm)), scratch, compressor)
+        // Not all in one piece: of 20,000 it would be of megabytes.
+        let rows = &state.vms.rows;
+        let pieces = (0..rows.len().div_ceil(PIECE).max(1)).map(|piece| (piece as u64, rows));
+        let vms = known.vms.refreshed(pieces, vms_readiness(state, completed), |piece, rows| {
+            let rows = rows.iter().skip(piece as usize * PIECE).take(PIECE);
+            text_of(rows.map(|vm| VmGroup::of(name, vm)), scratch, compressor)
         });
+        *changed |= sites.is_some() || vms.is_some();
+        if let Some(sites) = sites {
+            Arc::make_mut(known).sites = sites;
+        }
+        if let Some(vms) = vms {
+            Arc::make_mut(known).vms = vms;
+        }
     }
 
     pub(super) fn remove(&mut self, account: &AccountName) {
         self.changed |= self.accounts.remove(account).is_some();
     }
 
-    /// The documents, where they changed since they were last made.
+    /// What the documents are made of, where it changed since it was last asked for.
     pub(super) fn documents(&mut self) -> Option<Targets> {
-        std::mem::take(&mut self.changed).then(|| Targets {
-            sites: documents(
-                &self.marks,
-                self.accounts.iter().map(|(name, (sites, _))| (name, sites)),
-                "sites",
-            ),
-            vms: documents(&self.marks, self.accounts.iter().map(|(name, (_, vms))| (name, vms)), "VMs"),
-        })
+        std::mem::take(&mut self.changed)
+            .then(|| Targets { accounts: self.accounts.clone(), marks: self.marks.clone() })
     }
 }
 
 /// What stands between the groups.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Marks {
     open: Chunk,
     comma: Chunk,
@@ -117,15 +133,20 @@ struct Marks {
 /// The sites or the VMs of an account, listing by listing.
 #[derive(Debug)]
 struct Half<T> {
-    /// The rows are kept, so that their address is not another's; no text where there are none.
-    listings: BTreeMap<u64, (Arc<Vec<T>>, Option<Chunk>)>,
+    /// By key. The rows are kept, so that their address is not another's; no text where there are none.
+    listings: Box<[(u64, Arc<Vec<T>>, Option<Chunk>)]>,
     readiness: Readiness,
-    document: Document,
 }
 
 impl<T> Default for Half<T> {
     fn default() -> Self {
-        Self { listings: BTreeMap::new(), readiness: Readiness::Off, document: Err(NOT_READ.into()) }
+        Self { listings: Box::default(), readiness: Readiness::Off }
+    }
+}
+
+impl<T> Clone for Half<T> {
+    fn clone(&self) -> Self {
+        Self { listings: self.listings.clone(), readiness: self.readiness.clone() }
     }
 }
 
@@ -143,69 +164,71 @@ enum Readiness {
 }
 
 impl<T> Half<T> {
-    /// True if anything changed.
-    fn refresh<'a>(
-        &mut self,
-        now: impl Iterator<Item = (u64, &'a Arc<Vec<T>>)>,
+    /// As it is now, by key, if anything changed.
+    fn refreshed<'a>(
+        &self,
+        now: impl Iterator<Item = (u64, &'a Arc<Vec<T>>)> + Clone,
         readiness: Readiness,
-        marks: &Marks,
-        mut write: impl FnMut(&[T]) -> Option<Chunk>,
-    ) -> bool
+        mut write: impl FnMut(u64, &[T]) -> Option<Chunk>,
+    ) -> Option<Self>
     where
         T: 'a,
     {
-        let mut old = std::mem::take(&mut self.listings);
-        let before = old.len();
-        let mut changed = self.readiness != readiness;
-        for (key, rows) in now {
-            let same = old.remove(&key).filter(|(known, _)| Arc::ptr_eq(known, rows));
-            changed |= same.is_none();
-            self.listings.insert(key, same.unwrap_or_else(|| (Arc::clone(rows), write(rows))));
+        let is_known = |(key, rows): (u64, &Arc<Vec<T>>), known: &(u64, Arc<Vec<T>>, Option<Chunk>)| {
+            key == known.0 && Arc::ptr_eq(rows, &known.1)
+        };
+        let mut known = self.listings.iter();
+        let same = now.clone().all(|one| known.next().is_some_and(|known| is_known(one, known)));
+        if same && known.next().is_none() && self.readiness == readiness {
+            return None;
         }
-        changed |= self.listings.len() != before;
-        self.readiness = readiness;
-        if changed {
-            self.document = match &self.readiness {
-                Readiness::Off => Err(NOT_READ.into()),
-                Readiness::Unread(what) => Err(Arc::clone(what)),
-                Readiness::Read => Ok(join(marks, self.texts())),
-            };
-        }
-        changed
+        let listings = now.map(|(key, rows)| {
+            let place = self.listings.binary_search_by_key(&key, |known| known.0).ok();
+            let same = place.map(|place| &self.listings[place]).filter(|known| is_known((key, rows), known));
+            same.cloned().unwrap_or_else(|| (key, Arc::clone(rows), write(key, rows)))
+        });
+        Some(Self { listings: listings.collect(), readiness })
     }
 
     fn texts(&self) -> impl Iterator<Item = &Chunk> {
-        self.listings.values().filter_map(|(_, text)| text.as_ref())
+        self.listings.iter().filter_map(|(_, _, text)| text.as_ref())
+    }
+
+    fn document(&self, marks: &Marks) -> Document {
+        match &self.readiness {
+            Readiness::Off => Err(NOT_READ.into()),
+            Readiness::Unread(what) => Err(Arc::clone(what)),
+            Readiness::Read => Ok(joined(marks, self.texts())),
+        }
     }
 }
 
-fn documents<'a, T: 'a>(
+/// Of all accounts that have it read.
+fn whole<'a, T: 'a>(
     marks: &Marks,
-    accounts: impl Iterator<Item = (&'a AccountName, &'a Half<T>)> + Clone,
+    accounts: impl Iterator<Item = &'a Half<T>> + Clone,
     what: &str,
-) -> Documents {
-    let read: Vec<&Half<T>> =
-        accounts.clone().map(|(_, half)| half).filter(|half| half.readiness != Readiness::Off).collect();
-    let all = match (read.as_slice(), read.iter().find(|half| half.readiness != Readiness::Read)) {
-        ([], _) => Err(format!("no account has its {what} read").into()),
-        ([one], _) => one.document.clone(),
-        (_, Some(unread)) => unread.document.clone(),
-        (several, None) => Ok(join(marks, several.iter().flat_map(|half| half.texts()))),
-    };
-    let accounts = accounts.map(|(name, half)| (name.clone(), half.document.clone()));
-    Documents { all, accounts: accounts.collect() }
+) -> Document {
+    let mut read = accounts.filter(|half| half.readiness != Readiness::Off).peekable();
+    if read.peek().is_none() {
+        return Err(format!("no account has its {what} read").into());
+    }
+    match read.clone().find(|half| half.readiness != Readiness::Read) {
+        Some(unread) => unread.document(marks),
+        None => Ok(joined(marks, read.flat_map(Half::texts))),
+    }
 }
 
-fn join<'a>(marks: &'a Marks, texts: impl Iterator<Item = &'a Chunk>) -> Page {
-    let mut chunks = vec![&marks.open];
+fn joined<'a>(marks: &Marks, texts: impl Iterator<Item = &'a Chunk>) -> Page {
+    let mut chunks = vec![marks.open.clone()];
     for text in texts {
         if chunks.len() > 1 {
-            chunks.push(&marks.comma);
+            chunks.push(marks.comma.clone());
         }
-        chunks.push(text);
+        chunks.push(text.clone());
     }
-    chunks.push(&marks.close);
-    Page::join(chunks.into_iter())
+    chunks.push(marks.close.clone());
+    Page::of(vec![Arc::new(chunks)])
 }
 
 /// The groups of a listing with commas between them.

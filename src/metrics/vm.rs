@@ -62,7 +62,8 @@ pub(super) const FAMILIES: &[Family] = &[
         &["account", "state"],
         "VMs by state, once the listing was read completely.",
         |given, lines| {
-            if let Some(vms) = given.counted(Collector::Vms, &given.state.vms) {
+            let counted = given.counted(Collector::Vms, &given.state.vms);
+            if let Some(vms) = counted.filter(|_| given.is_first_shard()) {
                 states::count(lines, known(), vms.iter().map(|vm| vm.state.as_str()));
             }
         },
@@ -78,8 +79,14 @@ const fn family(
     Family::of(FactSet::Vms, name, labels, about, write)
 }
 
-fn vms<'a>(given: &Given<'a>) -> &'a [Vm] {
-    given.rows(Collector::Vms, &given.state.vms)
+/// From so many on they are cut into shards: else all would be encoded in one piece, of megabytes.
+const MANY: usize = 1000;
+
+/// Those of the shard; few are all in the first.
+fn vms<'a>(given: &Given<'a>) -> impl Iterator<Item = &'a Vm> + use<'a> {
+    let (rows, given) = (given.rows(Collector::Vms, &given.state.vms), *given);
+    let are_many = rows.len() >= MANY;
+    rows.iter().filter(move |vm| if are_many { given.wants(vm.id.get()) } else { given.is_first_shard() })
 }
 
 fn known() -> impl Iterator<Item = &'static str> {

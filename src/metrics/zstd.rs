@@ -1,12 +1,12 @@
-//! Texts as frames of zstd: each refers to nothing before it and needs no more than a client has to grant.
+//! Texts as frames of zstd, and back: each refers to nothing before it and needs no more than a client has to grant.
 
 use std::fmt;
 
-use ::zstd::bulk::Compressor;
+use ::zstd::bulk::{Compressor, Decompressor};
 use ::zstd::zstd_safe::CParameter;
 
 /// Makes frames.
-pub(super) struct Zstd(Compressor<'static>);
+pub(super) struct Zstd(Compressor<'static>, Decompressor<'static>);
 
 /// The fastest: what is gained by more is less than it takes (docs/performance.md).
 const LEVEL: i32 = 1;
@@ -17,11 +17,16 @@ impl Zstd {
     pub(super) fn new() -> Self {
         let mut compressor = Compressor::new(LEVEL).expect("level 1 is one of zstd's");
         compressor.set_parameter(CParameter::WindowLog(WINDOW)).expect("the window is within zstd's limits");
-        Self(compressor)
+        Self(compressor, Decompressor::new().expect("there is memory for a decompressor"))
     }
 
     pub(super) fn frame(&mut self, text: &[u8]) -> Vec<u8> {
         self.0.compress(text).expect("zstd into memory has no way to fail")
+    }
+
+    /// The text of a frame made here, of this length.
+    pub(super) fn text(&mut self, frame: &[u8], length: usize) -> Vec<u8> {
+        self.1.decompress(frame, length).expect("our own frame is whole")
     }
 }
 
@@ -47,5 +52,6 @@ mod tests {
         let base = 1_u64 << (10 + exponent);
         assert!(base + base / 8 * mantissa <= 8 << 20);
         assert!(::zstd::decode_all(frame.as_slice()).unwrap() == long);
+        assert!(Zstd::new().text(&frame, long.len()) == long);
     }
 }

@@ -68,7 +68,8 @@ impl Shown {
 /// never shown twice.
 #[derive(Debug)]
 pub(crate) struct KnownAccount {
-    state: AccountState,
+    /// The one that was published last, until it changes.
+    state: Arc<AccountState>,
 }
 
 impl KnownAccount {
@@ -89,41 +90,45 @@ impl KnownAccount {
             collectors,
             homes: Arc::default(),
         };
-        Self { state }
+        Self { state: Arc::new(state) }
+    }
+
+    fn state_mut(&mut self) -> &mut AccountState {
+        Arc::make_mut(&mut self.state)
     }
 
     /// Goes on with a changed configuration; what collectors that are off knew is forgotten.
     pub(crate) fn with_profile(mut self, profile: Arc<Profile>) -> Self {
-        let fresh = Self::new(profile);
-        for (collector, status) in fresh.state.collectors {
-            self.state.collectors.entry(collector).or_insert(status);
+        let state = self.state_mut();
+        for &on in &profile.collectors {
+            state.collectors.entry(on).or_default();
         }
-        let on = fresh.state.profile.collectors.clone();
-        self.state.collectors.retain(|collector, _| on.contains(collector));
+        let on = &profile.collectors;
+        state.collectors.retain(|collector, _| on.contains(collector));
         for off in Collector::ALL.into_iter().filter(|collector| !on.contains(collector)) {
             match off {
-                Collector::Vms => self.state.vms = Listing::default(),
-                Collector::Containers => self.state.containers = Listing::default(),
+                Collector::Vms => state.vms = Listing::default(),
+                Collector::Containers => state.containers = Listing::default(),
                 Collector::Sites => {
-                    self.state.sites = BTreeMap::new();
-                    self.state.homes = Arc::default();
+                    state.sites = BTreeMap::new();
+                    state.homes = Arc::default();
                 }
-                Collector::ExpectedBalance => self.state.billing = Reports::default(),
-                Collector::Charges => self.state.charges = Charges::default(),
-                Collector::Databases => self.state.databases = BTreeMap::new(),
-                Collector::CronJobs => self.state.cron_jobs = BTreeMap::new(),
-                Collector::Ips => self.state.ips = Listing::default(),
-                Collector::SshKeys => self.state.ssh_keys = Listing::default(),
+                Collector::ExpectedBalance => state.billing = Reports::default(),
+                Collector::Charges => state.charges = Charges::default(),
+                Collector::Databases => state.databases = BTreeMap::new(),
+                Collector::CronJobs => state.cron_jobs = BTreeMap::new(),
+                Collector::Ips => state.ips = Listing::default(),
+                Collector::SshKeys => state.ssh_keys = Listing::default(),
             }
         }
-        self.state.profile = fresh.state.profile;
+        state.profile = profile;
         self
     }
 
     /// Knows what an earlier life of the daemon read last.
     pub(crate) fn remembering(mut self, last: Option<&LastReport>) -> Self {
         if self.state.profile.collectors.contains(&Collector::ExpectedBalance) {
-            self.state.billing.remembered = last.map(|last| (Arc::new(last.report()), last.read_at));
+            self.state_mut().billing.remembered = last.map(|last| (Arc::new(last.report()), last.read_at));
         }
         self
     }
@@ -133,9 +138,9 @@ impl KnownAccount {
         &self.state
     }
 
-    /// A copy to publish; rows are shared.
+    /// The same, to be published.
     pub(crate) fn publish(&self) -> Arc<AccountState> {
-        Arc::new(self.state.clone())
+        Arc::clone(&self.state)
     }
 
     /// Takes in one listing.
@@ -143,33 +148,33 @@ impl KnownAccount {
         match read {
             Read::Vms(rows) => {
                 let stopped = self.newly_stopped(&rows, at);
-                vec![Observed::Vms(Seen { stopped, ..self.state.vms.take(rows, at) })]
+                vec![Observed::Vms(Seen { stopped, ..self.state_mut().vms.take(rows, at) })]
             }
             Read::Containers(rows) => self.apply_containers(rows, at),
             Read::Sites(container, rows) => self.apply_sites(container, rows, at),
             Read::Ips(rows) => {
-                self.state.ips.take(rows, at);
+                self.state_mut().ips.take(rows, at);
                 vec![Observed::Other]
             }
             Read::SshKeys(rows) => {
-                self.state.ssh_keys.take(rows, at);
+                self.state_mut().ssh_keys.take(rows, at);
                 vec![Observed::Other]
             }
             Read::AllSites(sites) => {
-                self.state.databases.retain(|site, _| sites.contains(site));
-                self.state.cron_jobs.retain(|site, _| sites.contains(site));
+                self.state_mut().databases.retain(|site, _| sites.contains(site));
+                self.state_mut().cron_jobs.retain(|site, _| sites.contains(site));
                 vec![Observed::Other]
             }
             Read::Databases(site, count) => {
-                self.state.databases.insert(site, RowCount { count, read_at: at });
+                self.state_mut().databases.insert(site, RowCount { count, read_at: at });
                 vec![Observed::Other]
             }
             Read::CronJobs(site, count) => {
-                self.state.cron_jobs.insert(site, RowCount { count, read_at: at });
+                self.state_mut().cron_jobs.insert(site, RowCount { count, read_at: at });
                 vec![Observed::Other]
             }
             Read::ExpectedBalance(mut report) => {
-                let billing = &mut self.state.billing;
+                let billing = &mut self.state_mut().billing;
                 if let Some(old) = &billing.report {
                     share_orders(&old.orders, &mut report.orders);
                 }
@@ -177,7 +182,7 @@ impl KnownAccount {
                 vec![Observed::Report]
             }
             Read::Charges(rows) => {
-                self.state.charges = Charges { rows: Arc::new(rows), read_at: Some(at) };
+                self.state_mut().charges = Charges { rows: Arc::new(rows), read_at: Some(at) };
                 vec![Observed::Other]
             }
         }
@@ -185,22 +190,22 @@ impl KnownAccount {
 
     /// What is known may be out of date.
     pub(crate) fn look_again(&mut self) {
-        self.state.collectors.values_mut().for_each(|status| status.looked = false);
+        self.state_mut().collectors.values_mut().for_each(|status| status.looked = false);
     }
 
     /// Whoever has not looked yet is waited for no longer.
     pub(crate) fn stop_looking(&mut self) {
-        self.state.collectors.values_mut().for_each(|status| status.looked = true);
+        self.state_mut().collectors.values_mut().for_each(|status| status.looked = true);
     }
 
     /// The poll that ended last began too early to count as a look.
     pub(crate) fn not_looked(&mut self, collector: Collector) {
-        self.state.collectors.entry(collector).or_default().looked = false;
+        self.state_mut().collectors.entry(collector).or_default().looked = false;
     }
 
     /// Takes in how a poll ended.
     pub(crate) fn end(&mut self, collector: Collector, end: PollEnd, at: DateTime<Utc>) {
-        let status = self.state.collectors.entry(collector).or_default();
+        let status = self.state_mut().collectors.entry(collector).or_default();
         status.polls += 1;
         status.looked = true;
         status.duration = end.duration;
@@ -234,11 +239,11 @@ impl KnownAccount {
     }
 
     fn apply_containers(&mut self, rows: Rows<Container>, at: DateTime<Utc>) -> Vec<Observed> {
-        let seen = self.state.containers.take(rows, at);
+        let seen = self.state_mut().containers.take(rows, at);
         let mut observed = Vec::new();
         for &gone in &seen.removed {
             let container = ContainerId::new(gone);
-            let Some(listing) = self.state.sites.remove(&container) else { continue };
+            let Some(listing) = self.state_mut().sites.remove(&container) else { continue };
             for site in listing.rows.iter() {
                 self.forget_site(site.id);
             }
@@ -250,17 +255,18 @@ impl KnownAccount {
     }
 
     fn apply_sites(&mut self, container: ContainerId, rows: Rows<Site>, at: DateTime<Utc>) -> Vec<Observed> {
+        let state = self.state_mut();
         for site in &rows.rows {
-            let old = self.state.homes.get(&site.id).copied();
+            let old = state.homes.get(&site.id).copied();
             if old == Some(container) {
                 continue;
             }
-            Arc::make_mut(&mut self.state.homes).insert(site.id, container);
-            if let Some(listing) = old.and_then(|old| self.state.sites.get_mut(&old)) {
+            Arc::make_mut(&mut state.homes).insert(site.id, container);
+            if let Some(listing) = old.and_then(|old| state.sites.get_mut(&old)) {
                 Arc::make_mut(&mut listing.rows).retain(|row| row.id != site.id);
             }
         }
-        let listing = self.state.sites.entry(container).or_default();
+        let listing = state.sites.entry(container).or_default();
         let seen = listing.take(rows, at);
         for &gone in &seen.removed {
             self.forget_site(SiteId::new(gone));
@@ -269,9 +275,10 @@ impl KnownAccount {
     }
 
     fn forget_site(&mut self, site: SiteId) {
-        Arc::make_mut(&mut self.state.homes).remove(&site);
-        self.state.databases.remove(&site);
-        self.state.cron_jobs.remove(&site);
+        let state = self.state_mut();
+        Arc::make_mut(&mut state.homes).remove(&site);
+        state.databases.remove(&site);
+        state.cron_jobs.remove(&site);
     }
 }
 

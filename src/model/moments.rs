@@ -19,14 +19,16 @@ const MOST_PLACES: u32 = 6;
 /// the one before, the way from its order to this one, and the amount. Any other moment is kept whole.
 #[derive(Clone, Default)]
 pub(crate) struct Moments {
+    /// All full, but for the last.
     blocks: Vec<Block>,
-    /// The last, fewer than a block.
+    /// Those that were pushed last, fewer than a block; none once all are there: as a list they take ten times as much.
     tail: Vec<ChargeMoment>,
 }
 
 #[derive(Clone)]
 struct Block {
     first: ChargeMoment,
+    len: usize,
     /// Of the amounts.
     places: u32,
     /// All but the first.
@@ -38,7 +40,8 @@ struct Block {
 impl Moments {
     /// How many.
     pub(crate) fn len(&self) -> usize {
-        self.blocks.len() * BLOCK + self.tail.len()
+        let full = self.blocks.len().saturating_sub(1) * BLOCK;
+        self.blocks.last().map_or(0, |last| full + last.len) + self.tail.len()
     }
 
     /// None at all.
@@ -85,6 +88,9 @@ impl Moments {
 
     /// One more.
     pub(crate) fn push(&mut self, moment: ChargeMoment) {
+        if let Some(short) = self.blocks.pop_if(|last| last.len < BLOCK) {
+            self.tail.extend(short.iter());
+        }
         self.tail.push(moment);
         if self.tail.len() == BLOCK {
             self.blocks.push(Block::of(&self.tail));
@@ -106,6 +112,15 @@ impl Moments {
                 list.sort_by_key(|moment| moment.at);
                 put_in_order(list);
             });
+        }
+        self.close();
+    }
+
+    /// The last become a block too. More can be pushed all the same.
+    fn close(&mut self) {
+        let tail = std::mem::take(&mut self.tail);
+        if !tail.is_empty() {
+            self.blocks.push(Block::of(&tail));
         }
         self.blocks.shrink_to_fit();
     }
@@ -142,7 +157,7 @@ impl Block {
                 }
             }
         }
-        Self { first: moments[0], places, short: short.into(), whole: whole.into() }
+        Self { first: moments[0], len: moments.len(), places, short: short.into(), whole: whole.into() }
     }
 
     fn iter(&self) -> impl Iterator<Item = ChargeMoment> + Clone + '_ {
@@ -251,6 +266,7 @@ impl FromIterator<ChargeMoment> for Moments {
     fn from_iter<I: IntoIterator<Item = ChargeMoment>>(moments: I) -> Self {
         let mut all = Self::default();
         moments.into_iter().for_each(|moment| all.push(moment));
+        all.close();
         all
     }
 }
@@ -310,6 +326,24 @@ mod tests {
         assert!(moments.blocks.iter().all(|block| block.whole.is_empty() && block.places == 3));
         let bytes: usize = moments.blocks.iter().map(|block| block.short.len()).sum();
         assert!(bytes < 5 * all.len(), "{bytes}");
+    }
+
+    #[test]
+    fn a_short_report_takes_little_and_can_grow_after_it_was_sorted() {
+        let all: Vec<ChargeMoment> = (0..700).map(|at| moment(at, "1", "1")).collect();
+        for sorted in [0, 1, 255, 256, 257, 300, 512] {
+            let mut moments = Moments::default();
+            all[..sorted].iter().for_each(|&one| moments.push(one));
+            moments.sort();
+            assert_eq!((moments.tail.capacity(), moments.len()), (0, sorted));
+            moments.move_orders(&[1]);
+            assert_eq!((moments.tail.capacity(), moments.len()), (0, sorted), "moved");
+            moments.move_orders(&[1, 0]);
+            all[sorted..].iter().for_each(|&one| moments.push(one));
+            assert_eq!(moments.len(), all.len(), "{sorted}");
+            assert_eq!(moments.iter().collect::<Vec<_>>(), all, "{sorted}");
+            assert_eq!(moments.iter_from(650).collect::<Vec<_>>(), all[650..], "{sorted}");
+        }
     }
 
     #[test]

@@ -29,7 +29,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionB
 
 pub(crate) use given_up::{GivenUp, Named};
 pub(crate) use mailbox::Made;
-pub(crate) use outbox::{Claim, Expired, Lane, Outgoing, SendResult, Trouble, retry_delay};
+pub(crate) use outbox::{Claim, Expired, Lane, LastGivenUp, Outgoing, SendResult, Trouble, retry_delay};
 pub(crate) use polls::Polls;
 pub(crate) use queues::Queue;
 pub(crate) use rate_limited::RateLimited;

@@ -9,6 +9,7 @@ use super::queues::{Queue, in_queue};
 use super::{Store, StoreError, moment};
 use crate::alert::{Event, Key, Notice};
 use crate::failpoint;
+use crate::model::AccountName;
 
 /// A rendered mail, ready to be sent as it is, for ever.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,7 +102,15 @@ pub(crate) struct Summary {
     pub last_sent: Option<DateTime<Utc>>,
     pub trouble: Trouble,
     pub given_up: Option<LastGivenUp>,
+    /// The same of the mails about each account.
+    pub given_up_of: BTreeMap<AccountName, LastGivenUp>,
 }
+
+/// Of envelopes: those that were given up and of which no mail that arrived tells.
+const GIVEN_UP: &str = "state = 'dead' AND reported = 0 AND ended_at IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM named d JOIN envelopes t ON t.message_id = d.named_in
+    WHERE d.message_id = e.message_id AND d.recipient = e.recipient AND t.recipient = e.recipient
+      AND t.state = 'sent')";
 
 /// Mails that were given up and of which no mail that arrived tells; beside the count the last of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -310,17 +319,35 @@ impl Store {
             &[&since],
         )?;
         summary.given_up = self.last_given_up()?;
+        if summary.given_up.is_some() {
+            summary.given_up_of = self.last_given_up_of()?;
+        }
         Ok(summary)
     }
 
+    fn last_given_up_of(&self) -> Result<BTreeMap<AccountName, LastGivenUp>, StoreError> {
+        let mut statement = self.connection.prepare_cached(&format!(
+            "SELECT substr(k.key, 1, instr(k.key, '/') - 1) account, count(DISTINCT e.id), recipient,
+               coalesce(error, ''), max(ended_at)
+             FROM envelopes e JOIN (
+               SELECT DISTINCT message_id, json_extract(told.value, '$[0]') key FROM messages m, json_each(m.told) told
+               WHERE message_id IN (SELECT message_id FROM envelopes WHERE state = 'dead' AND reported = 0)
+             ) k USING (message_id) WHERE {GIVEN_UP} GROUP BY account"
+        ))?;
+        let mut rows = statement.query([])?;
+        let mut found = BTreeMap::new();
+        while let Some(row) = rows.next()? {
+            let Ok(account) = row.get::<_, String>(0)?.parse() else { continue };
+            let (count, at) = (row.get::<_, i64>(1)?.unsigned_abs(), moment(&row.get::<_, String>(4)?)?);
+            found.insert(account, LastGivenUp { count, recipient: row.get(2)?, error: row.get(3)?, at });
+        }
+        Ok(found)
+    }
+
     fn last_given_up(&self) -> Result<Option<LastGivenUp>, StoreError> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT count(*), recipient, coalesce(error, ''), max(ended_at) FROM envelopes e
-             WHERE state = 'dead' AND reported = 0 AND ended_at IS NOT NULL AND NOT EXISTS (
-               SELECT 1 FROM named d JOIN envelopes t ON t.message_id = d.named_in
-               WHERE d.message_id = e.message_id AND d.recipient = e.recipient AND t.recipient = e.recipient
-                 AND t.state = 'sent')",
-        )?;
+        let mut statement = self.connection.prepare_cached(&format!(
+            "SELECT count(*), recipient, coalesce(error, ''), max(ended_at) FROM envelopes e WHERE {GIVEN_UP}"
+        ))?;
         let row =
             |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
         let (count, recipient, error, at): (_, Option<String>, Option<String>, Option<String>) =

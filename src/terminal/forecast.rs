@@ -55,13 +55,13 @@ impl Forecasts {
                 PayBy::On(date) => words::subject_day(date, zone, now),
             });
             let pay = billing.pay.iter().find(|pay| pay.days == 30).and_then(|pay| pay.amount);
-            let pay = pay.map(|amount| words::to_pay_or_nothing(amount, &account.currency));
+            let pay = words::known_to_pay(pay, &account.currency);
             vec![
                 Cell::new(&account.account),
                 Cell::new(words::known_spaced_amount(billing.facts.balance, &account.currency)),
                 Cell::new(cut_off),
                 Cell::new(pay_by.unwrap_or_default()),
-                Cell::new(pay.unwrap_or_default()),
+                Cell::new(pay),
             ]
         });
         layout.heading(words::count(self.accounts.len(), "account", "accounts"));
@@ -123,6 +123,11 @@ impl AccountForecast {
         pairs.push((name, Cell::toned(balance, tone)));
         let tone = if billing.is_near(now) { Emphasis::Bad } else { Emphasis::Warn };
         pairs.push(("Cut-off", words::cut_off_in_full(&billing.facts, tone, self.zone, now)));
+        if let Some(at) = billing.data_deleted_at {
+            let when =
+                format!("{} ({})", words::sentence_moment(at, self.zone, now), words::distance(at, now));
+            pairs.push(("Data deleted", Cell::toned(when, Emphasis::Bad)));
+        }
         if let Some(by) = billing.facts.pay_by {
             pairs.push(("Pay by", self.pay_by(by, billing.lead_days, now)));
         }
@@ -175,10 +180,9 @@ impl AccountForecast {
         const COLUMNS: [Column; 3] =
             [Column::left("For"), Column::right("Pay"), Column::right("Balance then if you do not pay")];
         let rows = billing.pay.iter().map(|pay| {
-            let to_pay = pay.amount.map(|amount| words::to_pay_or_nothing(amount, &self.currency));
             vec![
                 Cell::new(format!("{} days", pay.days)),
-                Cell::new(to_pay.unwrap_or_else(|| "not known".to_owned())),
+                Cell::new(words::known_to_pay(pay.amount, &self.currency)),
                 Cell::new(words::known_spaced_amount(pay.balance, &self.currency)),
             ]
         });
@@ -212,17 +216,12 @@ impl AccountForecast {
         }
         let cut_off = billing.facts.is_cut_off_ahead(now);
         let rows = billing.orders.dearest.iter().map(|order| {
-            let buys = match order.buys_days {
-                Some(days) => words::more_days(days),
-                None if cut_off => "past the report's end".to_owned(),
-                None => String::new(),
-            };
             vec![
                 Cell::new(words::order(order)),
                 Cell::new(words::spaced_amount(order.per_day, "")),
                 Cell::new(words::spaced_amount(order.per_month, "")),
                 Cell::new(format!("{:.1} %", order.share_percent)),
-                Cell::new(buys),
+                Cell::new(words::without_order(order.buys_days)),
             ]
         });
         // Without a cut-off there is nothing to gain.

@@ -74,13 +74,12 @@ impl Status {
         let billing = account.billing.as_ref();
         let cut_off =
             billing.map(|billing| words::cut_off_day(billing.facts.disconnect, zone, self.generated_at));
-        let pay = billing.and_then(|billing| billing.to_pay(30));
-        let pay = pay.map(|amount| words::to_pay_or_nothing(amount, &account.currency));
+        let pay = words::known_to_pay(billing.and_then(|billing| billing.to_pay(30)), &account.currency);
         vec![
             Cell::toned(sign, tone),
             Cell::new(account.name.as_str()),
-            Cell::new(cut_off.unwrap_or_default()),
-            Cell::new(pay.unwrap_or_default()),
+            Cell::new(cut_off.unwrap_or_else(|| "not known".to_owned())),
+            Cell::new(pay),
             Cell::new(&account.headline.sentence),
         ]
     }
@@ -126,12 +125,11 @@ impl Status {
         ];
         let rows = billing.orders.dearest.iter().take(MOST_ORDERS).map(|order| {
             let name = words::order(order);
-            let buys = order.buys_days.map(words::more_days);
             vec![
                 Cell::new(name),
                 Cell::new(words::spaced_amount(order.per_day, &account.currency)),
                 Cell::new(format!("{:.1} %", order.share_percent)),
-                Cell::new(buys.unwrap_or_default()),
+                Cell::new(words::without_order(order.buys_days)),
             ]
         });
         let rows: Vec<Vec<Cell>> = rows.collect();

@@ -6,7 +6,6 @@ use chrono_tz::Tz;
 use super::layout::{Cell, Emphasis};
 use super::text;
 use crate::alert::Severity;
-use crate::model::Money;
 use crate::model::forecast::Disconnect;
 use crate::view::BillingFacts;
 use crate::view::billing::OrderRow;
@@ -48,10 +47,6 @@ pub(super) fn severity(severity: Severity) -> (&'static str, Emphasis) {
         Severity::Warning => ("!", Emphasis::Warn),
         Severity::Info => ("i", Emphasis::Plain),
     }
-}
-
-pub(super) fn to_pay_or_nothing(amount: Money, currency: &str) -> String {
-    if amount.is_positive() { spaced_to_pay(amount, currency) } else { "nothing".to_owned() }
 }
 
 /// What it is called, and its number.

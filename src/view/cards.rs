@@ -7,13 +7,15 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Duration, Utc};
 
 use super::advice;
-use super::cut_off::{CutOff, Payer};
+use super::billing::Due;
+use super::cut_off::{self, CutOff, Payer};
 use super::headline::problem;
 use super::incidents::IncidentRow;
+use super::links::Link;
 use super::sentence::{Problem, ProblemGroup};
 use super::words;
 use crate::alert::{Key, Kind, Phase, Severity};
-use crate::model::{AccountState, sanitize};
+use crate::model::{AccountState, PayBy, sanitize};
 
 /// The cards that are shown unless all are asked for.
 const FIRST: usize = 10;
@@ -53,10 +55,27 @@ pub(crate) struct Card {
     pub detail: Option<String>,
     /// What to do.
     pub advice: Cow<'static, str>,
+    /// Of a cut-off: what to pay, and where.
+    pub payment: Option<Payment>,
+    /// Somebody took it on.
+    pub acknowledged: bool,
     /// Where the card is about several: their names.
     pub alike: Names,
     /// What it covers.
     pub covers: Names,
+}
+
+/// What the card of a cut-off says of paying.
+#[derive(Clone, Debug)]
+pub(crate) struct Payment {
+    /// `Pay by Wed 25 Nov: 45 RUB for 7 days, 275 RUB for 30 days, 875 RUB for 90 days`.
+    pub amounts: String,
+    /// Where one pays, and the provider's panel.
+    pub links: Vec<Link>,
+    /// Of the account's owner.
+    pub note: Option<String>,
+    /// `Data deleted Tue 1 Dec 12:00 MSK, in 5 d`.
+    pub deletion: Option<String>,
 }
 
 /// Some names, and how many there are.
@@ -145,16 +164,14 @@ impl<'a> Draft<'a> {
                 None => rows.push(row),
             }
         }
-        rows.sort_by_key(|row| {
-            (rank(row, now), std::cmp::Reverse(row.severity), std::cmp::Reverse(row.since))
-        });
+        rows.sort_by(|a, b| a.order(now).cmp(&b.order(now)));
         let mut drafts: Vec<Self> = Vec::new();
         for row in rows {
             let covers = covered.remove(&row.key).unwrap_or_default();
             let next = Self::new(row, accounts);
             let alike = |draft: &&mut Self| {
                 draft.covers.is_empty()
-                    && rank(draft.worst, now) == rank(row, now)
+                    && draft.worst.rank(now) == row.rank(now)
                     && draft.worst.note == row.note
                     && draft.problem.is_like(&next.problem)
             };
@@ -187,6 +204,8 @@ impl<'a> Draft<'a> {
             place: place.filter(|_| count == 1).map(|which| which.beside_its_name()),
             detail: says_more(row.kind).then(|| sanitize::one_line(&words::capital(&row.reason), 300)),
             advice: advice::of(&row.key, state),
+            payment: state.and_then(|state| Payment::of(row, state, now)),
+            acknowledged: row.acknowledged,
             alike: if count > 1 { Names::of(&self.alike, names) } else { Names::default() },
             covers: Names::of(&self.covers, names),
         }
@@ -200,6 +219,31 @@ impl<'a> Draft<'a> {
             _ if self.alike.len() == 1 => self.worst.title.clone(),
             _ => ProblemGroup { first: self.problem.clone(), count: self.alike.len() }.text(),
         }
+    }
+}
+
+impl Payment {
+    /// `None` of what is no cut-off.
+    fn of(row: &IncidentRow, state: &AccountState, now: DateTime<Utc>) -> Option<Self> {
+        let disconnect = row.cut_off.filter(|_| row.kind == Kind::Disconnect)?;
+        let profile = &state.profile;
+        let zone = profile.zone();
+        let by = cut_off::by(PayBy::of(disconnect, profile.lead_days, zone, now), zone, now);
+        let amount = |due: Due| {
+            let amount = words::known_to_pay(due.amount, &profile.currency);
+            format!("{amount} for {} days", due.days)
+        };
+        let amounts = match state.billing.last_known() {
+            Some((report, _)) => Due::of(report, now).map(amount).join(", "),
+            None => "how much is not known, no report could be read yet".to_owned(),
+        };
+        let guide = &profile.guide;
+        Some(Self {
+            amounts: format!("Pay {by}: {amounts}"),
+            links: Link::pay(guide).into_iter().chain(Link::panel(guide, None)).collect(),
+            note: guide.pay_note.clone(),
+            deletion: row.deleted_at.map(|at| words::deletion(at, zone, now)),
+        })
     }
 }
 
@@ -218,15 +262,6 @@ fn named(row: &IncidentRow, name: &str) -> NamedIncident {
 /// What was seen is more than the title says.
 fn says_more(kind: Kind) -> bool {
     kind.sort().is_none() && kind != Kind::Disconnect
-}
-
-fn rank(row: &IncidentRow, now: DateTime<Utc>) -> u8 {
-    match (row.kind, row.is_open()) {
-        (Kind::Disconnect, true) => 0,
-        (_, true) if row.needs_you(now) => 1,
-        (_, true) => 2,
-        (_, false) => 3,
-    }
 }
 
 fn stage(row: &IncidentRow) -> Option<&'static str> {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cut_off::{CutOff, Payer};
 use super::health::{Health, not_known};
-use super::incidents::IncidentRow;
+use super::incidents::{self, IncidentRow};
 use super::said::{Line, Said, Topic};
 use super::sentence::{self, Problem};
 use super::words;
@@ -112,7 +112,7 @@ impl Weighed {
         let own_lines = |row: &&&IncidentRow| row.kind != Kind::Disconnect && !is_covered(row);
         let mut open: Vec<&IncidentRow> =
             incidents.iter().filter(|row| row.is_open()).filter(own_lines).copied().collect();
-        open.sort_by_key(|row| (std::cmp::Reverse(row.severity), std::cmp::Reverse(row.since)));
+        open.sort_by(|a, b| a.order(now).cmp(&b.order(now)));
         let (needs, others): (Vec<_>, Vec<_>) = open.into_iter().partition(|row| row.needs_you(now));
         found.problems.extend(grouped(&needs, accounts));
         let kept = others.into_iter().filter(|row| row.is_looked_after());
@@ -211,7 +211,7 @@ impl<'a> AccountCutOff<'a> {
     }
 
     fn soonest(&self) -> impl Ord + use<'a> {
-        (self.disconnect != Disconnect::Now, self.disconnect.at(), self.account)
+        (incidents::soonest(Some(self.disconnect)), self.account)
     }
 }
 

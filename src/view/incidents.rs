@@ -63,6 +63,9 @@ pub(crate) struct IncidentRow {
     /// Of a disconnect.
     #[serde(skip)]
     pub cut_off: Option<Disconnect>,
+    /// When the data are deleted, where the account is cut off and that is known.
+    #[serde(skip)]
+    pub deleted_at: Option<DateTime<Utc>>,
 }
 
 impl IncidentRow {
@@ -91,7 +94,11 @@ impl IncidentRow {
             since: incident.since,
             last_change: incident.last_change,
             resolved_at: incident.resolved_at,
-            reason: format!("{}; {}{}", incident.detail, incident.reason, cause.unwrap_or_default()),
+            reason: format!(
+                "{}{}",
+                said_once(&incident.detail, &incident.reason.to_string()),
+                cause.unwrap_or_default()
+            ),
             acknowledged: acknowledgement.is_some(),
             acknowledged_at: acknowledgement.map(|ack| ack.at),
             silenced_until: silence.map(|silence| silence.until),
@@ -99,6 +106,7 @@ impl IncidentRow {
             caused_by: incident.folded_into.clone(),
             problem: incident.problem_now(),
             cut_off: incident.ladder.as_ref().map(Ladder::disconnect),
+            deleted_at: incident.ladder.as_ref().and_then(|ladder| ladder.deleted_at),
         })
     }
 
@@ -127,11 +135,40 @@ impl IncidentRow {
         Some(words + &note.unwrap_or_default())
     }
 
+    /// The worst first, wherever incidents stand below each other: cut-offs, the soonest first and whoever looks after
+    /// them; what needs somebody; what somebody looks after; what is not confirmed yet.
+    pub(crate) fn order(&self, now: DateTime<Utc>) -> impl Ord + use<'_> {
+        let rank = self.rank(now);
+        let soonest = (rank == 0).then(|| soonest(self.cut_off));
+        (rank, soonest, Reverse(self.severity), Reverse(self.since), &self.key)
+    }
+
+    /// Of those that stand together.
+    pub(super) fn rank(&self, now: DateTime<Utc>) -> u8 {
+        match (self.kind, self.is_open()) {
+            (Kind::Disconnect, true) => 0,
+            (_, true) if self.needs_you(now) => 1,
+            (_, true) => 2,
+            (_, false) => 3,
+        }
+    }
+
     /// Somebody has to act. That a VM is stopped is known after a day: it may well be meant to be.
     pub(crate) fn needs_you(&self, now: DateTime<Utc>) -> bool {
         let known = self.kind == Kind::VmStopped && now - self.since >= STOPPED_KNOWN_AFTER;
         self.is_open() && !self.is_looked_after() && self.severity != Severity::Info && !known
     }
+}
+
+/// What was seen, and what was decided; of two that say the same, one.
+fn said_once(detail: &str, reason: &str) -> String {
+    if detail.starts_with(reason) { detail.to_owned() } else { format!("{detail}; {reason}") }
+}
+
+/// The order of cut-offs.
+pub(super) fn soonest(cut_off: Option<Disconnect>) -> impl Ord {
+    let at = cut_off.and_then(|cut_off| cut_off.at());
+    (cut_off != Some(Disconnect::Now), at.is_none(), at)
 }
 
 /// Incidents that are open, and those that closed lately.
@@ -144,14 +181,10 @@ pub(crate) struct IncidentList {
 }
 
 impl IncidentList {
-    pub(crate) fn of<'a>(rows: impl Iterator<Item = &'a IncidentRow>) -> Self {
+    pub(crate) fn of<'a>(rows: impl Iterator<Item = &'a IncidentRow>, now: DateTime<Utc>) -> Self {
         let (mut recent, mut open): (Vec<_>, Vec<_>) =
             rows.cloned().partition(|row| row.phase == Phase::Resolved);
-        // A cut-off before all else, whoever looks after it.
-        let calm = |row: &IncidentRow| row.kind != Kind::Disconnect && row.is_looked_after();
-        let order =
-            |row: &IncidentRow| (calm(row), row.kind != Kind::Disconnect, Reverse(row.severity), row.since);
-        open.sort_by_key(order);
+        open.sort_by(|a, b| a.order(now).cmp(&b.order(now)));
         recent.sort_by_key(|row| Reverse(row.resolved_at.unwrap_or(row.last_change)));
         recent.truncate(SHOWN);
         Self { open, recent }
@@ -173,6 +206,9 @@ pub(crate) struct Mails {
     /// Mails that were given up and of which not everybody concerned was told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given_up: Option<GivenUpMails>,
+    /// The same of the mails about each account.
+    #[serde(skip)]
+    pub given_up_of: BTreeMap<AccountName, GivenUpMails>,
 }
 
 /// What a mail server said, or why none answered.

@@ -62,7 +62,7 @@ impl IncidentRecords {
     }
 
     pub(crate) fn of_rows(rows: &[IncidentRow], zones: Zones, now: DateTime<Utc>) -> Self {
-        Self { generated_at: now, time_zones: zones, incidents: IncidentList::of(rows.iter()) }
+        Self { generated_at: now, time_zones: zones, incidents: IncidentList::of(rows.iter(), now) }
     }
 }
 

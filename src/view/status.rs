@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::billing::Billing;
 use super::headline::{Headline, Urgency};
-use super::incidents::{Alerting, IncidentList, IncidentRow, Mails};
+use super::incidents::{Alerting, IncidentList, IncidentRow, Mails, soonest};
 use super::links::Link;
 use super::resources::{Query, Resources};
+use super::said::Said;
 use super::troubles;
 use crate::model::{AccountName, AccountState, Collector, Snapshot};
 
@@ -96,9 +97,13 @@ impl Status {
         let rows: Vec<&IncidentRow> = alerting.incidents.iter().collect();
         let all: Vec<&AccountState> = all.into_iter().filter(|state| chosen(&state.profile.name)).collect();
         let rows: Vec<&IncidentRow> = rows.into_iter().filter(|row| chosen(&row.account)).collect();
-        let own = troubles::of(alerting, now);
-        let mut accounts: Vec<AccountStatus> =
-            all.iter().map(|state| AccountStatus::of(state, &rows, now)).collect();
+        let one = query.account.as_ref().and_then(|_| all.first());
+        let own = troubles::of(alerting, one.map(|state| &state.profile.name), now);
+        let judged = |state: &&AccountState| {
+            let own = troubles::of_account(alerting, &state.profile.name, now);
+            AccountStatus::of(state, &rows, &own, now)
+        };
+        let mut accounts: Vec<AccountStatus> = all.iter().map(judged).collect();
         accounts.sort_by(|a, b| a.urgency().cmp(&b.urgency()));
         Self {
             generated_at: now,
@@ -107,7 +112,7 @@ impl Status {
             started_at: about.started_at,
             headline: Headline::of(&all, &rows, &own, now),
             accounts,
-            incidents: IncidentList::of(rows.into_iter()),
+            incidents: IncidentList::of(rows.into_iter(), now),
             resources: Resources::select(all.into_iter(), query, now),
             mails: alerting.mails.clone(),
             clock: alerting.clock.clone(),
@@ -152,7 +157,12 @@ impl Status {
 }
 
 impl AccountStatus {
-    fn of(state: &AccountState, incidents: &[&IncidentRow], now: DateTime<Utc>) -> Self {
+    fn of(
+        state: &AccountState,
+        incidents: &[&IncidentRow],
+        own_troubles: &[Said],
+        now: DateTime<Utc>,
+    ) -> Self {
         let profile = &state.profile;
         let own: Vec<&IncidentRow> =
             incidents.iter().copied().filter(|row| row.account == profile.name).collect();
@@ -162,7 +172,7 @@ impl AccountStatus {
             currency: profile.currency.clone(),
             time_zone: profile.zone().name().to_owned(),
             resources: state.resource_count(),
-            headline: Headline::of(&[state], &own, &[], now),
+            headline: Headline::of(&[state], &own, own_troubles, now),
             billing: report.map(|(report, read_at)| {
                 Billing::new(report, read_at, profile.zone(), profile.lead_days, now)
             }),
@@ -179,8 +189,8 @@ impl AccountStatus {
     }
 
     fn urgency(&self) -> impl Ord + use<'_> {
-        let cut_off = self.billing.as_ref().and_then(|billing| billing.facts.disconnect.at());
-        (self.headline.level, cut_off.is_none(), cut_off, &self.name)
+        let cut_off = self.billing.as_ref().map(|billing| billing.facts.disconnect);
+        (self.headline.level, soonest(cut_off), &self.name)
     }
 }
 

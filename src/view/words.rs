@@ -89,6 +89,13 @@ pub(crate) fn period(from: DateTime<Utc>, to: DateTime<Utc>, zone: Tz, now: Date
     }
 }
 
+/// `Data deleted Tue 1 Dec 12:00 MSK, in 5 d`: of an account that is cut off.
+pub(crate) fn deletion(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
+    let (verb, when) =
+        if at > now { ("deleted", distance(at, now)) } else { ("were to be deleted", distance(at, now)) };
+    format!("Data {verb} {}, {when}", sentence_moment(at, zone, now))
+}
+
 /// `< 1 min`, `23 min`, `2 h 5 min`, `2 d 5 h`.
 pub(crate) fn lasted(span: Duration) -> String {
     let (minutes, hours, days) = (span.num_minutes(), span.num_hours(), span.num_days());
@@ -114,6 +121,15 @@ pub(crate) fn known_spaced_amount(money: Option<Money>, currency: &str) -> Strin
     money.map_or_else(|| "not known".to_owned(), |money| spaced_amount(money, currency))
 }
 
+/// `1 235 RUB`, `nothing`, or that it is not known: what to pay, in a column.
+pub(crate) fn known_to_pay(money: Option<Money>, currency: &str) -> String {
+    match money {
+        Some(money) if money.is_positive() => spaced_to_pay(money, currency),
+        Some(_) => "nothing".to_owned(),
+        None => "not known".to_owned(),
+    }
+}
+
 /// When the account is cut off, in a column; `day` writes a moment.
 pub(crate) fn cut_off(disconnect: Disconnect, day: impl Fn(DateTime<Utc>) -> String) -> String {
     match disconnect {
@@ -131,6 +147,11 @@ pub(crate) fn to_pay(money: Money, currency: &str) -> String {
 
 fn with_unit(number: &str, currency: &str) -> String {
     if currency.is_empty() { number.to_owned() } else { format!("{number} {}", one_line(currency, 12)) }
+}
+
+/// What switching an order off gains while a cut-off is ahead; `None` where the report then names none.
+pub(crate) fn without_order(days: Option<i64>) -> String {
+    days.map_or_else(|| "no cut-off in this report".to_owned(), more_days)
 }
 
 /// `23 more days`: what switching an order off gains.

@@ -98,10 +98,7 @@ fn wrong_types_say_what_is_expected_and_never_the_value() {
             "allow_http = 'yes'",
             "x.toml: accounts.main.allow_http: is text, expected true or false, such as true",
         ),
-        (
-            "to = 'ops@example.com'",
-            "x.toml: accounts.main.to: is text, expected list of texts, such as [\"a\", \"b\"]",
-        ),
+        ("to = 'ops@example.com'", "x.toml: accounts.main.to: needs brackets: to = [\"a\", \"b\"]"),
         (
             "to = [1]",
             "x.toml: accounts.main.to: is a list of something else, expected list of texts, such as [\"a\", \"b\"]",

@@ -60,7 +60,7 @@ fn accounts() {
         ),
         (
             "pay_link = 'pay.example.com'",
-            "x.toml: accounts.main.pay_link: is no URL (relative URL without a base); such as \"https://panel.example.com\"",
+            "x.toml: accounts.main.pay_link: has no https:// in front; such as \"https://panel.example.com\"",
         ),
         (
             "panel_link = 'https://{kind}.example.com/{id}'",
@@ -103,10 +103,7 @@ fn addresses() {
     row("http://panel.example.com", http);
     row("http://10.0.0.1", http);
     row("http://localhost.example.com", http);
-    row(
-        "panel.example.com",
-        "is no URL (relative URL without a base); such as \"https://panel.example.com\"",
-    );
+    row("panel.example.com", "has no https:// in front; such as \"https://panel.example.com\"");
     row("https://", "is no URL (empty host); such as \"https://panel.example.com\"");
     row("ftp://panel.example.com", "must start with https:// or http://");
     row(
@@ -206,7 +203,7 @@ fn schedules_limits_and_alerts() {
         ),
         (
             "[alerts.rules.vm_error]\nseverity = 'crit'",
-            "x.toml: alerts.rules.vm_error.severity: no severity 'crit'; did you mean \"critical\"?",
+            "x.toml: alerts.rules.vm_error.severity: 'crit' is no severity; use critical, warning or info",
         ),
         (
             "[alerts.rules.disconnect]\nseverity = 'info'",
@@ -244,7 +241,7 @@ fn schedules_limits_and_alerts() {
         ("[store]\npath = ''", "x.toml: store.path: is empty; name a file such as \"hostwatch.db\""),
         (
             "[heartbeat]\nurl = 'hc-ping.com/x'",
-            "x.toml: heartbeat.url: is no URL (relative URL without a base); such as \"https://panel.example.com\"",
+            "x.toml: heartbeat.url: has no https:// in front; such as \"https://panel.example.com\"",
         ),
     ]);
 }
@@ -280,9 +277,7 @@ fn email() {
     row(
         url,
         "mail.example.com",
-        &[
-            "x.toml: email.smtp_url: is no URL (relative URL without a base); such as \"smtps://user@smtp.example.com:465\"",
-        ],
+        &["x.toml: email.smtp_url: has no smtps:// in front; such as \"smtps://user@smtp.example.com:465\""],
     );
     row(url, "", &["x.toml: email.smtp_url: missing; set it, such as \"smtps://user@smtp.example.com:465\""]);
     row(

@@ -79,7 +79,7 @@ async fn a_card_stands_for_a_cause_and_says_what_to_do() {
     );
     for part in [
         "5 open incidents",
-        "Explains 2 more: <a id=\"i-main-site-blocked-104\" href=\"/resource?account=main&#38;kind=site&#38;id=104\">Site site104.example.com stopped</a>, ",
+        "Explains 2 more: <a id=\"i-main.site_blocked.104\" href=\"./resource?account=main&#38;kind=site&#38;id=104\">Site site104.example.com stopped</a>, ",
         "<strong>Critical.</strong> Since Sun 1 Mar 14:55 MSK (5 min); Container 31, server node7.example.net. It went past its quota: free disk space",
         "<code>hostwatch ack main/container_disabled/31</code> <code>hostwatch why main/container_disabled/31</code>",
         "<strong>Acknowledged Sun 1 Mar 15:00 MSK: Ann is on it.</strong>",
@@ -96,14 +96,14 @@ async fn ten_cards_are_shown_and_a_link_shows_all() {
     let (book, rows) = broken(14);
     let first = page(&book, rows.clone(), "/").await;
     assert_eq!(titles(&first).len(), 10);
-    assert!(first.contains("<a href=\"/?all=1#incidents\">Show all, 4 more</a> · "), "{first}");
+    assert!(first.contains("<a href=\"./?all=1#incidents\">Show all, 4 more</a> · "), "{first}");
     let every = page(&book, rows.clone(), "/?all=1").await;
     assert_eq!(titles(&every).len(), 14);
     // What the headline links to is there.
     for link in first.split("href=\"").skip(1).map(|link| link.split('"').next().unwrap()) {
         let (page, part) = match link.split_once('#') {
             Some(("", part)) => (&first, part),
-            Some(("/?all=1", part)) => (&every, part),
+            Some(("./?all=1", part)) => (&every, part),
             _ => continue,
         };
         assert!(page.contains(&format!("id=\"{part}\"")), "{link}");
@@ -139,9 +139,9 @@ async fn what_is_fine_is_folded_away_and_a_link_opens_it() {
     for part in [
         "No open incidents",
         "Resources: none with a problem",
-        "<a href=\"/?show=fine#resources\">Show all 5 resources</a>",
-        "<a href=\"/?show=orders#billing\">Show the 2 orders by cost</a>",
-        "<a href=\"/?show=data#freshness\">Show all</a>",
+        "<a href=\"./?show=fine#resources\">Show all 5 resources</a>",
+        "<a href=\"./?show=orders#billing\">Show the 2 orders by cost</a>",
+        "<a href=\"./?show=data#freshness\">Show all</a>",
         "Everything could be read. Last read",
     ] {
         assert!(folded.contains(part), "{part} in {folded}");
@@ -149,7 +149,7 @@ async fn what_is_fine_is_folded_away_and_a_link_opens_it() {
     assert!(!folded.contains("site104") && !folded.contains("<table>"), "{folded}");
     let open = page(&book, vec![], "/?show=fine&show=orders&show=data").await;
     let order = "<th scope=\"row\" class=\"text\">Standard (order 71)</th><td class=\"number\">5.07";
-    for part in ["site104", order, "expected_balance", "href=\"/?show=fine&#38;show=data#billing\""] {
+    for part in ["site104", order, "expected_balance", "href=\"./?show=fine&#38;show=data#billing\""] {
         let there = open.contains(part) || part.contains("href");
         assert!(there, "{part} in {open}");
     }
@@ -175,17 +175,17 @@ async fn it_loads_itself_anew_each_minute_unless_told_not_to() {
     let book = full("main");
     let page_of = async |path: &str| page(&book, vec![], path).await;
     let anew = page_of("/").await;
-    assert!(anew.contains(ANEW) && anew.contains("<a href=\"/?refresh=0\">stop</a>"), "{anew}");
+    assert!(anew.contains(ANEW) && anew.contains("<a href=\"./?refresh=0\">stop</a>"), "{anew}");
     assert!(
         anew.contains("Updated Sun 1 Mar 15:00 MSK<span class=\"age minutes\">, over 2 min ago</span>"),
         "{anew}"
     );
     let still = page_of("/?show=fine&refresh=0").await;
     assert!(
-        !still.contains(ANEW) && still.contains("<a href=\"/?show=fine\">refresh each minute</a>"),
+        !still.contains(ANEW) && still.contains("<a href=\"./?show=fine\">refresh each minute</a>"),
         "{still}"
     );
-    let links = still.split("href=\"/?").skip(1).map(|link| link.split('"').next().unwrap());
+    let links = still.split("href=\"./?").skip(1).map(|link| link.split('"').next().unwrap());
     let forgets: Vec<&str> =
         links.filter(|link| !link.contains("refresh=0") && *link != "show=fine").collect();
     assert!(forgets.is_empty(), "{forgets:?}");
@@ -197,10 +197,92 @@ async fn colours_go_by_urgency() {
     let mild = IncidentRow { severity: Severity::Warning, ..row(Kind::VmStuck, 18, "VM web-2") };
     let page = page(&full("main"), vec![row(Kind::VmError, 17, "VM web-1"), mild], "/").await;
     for part in [
-        "<li id=\"i-main-vm-error-17\" class=\"bad\">",
-        "<li id=\"i-main-vm-stuck-18\" class=\"unknown\">",
+        "<li id=\"i-main.vm_error.17\" class=\"bad\">",
+        "<li id=\"i-main.vm_stuck.18\" class=\"unknown\">",
         "<div class=\"\"><dt>Cut-off</dt>",
     ] {
         assert!(page.contains(part), "{part} in {page}");
+    }
+}
+
+/// Accounts whose names differ in a sign alone, cut off on different days, and what their owner says of paying.
+fn two_cut_offs() -> (Vec<KnownAccount>, Vec<IncidentRow>) {
+    let accounts = ["a-b", "a_b"].map(|name| {
+        let mut own = profile(name);
+        own.guide.pay_link = Some(format!("https://pay.example.com/{name}"));
+        own.guide.pay_note = Some(format!("Contract of {name}"));
+        let mut book = book(own);
+        fill(&mut book, read_at());
+        book.apply(Read::ExpectedBalance(report("45.50", "10")), read_at());
+        book
+    });
+    let cut_off = |name: &str, disconnect| {
+        let row = incident_row(name, Kind::Disconnect, Severity::Critical, Phase::Firing);
+        let key = Key::account_wide(&row.account, Kind::Disconnect);
+        IncidentRow { key, cut_off: Some(disconnect), ..row }
+    };
+    let at = |text| Disconnect::At { at: t(text), computed: false };
+    // The later one began last: what counts is which comes first.
+    let mut later = cut_off("a-b", at("2026-03-06T11:00:00"));
+    later.since = read_at();
+    let mut off = cut_off("a_b", at("2026-02-26T11:00:00"));
+    (off.deleted_at, off.acknowledged) = (Some(t("2026-03-05T11:00:00")), true);
+    (accounts.into(), vec![later, off])
+}
+
+#[tokio::test]
+async fn each_cut_off_has_its_amounts_and_links_however_many_accounts_there_are() {
+    let (books, rows) = two_cut_offs();
+    let server = Server::start(&books.iter().collect::<Vec<_>>(), false).await;
+    server.context.alerting.set(Alerting { incidents: rows.into(), ..Alerting::default() });
+    let answer = server.get("/").await;
+    let page = answer.text();
+    let card = |name: &str| {
+        let start = page.find(&format!("<li id=\"i-{name}.disconnect.account\"")).unwrap();
+        page[start..].split("</li>").next().unwrap()
+    };
+    let plain = |text: &str| text.replace(['\u{a0}', '\u{202f}'], " ");
+    let (later, off) = (plain(card("a-b")), plain(card("a_b")));
+    for part in [
+        "<strong>Pay by Tue 3 Mar: 25 RUB for 7 days, 255 RUB for 30 days, 855 RUB for 90 days.</strong>",
+        "<a href=\"https://pay.example.com/a-b\">Pay</a>",
+        " Contract of a-b</p>",
+        "<code>hostwatch ack a-b/disconnect/account</code>",
+    ] {
+        assert!(later.contains(part), "{part} in {later}");
+    }
+    for part in [
+        "<strong>Pay now: ",
+        "<strong>Data deleted Thu 5 Mar 14:00 MSK, in 3 d 23 h.</strong>",
+        "<a href=\"https://pay.example.com/a_b\">Pay</a>",
+        "<code>hostwatch ack --remove a_b/disconnect/account</code>",
+    ] {
+        assert!(off.contains(part), "{part} in {off}");
+    }
+    assert_eq!(plain(page).matches("<td class=\"number\">255 RUB</td>").count(), 2, "{page}");
+    // One order, wherever they stand below each other.
+    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} in {page}"));
+    assert!(place("<li><a href=\"#i-a_b.disconnect") < place("<li><a href=\"#i-a-b.disconnect"));
+    assert!(place("<li id=\"i-a_b.disconnect") < place("<li id=\"i-a-b.disconnect"));
+    let json: serde_json::Value = serde_json::from_slice(&server.get("/api/v1/status").await.body).unwrap();
+    let open = json["incidents"]["open"].as_array().unwrap();
+    assert_eq!(open.iter().map(|row| &row["account"]).collect::<Vec<_>>(), ["a_b", "a-b"]);
+}
+
+/// A reverse proxy may serve the pages below a path of its own.
+#[tokio::test]
+async fn no_address_of_a_page_starts_at_the_servers_root() {
+    let (book, rows) = broken(14);
+    let server = Server::start(&[&book], false).await;
+    server.context.alerting.set(Alerting { incidents: rows.into(), ..Alerting::default() });
+    for path in ["/", "/?show=fine&q=x", "/incidents?days=7", "/resource?account=main&kind=site&id=1031"] {
+        let answer = server.get(path).await;
+        assert_eq!(answer.status, 200, "{path}");
+        let text = answer.text();
+        let links = ["href=\"", "action=\"", "src=\""].into_iter().flat_map(|name| text.split(name).skip(1));
+        let links: Vec<&str> = links.map(|link| link.split('"').next().unwrap()).collect();
+        assert!(links.contains(&"./-/style.css"), "{path}: {links:?}");
+        let from_root: Vec<_> = links.into_iter().filter(|link| link.starts_with('/')).collect();
+        assert!(from_root.is_empty(), "{path}: {from_root:?}");
     }
 }

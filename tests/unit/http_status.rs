@@ -7,7 +7,7 @@ use super::server::Server;
 use crate::alert::{Kind, Phase, Severity};
 use crate::model::*;
 use crate::terminal::Style;
-use crate::view::incidents::Mails;
+use crate::view::incidents::{GivenUpMails, Mails};
 use crate::view::{Alerting, IncidentRow, OutboxSummary, Status};
 use account::*;
 use serde_json::Value;
@@ -192,7 +192,7 @@ async fn incidents_decide_first_and_what_is_not_known_is_said_beside() {
     let keys = |list: &Value| -> Vec<String> {
         list.as_array().unwrap().iter().map(|row| row["kind"].as_str().unwrap().to_owned()).collect()
     };
-    assert_eq!(keys(&got["incidents"]["open"]), ["vm_error", "site_error", "vm_stopped", "resource_gone"]);
+    assert_eq!(keys(&got["incidents"]["open"]), ["vm_error", "vm_stopped", "resource_gone", "site_error"]);
     assert_eq!(keys(&got["incidents"]["recent"]), ["site_blocked"]);
 
     let mut known = incident_row("main", Kind::VmError, Severity::Critical, Phase::Firing);
@@ -374,9 +374,9 @@ async fn resources_are_found_and_paged() {
     );
     let server = Server::start(&[&book], false).await;
     let page = server.get("/?q=site&page=2").await;
-    assert!(page.text().contains("href=\"/?q=site#resources\""), "{}", page.text());
+    assert!(page.text().contains("href=\"./?q=site#resources\""), "{}", page.text());
     assert!(
-        page.text().contains("href=\"/?kind=site&#38;state=Error&#38;q=site#resources\""),
+        page.text().contains("href=\"./?kind=site&#38;state=Error&#38;q=site#resources\""),
         "{}",
         page.text()
     );
@@ -399,5 +399,47 @@ async fn mails_and_freshness_are_told() {
         "status 503 from",
     ] {
         assert!(page.text().contains(part), "{part} in {}", page.text());
+    }
+}
+
+#[tokio::test]
+async fn of_an_account_that_is_not_watched_nothing_is_shown() {
+    let (main, shop) = (full("main"), full("shop"));
+    let server = Server::start(&[&main, &shop], false).await;
+    for path in ["/", "/api/v1/status", "/api/v1/report", "/sd/vms", "/resource", "/incidents"] {
+        let answer = server.get(&format!("{path}?account=nobody&kind=vm&id=17")).await;
+        let want = "404: there is no account 'nobody'; the accounts: main, shop\n";
+        assert_eq!((answer.status, answer.text()), (404, want), "{path}");
+        assert_ne!(server.get(&format!("{path}?account=main&kind=vm&id=17")).await.status, 404, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn an_account_is_judged_by_the_mails_about_it_alone() {
+    let (main, shop) = (full("main"), full("shop"));
+    let last = GivenUpMails {
+        count: 1,
+        recipient: "bad@example.com".into(),
+        error: "550 no such user".into(),
+        at: read_at(),
+    };
+    let mails = Mails {
+        outbox: Some(OutboxSummary::default()),
+        given_up_of: [("shop".parse().unwrap(), last.clone())].into(),
+        given_up: Some(last),
+        ..Mails::default()
+    };
+    let server = Server::start(&[&main, &shop], false).await;
+    server.context.alerting.set(Alerting { mails, ..Alerting::default() });
+    let ask = async |query: &str| -> serde_json::Value {
+        serde_json::from_slice(&server.get(&format!("/api/v1/status{query}")).await.body).unwrap()
+    };
+    let all = ask("").await;
+    let given_up = "1 mail given up, the last to bad@example.com: 550 no such user";
+    assert_eq!(all["verdict"]["sentence"], given_up);
+    for (name, level, place) in [("main", "fine", 1), ("shop", "attention", 0)] {
+        let one = ask(&format!("?account={name}")).await;
+        assert_eq!(one["verdict"]["level"], level, "{name}");
+        assert_eq!(one["verdict"], all["accounts"][place]["verdict"], "{name}");
     }
 }

@@ -161,6 +161,30 @@ fn the_day_to_pay_by() {
     }
 }
 
+/// At a first start the balance may be known before the sites are.
+#[test]
+fn sites_that_were_not_read_are_not_none() {
+    use super::account::{all, container, site};
+    use crate::model::ContainerId;
+    let mut book = book(profile("main"));
+    book.apply(Read::Containers(all(vec![container(31, "ENABLED"), container(47, "ENABLED")])), read_at());
+    book.apply(Read::ExpectedBalance(report("25.50", "10.00")), read_at());
+    let said = |book: &KnownAccount| {
+        let (from, snapshot) = (from(), snapshot([book]));
+        let item = disconnect(Event::Rung(3), Severity::Critical, Some(ladder("2026-03-04T11:00:00")));
+        let mail = render(&notice(Form::Disconnect, vec![item]), &context(&from, &snapshot)).unwrap();
+        text(&mail).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let text = said(&book);
+    assert!(text.contains("Sites: Not known: not read yet"), "{text}");
+    book.apply(Read::Sites(ContainerId::new(31), all(vec![site(104, 31, "Active")])), read_at());
+    let text = said(&book);
+    assert!(
+        text.contains("1 site: site-104") && text.contains("Sites of 1 container not read yet."),
+        "{text}"
+    );
+}
+
 /// Where to pay comes before everything else that follows the first line.
 #[test]
 fn where_to_pay_stands_below_the_first_line_and_the_key_at_the_end() {

@@ -655,6 +655,24 @@ fn what_was_given_up_belongs_to_the_accounts_that_it_was_about() {
 }
 
 #[test]
+fn mails_that_were_given_up_are_counted_by_the_account_they_are_about() {
+    let mut store = Store::in_memory().unwrap();
+    let shop: Key = "shop/vm_error/17".parse().unwrap();
+    let mails = vec![mail_about(&key(), "one", Lane::Normal), mail_about(&shop, "two", Lane::Normal)];
+    store.commit(&batch(mails), now()).unwrap();
+    assert!(store.outbox_summary().unwrap().given_up_of.is_empty());
+    while let Some(claim) = store.claim(&Queue::Mail, now()).unwrap() {
+        let bad = claim.message_id == "two" && claim.recipient == "b@example.com";
+        let result = if bad { SendResult::Dead { error: "550".into() } } else { SendResult::Sent };
+        store.finish(&claim, &result, now()).unwrap();
+    }
+    let summary = store.outbox_summary().unwrap();
+    let last = summary.given_up.unwrap();
+    assert_eq!((last.count, last.recipient.as_str()), (1, "b@example.com"));
+    assert_eq!(summary.given_up_of, [("shop".parse().unwrap(), last)].into());
+}
+
+#[test]
 fn an_open_incident_of_which_nothing_arrived_is_unheard_until_somebody_can_be_reached() {
     let mut store = Store::in_memory().unwrap();
     let mut incident = Incident::new(key(), Severity::Critical, now());

@@ -50,6 +50,26 @@ fn an_account_that_is_paid_for() {
 }
 
 #[test]
+fn the_data_of_an_account_that_is_off_are_deleted_on_a_day() {
+    let off = |deletion_days| {
+        let mut report = report("-5", "10");
+        report.edd = Edd::At(t("2026-02-25T11:00:00"));
+        let one = forecast("main", report).deleted_after(deletion_days, read_at());
+        let forecasts = of(vec![one]);
+        let json =
+            serde_json::to_value(&forecasts).unwrap()["accounts"][0]["billing"]["data_deleted_at"].take();
+        (text(&forecasts, 80), json)
+    };
+    let (said, json) = off(14);
+    assert!(said.contains("Data deleted  Wed 11 Mar 14:00 MSK (in 9 d 23 h)"), "{said}");
+    assert_eq!(json, serde_json::json!("2026-03-11T11:00:00Z"));
+    let (said, json) = off(0);
+    assert!(!said.contains("deleted") && json.is_null(), "{said}");
+    let ahead = forecast("main", running_dry()).deleted_after(14, read_at());
+    assert_eq!(ahead.billing.unwrap().data_deleted_at, None, "not cut off yet");
+}
+
+#[test]
 fn what_the_daemon_read_last() {
     let four_days_on = read_at() + chrono::Duration::days(4);
     let of_daemon = |name: &str, balance: &str| {

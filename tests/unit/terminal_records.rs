@@ -103,7 +103,7 @@ fn a_reason_ends_with_a_conclusion() {
     open.announced = true;
     let settings =
         AlertSettings { escalate_to: vec!["boss@example.com".into()], ..AlertSettings::defaults() };
-    let watcher = Watcher { settings, to: vec!["ops@example.com".into()] };
+    let watcher = Watcher { settings: settings.into(), to: vec!["ops@example.com".into()] };
     let decided = |reason: &str| DecisionRecord { at: read_at() - Duration::hours(3), reason: reason.into() };
     let facts = Facts {
         key: &open.key,

@@ -41,10 +41,19 @@ form! {
 }
 
 form! {
-    /// `23 min`.
+    /// `23 min`, `2 h 5 min`, `2 d 5 h`.
     Minutes(u64), self, f => match self.0 {
         0 => f.write_str("less than a minute"),
-        minutes => write!(f, "{minutes} min"),
+        minutes @ 1..60 => write!(f, "{minutes} min"),
+        minutes => {
+            let (hours, days) = (minutes / 60, minutes / 1440);
+            let (whole, unit, part, smaller) = match days {
+                0 => (hours, "h", minutes % 60, "min"),
+                days => (days, "d", hours % 24, "h"),
+            };
+            write!(f, "{whole} {unit}")?;
+            if part == 0 { Ok(()) } else { write!(f, " {part} {smaller}") }
+        }
     }
 }
 

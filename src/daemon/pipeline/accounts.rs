@@ -33,7 +33,7 @@ impl Accounts {
             } else {
                 Vec::new()
             };
-            (account.name().clone(), Watcher { settings: account.alert.clone(), to })
+            (account.name().clone(), Watcher { settings: Arc::clone(&account.alert), to })
         });
         Self {
             profiles: settings.accounts.iter().map(|account| Arc::clone(&account.profile)).collect(),

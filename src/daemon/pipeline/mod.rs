@@ -134,16 +134,12 @@ impl Pipeline {
         let Update { account, collector, at, reads, end, rejected, problems } = update;
         self.looking.hear_of(&account, collector);
         let too_old = end.as_ref().is_some_and(|end| self.is_too_old(end));
-        let Some(known) = self.known.get_mut(&account) else { return };
+        let Some(known) = self.known.get(&account) else { return };
         let before = known.state().collectors.get(&collector).cloned().unwrap_or_default();
         let changed = !reads.is_empty();
         let span = span(&account, collector).entered();
-        for read in &reads {
-            if let Read::ExpectedBalance(report) = read {
-                self.housekeeping.reports_to_keep.insert(account.clone());
-                log_inconsistent(&account, report, &self.own, &mut self.inconsistent);
-            }
-        }
+        self.note_reports(&account, &reads);
+        let Some(known) = self.known.get_mut(&account) else { return };
         let observed = reads.into_iter().flat_map(|read| known.apply(read, at)).collect();
         let changes = changes_at(&known.state().profile, collector, at, at);
         self.fresh_until = self.fresh_until.into_iter().chain(changes).min();
@@ -155,11 +151,10 @@ impl Pipeline {
             }
         }
         let state = known.publish();
-        if ended {
-            let status = state.collectors.get(&collector).cloned().unwrap_or_default();
-            self.own.collector(&account, collector, &status);
+        let status = ended.then(|| state.collectors.get(&collector).cloned().unwrap_or_default());
+        if let Some(status) = &status {
             self.housekeeping.polled(&account, status.success);
-            log_change(&before, &status, &problems);
+            log_change(&before, status, &problems);
         }
         drop(span);
         self.own.rejected(&account, collector, rejected);
@@ -172,7 +167,7 @@ impl Pipeline {
         let checked = self.check_store();
         self.note_store_result(checked);
         // Mails first: a large page takes longer to encode than a mail may wait.
-        self.decide(&Input::Poll { account, observed, ended: ended.then_some(collector) });
+        self.decide(&Input::Poll { account: account.clone(), observed, ended: ended.then_some(collector) });
         if ended {
             self.have_looked();
         }
@@ -190,6 +185,23 @@ impl Pipeline {
             self.publish(changed);
             if sites {
                 self.sites_encoded = Encoded::since(began);
+            }
+        }
+        // A scrape takes it before the page: no poll is called good before what it read is served.
+        if let Some(status) = &status {
+            self.own.collector(&account, collector, status);
+        }
+    }
+
+    /// Which reports were read of an account.
+    fn note_reports(&mut self, account: &AccountName, reads: &[Read]) {
+        for read in reads {
+            if let Read::ExpectedBalance(report) = read {
+                // Without mails the store is in memory, and nobody looks there for what was read last.
+                if self.mail_writer.is_some() {
+                    self.housekeeping.reports_to_keep.insert(account.clone());
+                }
+                log_inconsistent(account, report, &self.own, &mut self.inconsistent);
             }
         }
     }
@@ -214,10 +226,10 @@ impl Pipeline {
         changed
     }
 
-    /// From now on what was encoded is served, at once: how polls went is served as they end, and must not come first.
+    /// From now on what was encoded is served.
     fn publish(&mut self, page_changed: bool) {
         if page_changed {
-            self.page.set(self.encoder.join());
+            self.page.set(self.encoder.page());
         }
         if let Some(targets) = self.encoder.new_targets() {
             self.targets.set(targets);

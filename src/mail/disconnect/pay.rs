@@ -96,8 +96,7 @@ impl DisconnectMail<'_> {
         let columns = if self.is_overdue() { 3 } else { 4 };
         let rows = named.iter().map(|order| {
             let without = match (order.buys_days, self.ladder.edd) {
-                (Some(days), _) => words::more_days(days),
-                (None, Some(_)) => "no cut-off in this report".to_owned(),
+                (days @ Some(_), _) | (days, Some(_)) => words::without_order(days),
                 (None, None) => "–".to_owned(),
             };
             let share = format!("{} %", order.share_percent.round());

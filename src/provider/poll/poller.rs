@@ -32,13 +32,12 @@ pub(crate) struct Update {
     pub problems: Vec<String>,
 }
 
-/// What one account's collectors need.
-#[derive(Clone)]
+/// What one account's collectors need, and share.
 pub(crate) struct AccountPlan {
     pub profile: Arc<Profile>,
     pub client: Client,
     /// Of the collectors that are on; sites follow their containers.
-    pub schedules: BTreeMap<Collector, Schedule>,
+    pub schedules: Arc<BTreeMap<Collector, Schedule>>,
     pub horizon_days: u32,
     /// Never asked for less: below it a rung of the ladder could be missed.
     pub least_horizon_days: u32,
@@ -75,7 +74,7 @@ pub(super) struct Sites {
 
 /// What a poll works with.
 pub(super) struct Poller {
-    pub(super) plan: AccountPlan,
+    pub(super) plan: Arc<AccountPlan>,
     pub(super) sites: Sites,
     pub(super) updates: mpsc::Sender<Box<Update>>,
     pub(super) stop: CancellationToken,

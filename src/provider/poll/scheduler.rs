@@ -1,6 +1,7 @@
 //! The loop of each collector: once at start, then at the ticks of its schedule, sooner where a poll failed, somebody
 //! asks, or all are to look again. A poll that still runs at its next tick skips that tick.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -25,12 +26,12 @@ const RETRY_LATER: Duration = Duration::from_secs(30 * 60);
 const LEAST_RETRY: Duration = Duration::from_secs(5);
 
 /// Runs the collectors of one account until stopped. Returns when all have stopped.
-pub(crate) async fn run(plan: AccountPlan, updates: mpsc::Sender<Box<Update>>, stop: CancellationToken) {
+pub(crate) async fn run(plan: Arc<AccountPlan>, updates: mpsc::Sender<Box<Update>>, stop: CancellationToken) {
     let sites = Sites::default();
     let mut tasks = JoinSet::new();
-    for (&collector, schedule) in &plan.schedules {
+    for (&collector, schedule) in plan.schedules.iter() {
         let poller = Poller {
-            plan: plan.clone(),
+            plan: Arc::clone(&plan),
             updates: updates.clone(),
             sites: sites.clone(),
             stop: stop.clone(),

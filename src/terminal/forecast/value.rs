@@ -7,6 +7,7 @@ use chrono_tz::Tz;
 use rust_decimal::Decimal;
 use serde::Serialize;
 
+use crate::alert::deletion;
 use crate::model::forecast::{self, Disconnect, NextCharge};
 use crate::model::{Money, Profile, Report};
 use crate::terminal::Answer;
@@ -43,6 +44,8 @@ pub(crate) struct Outlook {
     pub not_read: Option<String>,
     #[serde(flatten)]
     pub facts: BillingFacts,
+    /// Of an account that is cut off: when its data are deleted, where that is known.
+    pub data_deleted_at: Option<DateTime<Utc>>,
     /// How long a payment takes to arrive.
     pub lead_days: u32,
     /// Where the report's own date and its charges differ by more than a day: the one by its charges.
@@ -119,6 +122,14 @@ impl AccountForecast {
         Self::of(profile, Ok(outlook), now)
     }
 
+    /// With the day on which the data are deleted, so many days after the cut-off.
+    pub(crate) fn deleted_after(mut self, deletion_days: u32, now: DateTime<Utc>) -> Self {
+        if let Ok(billing) = &mut self.billing {
+            billing.data_deleted_at = deletion(billing.facts.disconnect.at(), deletion_days, now);
+        }
+        self
+    }
+
     fn of(profile: &Profile, billing: Result<Outlook, String>, now: DateTime<Utc>) -> Self {
         let answer = match &billing {
             Ok(billing) if billing.is_near(now) => Answer::NeedsYou,
@@ -151,6 +162,7 @@ impl Outlook {
             as_of: None,
             not_read: None,
             facts: BillingFacts::of(&report, profile.zone(), profile.lead_days, now),
+            data_deleted_at: None,
             lead_days: profile.lead_days,
             disagrees: forecast::date_by_charges(&report),
             does_not_add_up: forecast::does_not_add_up(&report),

@@ -214,5 +214,6 @@ pub fn incident_row(account: &str, kind: Kind, severity: Severity, phase: Phase)
         caused_by: None,
         problem: kind.problem().to_owned(),
         cut_off: None,
+        deleted_at: None,
     }
 }

@@ -150,11 +150,7 @@ fn what_fails_together_is_told_with_the_first_and_ends_with_it() {
     let incident = world.incident(Kind::CollectorFailing, "containers");
     assert_eq!(incident.words(), "Provider API does not answer: nothing is watched");
     assert_eq!(incident.severity, Severity::Critical);
-    assert!(
-        incident.detail.ends_with("; not read either: vms, sites, expected_balance"),
-        "{}",
-        incident.detail
-    );
+    assert!(incident.detail.ends_with("; not read either: VMs, sites, the balance"), "{}", incident.detail);
     // One is read again, then the first; what then still fails is told once it was tried.
     for _ in 0..2 {
         world.end(Vms, None);

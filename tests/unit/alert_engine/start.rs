@@ -84,7 +84,7 @@ fn first_mails(accounts: &[Account]) -> Vec<Notice> {
         if let Some((kind, to)) = account.rule {
             settings.rules.insert(kind, Rule { to: texts(&[to]), ..Rule::default() });
         }
-        watchers.insert(name(account), Watcher { settings, to: texts(account.to) });
+        watchers.insert(name(account), Watcher { settings: settings.into(), to: texts(account.to) });
         let profile = Profile {
             name: name(account),
             currency: "RUB".into(),

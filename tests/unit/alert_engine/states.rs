@@ -147,6 +147,10 @@ fn a_change_of_the_passing_state_counts_anew() {
     world.vms(&[(1, "building"), (2, "active")]);
     assert_eq!(world.take_events(), ["main/vm_stuck/1 opened"]);
     assert_eq!(world.incident(Kind::VmStuck, "1").reason.to_string(), "unchanged for 30 min");
+    let long = [60, 125, 2880, 3060]
+        .map(|minutes| crate::alert::Cause::Unchanged { minutes: minutes.into() }.to_string());
+    let want = ["1 h", "2 h 5 min", "2 d", "2 d 3 h"].map(|span| format!("unchanged for {span}"));
+    assert_eq!(long, want);
 }
 
 #[test]

@@ -206,7 +206,7 @@ pub fn name() -> AccountName {
 }
 
 fn watchers(settings: &AlertSettings) -> BTreeMap<AccountName, Watcher> {
-    [(name(), Watcher { settings: settings.clone(), to: vec!["ops".into()] })].into()
+    [(name(), Watcher { settings: settings.clone().into(), to: vec!["ops".into()] })].into()
 }
 
 fn profile() -> Profile {

@@ -242,7 +242,7 @@ pub fn as_read_back<'a>(stored: impl Iterator<Item = &'a Incident>, now: DateTim
 }
 
 fn watchers(name: &AccountName, settings: &AlertSettings) -> BTreeMap<AccountName, Watcher> {
-    [(name.clone(), Watcher { settings: settings.clone(), to: vec!["ops".into()] })].into()
+    [(name.clone(), Watcher { settings: settings.clone().into(), to: vec!["ops".into()] })].into()
 }
 
 pub fn vm(id: u64, state: &str) -> Vm {

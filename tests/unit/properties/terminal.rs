@@ -127,7 +127,8 @@ pub const MARKUP: Allowed = Allowed {
     value: |_, attribute, value| match attribute {
         "href" => {
             let icon = "data:image/svg+xml,%3Csvg xmlns=";
-            value.starts_with(['/', '#', '?'])
+            value.starts_with(['#', '?'])
+                || value.starts_with("./")
                 || (value.starts_with(icon) && !value.contains(['<', '>', '"', '&']))
         }
         "value" | "aria-label" => true,

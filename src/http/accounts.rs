@@ -1,0 +1,22 @@
+//! The account that a query names.
+
+use hyper::{Response, StatusCode};
+
+use super::body::Body;
+use super::response::{PLAIN, typed};
+use super::{Context, query};
+use crate::model::{AccountName, sanitize};
+
+/// Refuses a query that names an account which is not watched: to show nothing of it would look as if nothing were wrong.
+pub(super) fn refused(asked: &str, context: &Context) -> Option<Response<Body>> {
+    let account = query::parse(asked).query.account?;
+    let snapshot = context.snapshot.get();
+    let names: Vec<&str> = snapshot.accounts.keys().map(AccountName::as_str).collect();
+    if names.contains(&account.as_str()) {
+        return None;
+    }
+    let account = sanitize::one_line(&account, 40);
+    let known = if names.is_empty() { "none is configured".to_owned() } else { names.join(", ") };
+    let words = format!("404: there is no account '{account}'; the accounts: {known}\n");
+    Some(typed(StatusCode::NOT_FOUND, PLAIN, words))
+}
