@@ -131,9 +131,10 @@ fn fails(status: &CollectorStatus) -> bool {
 }
 
 fn name(incident: &Incident) -> String {
-    match &incident.key.resource {
-        Target::Collector(collector) => collector.words().to_owned(),
-        other => other.to_string(),
+    if let Target::Collector(collector) = &incident.key.resource {
+        collector.words().to_owned()
+    } else {
+        incident.key.resource.to_string()
     }
 }
 

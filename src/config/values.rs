@@ -42,10 +42,10 @@ pub(super) fn endpoint(text: &str, allow_http: bool) -> Result<Url, String> {
 
 /// Why a text is no URL; `scheme` is what mostly stands in front of one.
 pub(super) fn no_url(error: url::ParseError, scheme: &str) -> String {
-    match error {
-        url::ParseError::RelativeUrlWithoutBase => format!("has no {scheme} in front"),
-        error => format!("is no URL ({error})"),
+    if error == url::ParseError::RelativeUrlWithoutBase {
+        return format!("has no {scheme} in front");
     }
+    format!("is no URL ({error})")
 }
 
 /// An http or https address without a user.

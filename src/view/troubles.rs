@@ -16,7 +16,7 @@ const GIVEN_UP_COUNTS: Duration = Duration::days(7);
 pub(super) fn of(alerting: &Alerting, account: Option<&AccountName>, now: DateTime<Utc>) -> Vec<Said> {
     let mails = &alerting.mails;
     let mut said = Vec::new();
-    said.extend(waiting(mails, now).map(|text| own(text, Topic::Mails)));
+    said.extend(waiting(mails, now).map(|text| own(&text, Topic::Mails)));
     let last = match account {
         Some(account) => mails.given_up_of.get(account),
         None => mails.given_up.as_ref(),
@@ -24,13 +24,13 @@ pub(super) fn of(alerting: &Alerting, account: Option<&AccountName>, now: DateTi
     said.extend(given_up(mails, last, now));
     if alerting.store_fails {
         let text = "Store cannot be written: what happens is kept in memory only, a restart loses it";
-        said.push(own(text.to_owned(), Topic::Store));
+        said.push(own(text, Topic::Store));
     }
     said
 }
 
-fn own(text: String, topic: Topic) -> Said {
-    Said::one(sanitize::one_line(&text, 200), topic, None)
+fn own(text: &str, topic: Topic) -> Said {
+    Said::one(sanitize::one_line(text, 200), topic, None)
 }
 
 /// At once where the server refuses the login or the sender for good.
@@ -55,5 +55,5 @@ fn given_up(mails: &Mails, last: Option<&GivenUpMails>, now: DateTime<Utc>) -> O
     let last = last.filter(|last| now - last.at < GIVEN_UP_COUNTS)?;
     let count = words::count(usize::try_from(last.count).unwrap_or(usize::MAX), "mail", "mails");
     let text = format!("{count} given up, the last to {}: {}", last.recipient, last.error);
-    Some(own(text, Topic::Mails))
+    Some(own(&text, Topic::Mails))
 }
