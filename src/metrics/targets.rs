@@ -134,9 +134,12 @@ struct Marks {
 #[derive(Debug)]
 struct Half<T> {
     /// By key. The rows are kept, so that their address is not another's; no text where there are none.
-    listings: Box<[(u64, Arc<Vec<T>>, Option<Chunk>)]>,
+    listings: Box<[Known<T>]>,
     readiness: Readiness,
 }
+
+/// A listing's key, its rows, and their text.
+type Known<T> = (u64, Arc<Vec<T>>, Option<Chunk>);
 
 impl<T> Default for Half<T> {
     fn default() -> Self {
@@ -174,7 +177,7 @@ impl<T> Half<T> {
     where
         T: 'a,
     {
-        let is_known = |(key, rows): (u64, &Arc<Vec<T>>), known: &(u64, Arc<Vec<T>>, Option<Chunk>)| {
+        let is_known = |(key, rows): (u64, &Arc<Vec<T>>), known: &Known<T>| {
             key == known.0 && Arc::ptr_eq(rows, &known.1)
         };
         let mut known = self.listings.iter();
