@@ -180,7 +180,7 @@ fn sites_that_were_not_read_are_not_none() {
     book.apply(Read::Sites(ContainerId::new(31), all(vec![site(104, 31, "Active")])), read_at());
     let text = said(&book);
     assert!(
-        text.contains("1 site: site-104") && text.contains("Sites of 1 container not read yet."),
+        text.contains("1 site: site104.example.com") && text.contains("Sites of 1 container not read yet."),
         "{text}"
     );
 }
