@@ -66,9 +66,13 @@ impl Engine {
             let Some(state) = snapshot.accounts.get(account) else { continue };
             facts.resources += state.resource_count();
             let disconnect = Key::account_wide(account, Kind::Disconnect);
-            let open = draft.get(&disconnect).is_some_and(|incident| incident.phase.is_open());
-            if open && self.recipients(&disconnect).iter().any(|one| one == to) {
+            let open = draft.get(&disconnect).filter(|incident| incident.phase.is_open());
+            if let Some(incident) = open
+                && self.recipients(&disconnect).iter().any(|one| one == to)
+            {
                 facts.disconnect = true;
+                facts.severity = facts.severity.max(Some(incident.severity));
+                facts.overdue |= incident.ladder.as_ref().is_some_and(|ladder| ladder.is_overdue(draft.now));
                 facts.needs += 1;
             }
             for collector in state_collectors(&state.profile) {

@@ -106,6 +106,12 @@ pub(crate) struct Started {
     pub needs: usize,
     /// A disconnect mail goes out beside this one.
     pub disconnect: bool,
+    /// The worst severity of these.
+    #[serde(default)]
+    pub severity: Option<Severity>,
+    /// An account is cut off already, or about to be.
+    #[serde(default)]
+    pub overdue: bool,
     /// `account: collector: why`, of what could not be read.
     pub unread: Vec<String>,
 }

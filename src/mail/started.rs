@@ -9,7 +9,7 @@ use super::{groups, parts, subject};
 use crate::alert::{Notice, Started};
 use crate::model::forecast;
 use crate::model::sanitize;
-use crate::model::{AccountName, AccountState};
+use crate::model::{AccountName, AccountState, Collector};
 use crate::view::words;
 
 /// Accounts in the table.
@@ -22,7 +22,7 @@ pub(super) fn body(notice: &Notice, facts: &Started, context: &Context<'_>) -> B
     let watching = subject::watching(facts, &notice.items, context);
     let mut sections = Vec::new();
     if facts.disconnect {
-        let mut section = Section::new("Cut-off ahead");
+        let mut section = Section::new(if facts.overdue { "Overdue" } else { "Cut-off ahead" });
         section.lines.push("See the separate mail about the cut-off.".to_owned());
         sections.push(section);
     }
@@ -69,11 +69,13 @@ pub(super) fn overview(accounts: &[AccountName], context: &Context<'_>) -> Secti
     let rows = accounts.iter().take(MOST_ACCOUNTS).filter_map(|name| {
         let state = context.account(name)?;
         let (balance, disconnect) = billing(state, context);
+        let containers_read = state.containers.read_at.is_some();
+        let sites_read = containers_read && state.containers_without_sites_read() == 0;
         Some(vec![
             name.to_string(),
-            state.vms.rows.len().to_string(),
-            state.containers.rows.len().to_string(),
-            state.all_sites().count().to_string(),
+            known(state, Collector::Vms, state.vms.rows.len(), state.vms.read_at.is_some()),
+            known(state, Collector::Containers, state.containers.rows.len(), containers_read),
+            known(state, Collector::Sites, state.all_sites().count(), sites_read),
             balance,
             disconnect,
         ])
@@ -86,6 +88,15 @@ pub(super) fn overview(accounts: &[AccountName], context: &Context<'_>) -> Secti
         section.lines.push(format!("and {} more accounts", accounts.len() - MOST_ACCOUNTS));
     }
     section
+}
+
+/// How many there are; never 0 because nobody looked.
+fn known(state: &AccountState, collector: Collector, count: usize, is_read: bool) -> String {
+    match (state.profile.collectors.contains(&collector), is_read || count > 0) {
+        (false, _) => "–".to_owned(),
+        (true, false) => "not known".to_owned(),
+        (true, true) => count.to_string(),
+    }
 }
 
 fn billing(state: &AccountState, context: &Context<'_>) -> (String, String) {

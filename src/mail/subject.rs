@@ -150,10 +150,14 @@ pub(super) fn watching(facts: &Started, items: &[Item], context: &Context<'_>) -
     let listed = parts.iter().map(|part| part.count).sum::<usize>();
     if let Some(more) = facts.needs.checked_sub(listed).filter(|&more| more > 0) {
         // The only one that is not listed is the cut-off, which has a mail of its own.
-        let text = if facts.disconnect { "cut-off ahead" } else { "more" }.to_owned();
+        let text = match (facts.disconnect, facts.overdue) {
+            (true, true) => "account overdue",
+            (true, false) => "cut-off ahead",
+            (false, _) => "more",
+        };
         // Money comes first.
         let place = if facts.disconnect { 0 } else { parts.len() };
-        parts.insert(place, Part { text, count: more });
+        parts.insert(place, Part { text: text.to_owned(), count: more });
     }
     let needs = match parts.as_slice() {
         [] => None,
@@ -170,7 +174,7 @@ pub(super) fn watching(facts: &Started, items: &[Item], context: &Context<'_>) -
 
 /// The severity of a first-start mail.
 pub(super) fn started_severity(facts: &Started, items: &[Item]) -> Severity {
-    let worst = items.iter().map(|item| item.severity).max().unwrap_or(Severity::Info);
+    let worst = items.iter().map(|item| item.severity).chain(facts.severity).max().unwrap_or(Severity::Info);
     let wants_someone = facts.needs > 0 || facts.disconnect || !facts.unread.is_empty();
     if wants_someone { worst.max(Severity::Warning) } else { worst }
 }
@@ -205,11 +209,15 @@ mod tests {
             needs,
             disconnect: needs > 0,
             unread: unread.iter().map(|&text| text.to_owned()).collect(),
+            ..Started::default()
         };
+        let off = Started { overdue: true, severity: Some(Severity::Critical), ..facts(1, &[]) };
+        assert_eq!(started_severity(&off, &[]), Severity::Critical);
         let down = ["main: vms: down"];
         for (facts, want) in [
             (facts(0, &[]), "Watching 43 resources; nothing needs you"),
             (facts(1, &[]), "Watching 43 resources; 1 problem: cut-off ahead"),
+            (off, "Watching 43 resources; 1 problem: account overdue"),
             (facts(0, &down), "Watching 43 resources; some data is missing"),
             (facts(1, &down), "Watching 43 resources; 1 problem: cut-off ahead; some data is missing"),
         ] {

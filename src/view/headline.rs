@@ -256,7 +256,10 @@ fn paid_until(accounts: &[&AccountState], now: DateTime<Utc>) -> Option<String> 
         let (report, _) = account.billing.last_known()?;
         let zone = account.profile.zone();
         match forecast::disconnect(report) {
-            Disconnect::At { at, .. } => Some((at, zone, "")),
+            // Where the charges use the balance up before the provider's date, no longer.
+            Disconnect::At { at, .. } => {
+                Some((forecast::date_by_charges(report).map_or(at, |day| day.min(at)), zone, ""))
+            }
             Disconnect::NotExpected => Some((report.date?, zone, " at least")),
             Disconnect::Now | Disconnect::Unknown => None,
         }

@@ -45,7 +45,7 @@ async fn the_sentence_never_says_fine_of_what_is_not_known() {
     let bare = |_: &mut KnownAccount| {};
     let fail: fn(&mut KnownAccount, Collector) =
         |book, collector| book.end(collector, ended(Some("status 500")), read_at());
-    let table: [(&str, Change, &str, &str); 14] = [
+    let table: [(&str, Change, &str, &str); 15] = [
         ("fine", bare, "fine", "All 5 resources fine · paid until 31 May at least (main)"),
         (
             "a failed poll",
@@ -125,6 +125,16 @@ async fn the_sentence_never_says_fine_of_what_is_not_known() {
             "a far cut-off",
             |book| {
                 book.apply(Read::ExpectedBalance(report("400", "10")), read_at());
+            },
+            "fine",
+            "All 5 resources fine · paid until 10 Apr (main)",
+        ),
+        (
+            "a far date of the provider's, behind the charges that use the balance up",
+            |book| {
+                let late =
+                    Report { edd: Edd::At(read_at() + chrono::Duration::days(80)), ..report("400", "10") };
+                book.apply(Read::ExpectedBalance(late), read_at());
             },
             "fine",
             "All 5 resources fine · paid until 10 Apr (main)",

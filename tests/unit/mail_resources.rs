@@ -20,7 +20,7 @@ fn snapshot_of_main() -> Snapshot {
 #[test]
 fn first_start_lists_the_worst_and_counts_the_rest() {
     let known = (0..22).map(|id| item(Kind::VmError, 17 + id, &format!("VM web-{id}"), Event::Started));
-    let facts = Started { resources: 60, needs: 23, disconnect: true, unread: vec![] };
+    let facts = Started { resources: 60, needs: 23, disconnect: true, ..Started::default() };
     let rendered = mail(&notice(Form::Started(facts), known.collect()), &snapshot_of_main());
     assert_eq!(headers(&rendered, "X-Hostwatch-Incident").len(), 22, "a pair each, listed or not");
     assert!(text(&rendered).contains("\n  and 2 more\n"), "{}", text(&rendered));
@@ -139,7 +139,7 @@ fn overflow_and_first_start_are_within_bounds() {
     assert_eq!(in_bounds(&rendered), (50, 601));
     assert!(text(&rendered).replace("\n  ", " ").contains("250 open and 300 resolved"));
 
-    let facts = Started { resources: 600, needs: 600, disconnect: false, unread: vec![] };
+    let facts = Started { resources: 600, needs: 600, ..Started::default() };
     let rendered = mail(&notice(Form::Started(facts), items), &snapshot_of_main());
     assert_eq!(in_bounds(&rendered), (50, 600));
     assert!(text(&rendered).contains("\n  and 290 more\n"));

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::alert::{
-    AlertSettings, Engine, Event, Form, Input, Kind, Notice, Phase, Remembered, Rule, Started, Watcher,
+    AlertSettings, Engine, Event, Form, Input, Kind, Notice, Phase, Remembered, Rule, Severity, Started,
+    Watcher,
 };
 use crate::model::snapshot::PollEnd;
 use crate::model::{
@@ -29,6 +30,7 @@ fn the_first_start_is_one_mail_that_lists_what_is_wrong_and_recovery_is_told() {
     let Form::Started(facts) = &world.told[0].form else { panic!("{:?}", world.told) };
     // The site is part of its container's trouble.
     assert_eq!((facts.resources, facts.needs, facts.disconnect), (4, 3, true));
+    assert_eq!((facts.severity, facts.overdue), (Some(Severity::Critical), false));
     assert_eq!(world.take_events(), ["main/vm_error/1 started", "main/container_disabled/10 started"]);
     world.pass(Duration::days(3));
     assert!(!world.events().iter().any(|event| event.contains("reminder")), "{:?}", world.events());
@@ -36,6 +38,21 @@ fn the_first_start_is_one_mail_that_lists_what_is_wrong_and_recovery_is_told() {
     world.vms(&[(1, "active"), (2, "active")]);
     world.vms(&[(1, "active"), (2, "active")]);
     assert_eq!(world.take_events(), ["main/vm_error/1 resolved"]);
+}
+
+#[test]
+fn the_first_start_says_that_an_account_is_overdue_already() {
+    let mut world = World::new(AlertSettings::defaults());
+    world.report(cut_off_in(-53));
+    world.vms(&[(1, "active")]);
+    world.containers(&[]);
+    world.end(Collector::Sites, None);
+    let facts = world.told.iter().find_map(|notice| match &notice.form {
+        Form::Started(facts) => Some(facts),
+        _ => None,
+    });
+    let facts = facts.unwrap();
+    assert_eq!((facts.severity, facts.overdue), (Some(Severity::Critical), true));
 }
 
 #[test]
@@ -184,7 +201,7 @@ fn whom_only_a_rule_names_gets_a_first_mail_of_what_is_his() {
     };
     let told = first_mails(&[account]);
     let mut anns = mail(&["ann"], &["one"], &["one/vm_blocked/2"], 2, 2);
-    anns.3.disconnect = true;
+    (anns.3.disconnect, anns.3.severity) = (true, Some(Severity::Critical));
     let dbas = mail(&["dba"], &["one"], &["one/vm_error/1"], 2, 1);
     assert_eq!(started(&told), [anns, dbas]);
     // The disconnect went to Ann alone, before.

@@ -113,7 +113,7 @@ pub fn mails(names: &[String]) -> Vec<Rendered> {
     let ladder = Ladder { edd: Some(now() + Duration::days(3)), ..Ladder::default() };
     let mut dark = disconnect(Event::Rung(3), Severity::Critical, Some(ladder));
     dark.reason = Reason::Text(names[0].clone());
-    let started = Started { resources: 9, needs: names.len(), disconnect: false, unread: names.to_vec() };
+    let started = Started { resources: 9, needs: names.len(), unread: names.to_vec(), ..Started::default() };
     let date = "2026-03-01".parse().unwrap();
     let digest = Digest {
         date,

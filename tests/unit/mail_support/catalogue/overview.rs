@@ -31,7 +31,7 @@ fn started() -> Vec<Entry> {
     let write = |facts, items| mail(&notice(Form::Started(facts), items), &main);
     let fine = Started { resources: 5, ..Started::default() };
     let few = vec![item(Kind::VmError, 17, "VM web-1", Event::Started)];
-    let needs = Started { resources: 5, needs: 2, disconnect: true, unread: vec![] };
+    let needs = Started { resources: 5, needs: 2, disconnect: true, ..Started::default() };
     let unread = vec!["main: cannot read sites: GET /hosting/1/virtualhosts: 502".to_owned()];
     let unread = Started { resources: 2, unread, ..Started::default() };
     let (from, context_of) = (from(), |from| context(from, &main));
