@@ -47,11 +47,9 @@ fn the_first_start_says_that_an_account_is_overdue_already() {
     world.vms(&[(1, "active")]);
     world.containers(&[]);
     world.end(Collector::Sites, None);
-    let facts = world.told.iter().find_map(|notice| match &notice.form {
-        Form::Started(facts) => Some(facts),
-        _ => None,
-    });
-    let facts = facts.unwrap();
+    let Some(Form::Started(facts)) = world.told.last().map(|notice| &notice.form) else {
+        panic!("{:?}", world.told)
+    };
     assert_eq!((facts.severity, facts.overdue), (Some(Severity::Critical), true));
 }
 
