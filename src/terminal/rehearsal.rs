@@ -109,7 +109,7 @@ impl Rehearsal {
             Some(ToPay::Amount(amount, days)) => {
                 format!("pay {}{by} for {days} days", words::spaced_to_pay(amount, &self.currency))
             }
-            Some(ToPay::Nothing) => "by its report nothing needs to be paid yet".to_owned(),
+            Some(ToPay::Nothing) => format!("pay{by}; by its report nothing needs to be paid yet"),
             Some(ToPay::NotKnown) => format!("pay{by}; the amount is not known"),
             None => return,
         };
