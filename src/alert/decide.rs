@@ -82,9 +82,12 @@ impl<'a> StepDraft<'a> {
     }
 
     /// Puts right what was noted before the clock was set back, or by one that did not know the time.
-    pub(super) fn heed_clock(&mut self) {
-        let now = self.now;
-        for incident in self.incidents().values().filter(|one| one.is_ahead(now) || one.is_of_no_time(now)) {
+    /// A poll heeds its account's alone, the next tick all.
+    pub(super) fn heed_clock(&mut self, account: Option<&AccountName>) {
+        let (now, remembered) = (self.now, self.remembered);
+        let of_account = account.into_iter().flat_map(|account| remembered.of_account(account));
+        let all = remembered.incidents().values().filter(|_| account.is_none());
+        for incident in of_account.chain(all).filter(|one| one.is_ahead(now) || one.is_of_no_time(now)) {
             let mut incident = incident.clone();
             incident.pull_back(now);
             self.put(incident);

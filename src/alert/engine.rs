@@ -62,9 +62,9 @@ impl Outcome {
         self.incidents.is_empty() && self.notices.is_empty() && !self.started
     }
 
-    /// Something changed that is for no write to the store.
-    pub(crate) fn has_turned(&self) -> bool {
-        !self.turned.in_memory.is_empty()
+    /// What changed that is for no write to the store.
+    pub(crate) fn turned(&self) -> Vec<Key> {
+        self.turned.in_memory.iter().map(|incident| incident.key.clone()).collect()
     }
 }
 
@@ -115,6 +115,12 @@ impl Engine {
         self.incidents().values().filter(|incident| self.watchers.contains_key(&incident.key.account))
     }
 
+    /// Those of one account.
+    pub(crate) fn watched_of(&self, account: &AccountName) -> impl Iterator<Item = &Incident> {
+        let is_watched = self.watchers.contains_key(account);
+        self.remembered.of_account(account).filter(move |_| is_watched)
+    }
+
     /// Does anything look at this incident, whose beginning was decided on within the hour?
     pub(crate) fn is_watched(&self, key: &Key) -> bool {
         self.incidents().get(key).is_some_and(|incident| incident.phase != Phase::Unwatched)
@@ -158,7 +164,10 @@ impl Engine {
     /// Decides. The snapshot already holds what `input` speaks of.
     pub(crate) fn step(&self, input: &Input, snapshot: &Snapshot, now: DateTime<Utc>) -> Outcome {
         let mut draft = StepDraft::new(&self.remembered, &self.muted, &self.watchers, self.started, now);
-        draft.heed_clock();
+        draft.heed_clock(match input {
+            Input::Poll { account, .. } => Some(account),
+            Input::Tick(_) => None,
+        });
         let mut seen = Vec::new();
         match input {
             Input::Poll { account, observed, ended } => {

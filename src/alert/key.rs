@@ -105,6 +105,11 @@ impl Key {
         Self { account: account.clone(), kind, resource: resource.into() }
     }
 
+    /// What comes first of an account.
+    pub(super) fn first_of(account: &AccountName) -> Self {
+        Self::new(account, Kind::FIRST, Target::FIRST)
+    }
+
     /// The key of an account-wide kind.
     pub(crate) fn account_wide(account: &AccountName, kind: Kind) -> Self {
         Self::new(account, kind, Target::Account)

@@ -65,6 +65,8 @@ const fn facts(problem: &'static str, severity: Severity, seen_by: Option<Collec
 impl Kind {
     pub const ALL: &'static [Self] = <Self as VariantArray>::VARIANTS;
     pub const NAMES: &'static [&'static str] = <Self as VariantNames>::VARIANTS;
+    /// What comes first in their order.
+    pub(super) const FIRST: Self = Self::Disconnect;
 
     /// One row a kind.
     const fn facts(self) -> Facts {

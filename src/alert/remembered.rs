@@ -59,6 +59,14 @@ impl Remembered {
         &self.incidents
     }
 
+    /// Those of one account.
+    pub(super) fn of_account(&self, account: &AccountName) -> impl Iterator<Item = &Incident> {
+        let first = Key::first_of(account);
+        let account = account.clone();
+        let its = self.incidents.range(first..).take_while(move |(key, _)| key.account == account);
+        its.map(|(_, incident)| incident)
+    }
+
     pub(super) fn get_mut(&mut self, key: &Key) -> Option<&mut Incident> {
         self.incidents.get_mut(key)
     }

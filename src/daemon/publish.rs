@@ -11,7 +11,7 @@ use parking_lot::{Mutex, MutexGuard};
 use super::delivery::SendFailure;
 use crate::alert::{Engine, Incident, Phase};
 use crate::metrics::own::{IncidentLabels, Notification, Own};
-use crate::model::OwnVm;
+use crate::model::{AccountName, OwnVm};
 use crate::state::Shared;
 use crate::store::{Expired, LastGivenUp, Queue, Store, StoreError, Trouble};
 use crate::view::incidents::{GivenUpMails, ServerError};
@@ -58,27 +58,33 @@ impl Published {
         }
     }
 
-    /// Shows incidents as they stand.
+    /// Shows all incidents as they stand.
     pub(super) fn show_incidents(&self, engine: &Engine, now: DateTime<Utc>) {
-        let mut counts: BTreeMap<IncidentLabels, u64> = BTreeMap::new();
-        let is_over = |incident: &&Incident| {
-            matches!(incident.phase, Phase::Resolved | Phase::Watching | Phase::Unwatched)
-        };
-        for incident in engine.watched().filter(|incident| !is_over(incident)) {
-            let labels = IncidentLabels {
-                account: incident.key.account.clone(),
-                kind: incident.key.kind.as_str(),
-                severity: incident.severity.as_str(),
-                state: incident.phase.as_str(),
-            };
-            *counts.entry(labels).or_default() += 1;
-        }
-        self.own.incidents(&counts);
-        let rows = engine.watched().filter_map(|incident| IncidentRow::of(incident, engine.muted(), now));
-        let rows = rows.collect();
+        self.own.incidents(&counts(engine.watched()));
+        let rows = rows(engine.watched(), engine, now).collect();
         let dates = engine.watched().filter_map(|one| Some((one.key.account.clone(), one.calendar?)));
         let calendar = dates.collect();
         self.write(|alerting| (alerting.incidents, alerting.calendar) = (rows, calendar));
+    }
+
+    /// Shows those of some accounts. What passing time alone changes of the others is shown with all.
+    pub(super) fn show_incidents_of(
+        &self,
+        accounts: &BTreeSet<&AccountName>,
+        engine: &Engine,
+        now: DateTime<Utc>,
+    ) {
+        self.write(|alerting| {
+            for &account in accounts {
+                let watched = || engine.watched_of(account);
+                self.own.incidents_of(account, &counts(watched()));
+                alerting.incidents.put(account, rows(watched(), engine, now).collect());
+                match watched().find_map(|one| one.calendar) {
+                    Some(entry) => drop(alerting.calendar.insert(account.clone(), entry)),
+                    None => drop(alerting.calendar.remove(account)),
+                }
+            }
+        });
     }
 
     /// Shows the outbox as it stands.
@@ -205,6 +211,31 @@ impl Published {
         change(&mut alerting);
         self.alerting.set(alerting);
     }
+}
+
+/// How many are open, by what tells them apart in the metrics.
+fn counts<'a>(incidents: impl Iterator<Item = &'a Incident>) -> BTreeMap<IncidentLabels, u64> {
+    let mut counts: BTreeMap<IncidentLabels, u64> = BTreeMap::new();
+    let is_over =
+        |incident: &&Incident| matches!(incident.phase, Phase::Resolved | Phase::Watching | Phase::Unwatched);
+    for incident in incidents.filter(|incident| !is_over(incident)) {
+        let labels = IncidentLabels {
+            account: incident.key.account.clone(),
+            kind: incident.key.kind.as_str(),
+            severity: incident.severity.as_str(),
+            state: incident.phase.as_str(),
+        };
+        *counts.entry(labels).or_default() += 1;
+    }
+    counts
+}
+
+fn rows<'a>(
+    incidents: impl Iterator<Item = &'a Incident>,
+    engine: &Engine,
+    now: DateTime<Utc>,
+) -> impl Iterator<Item = IncidentRow> {
+    incidents.filter_map(move |incident| IncidentRow::of(incident, engine.muted(), now))
 }
 
 fn given_up(last: LastGivenUp) -> GivenUpMails {

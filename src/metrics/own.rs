@@ -256,6 +256,17 @@ impl Own {
     pub(crate) fn incidents(&self, counts: &BTreeMap<IncidentLabels, u64>) {
         let _whole = self.lock();
         self.vectors.incidents.reset();
+        self.set_incidents(counts);
+    }
+
+    /// The same of one account.
+    pub(crate) fn incidents_of(&self, account: &AccountName, counts: &BTreeMap<IncidentLabels, u64>) {
+        let _whole = self.lock();
+        self.vectors.incidents.forget(&[("account", account.as_str())]);
+        self.set_incidents(counts);
+    }
+
+    fn set_incidents(&self, counts: &BTreeMap<IncidentLabels, u64>) {
         for (IncidentLabels { account, kind, severity, state }, &count) in counts {
             self.vectors
                 .incidents

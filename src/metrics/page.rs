@@ -5,11 +5,10 @@
 //! joined in any order, and a final empty block with the combined CRC-32 makes them a gzip member. In zstd each is
 //! a frame of its own, and frames one after the other are a stream.
 
-use std::collections::VecDeque;
 use std::io::Write as _;
 use std::sync::{Arc, OnceLock};
 
-use bytes::Bytes;
+use bytes::{Buf as _, Bytes};
 use crc32fast::Hasher;
 use flate2::write::DeflateEncoder;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
@@ -75,16 +74,18 @@ impl Compressor {
     }
 }
 
-/// All chunks at one moment, from which scrapes are served. Immutable. Shares them with whoever made them: to join them, for
-/// each of thousands of accounts that was polled, would cost more than all else.
-#[derive(Clone, Debug, Default)]
+/// All chunks at one moment, from which scrapes are served. Immutable. Shares them with whoever made them: they are joined
+/// by the first scrape of a page, not at each of the changes between two, of which thousands of accounts make many.
+#[derive(Debug, Default)]
 pub(crate) struct Page {
     lists: Vec<Arc<Vec<Chunk>>>,
+    deflated: OnceLock<Bytes>,
+    frames: OnceLock<Bytes>,
     sum: OnceLock<Sum>,
 }
 
 /// Of all text.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Sum {
     crc: Hasher,
     length: u64,
@@ -96,11 +97,23 @@ const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
 impl Page {
     /// These lists of chunks, one after the other.
     pub(super) fn of(lists: Vec<Arc<Vec<Chunk>>>) -> Self {
-        Self { lists, sum: OnceLock::new() }
+        Self { lists, ..Self::default() }
     }
 
     fn chunks(&self) -> impl Iterator<Item = &Chunk> {
         self.lists.iter().flat_map(|list| list.iter())
+    }
+
+    /// One piece: each write of a small one would wake its reader.
+    fn joined(&self, of: impl Fn(&Chunk) -> &Bytes) -> Bytes {
+        let length = self.chunks().map(|chunk| of(chunk).len()).sum();
+        let mut whole = Vec::with_capacity(length);
+        self.chunks().for_each(|chunk| whole.extend_from_slice(of(chunk)));
+        whole.into()
+    }
+
+    fn deflated(&self) -> Bytes {
+        self.deflated.get_or_init(|| self.joined(|chunk| &chunk.deflated)).clone()
     }
 
     /// Computed by the first who asks.
@@ -116,7 +129,7 @@ impl Page {
 
     /// The page and `tail` after it as one gzip stream, in pieces to be sent one after the other. What is the page's is
     /// shared, not copied.
-    pub(crate) fn gzip(&self, tail: &[u8]) -> Vec<Bytes> {
+    pub(crate) fn gzip(&self, tail: &[u8]) -> [Bytes; 3] {
         let mut encoder = DeflateEncoder::new(Vec::with_capacity(tail.len() / 4 + 64), Compression::fast());
         encoder.write_all(tail).expect("a Vec takes every write");
         let mut end = encoder.finish().expect("a Vec takes every write");
@@ -128,20 +141,19 @@ impl Page {
         let length = self.sum().length + tail.len() as u64;
         // The format keeps the length modulo 2^32.
         end.extend_from_slice(&(length as u32).to_le_bytes());
-        let header = std::iter::once(Bytes::from_static(&GZIP_HEADER));
-        header.chain(self.chunks().map(|chunk| chunk.deflated.clone())).chain([end.into()]).collect()
+        [Bytes::from_static(&GZIP_HEADER), self.deflated(), end.into()]
     }
 
     /// The same as one stream of zstd.
-    pub(crate) fn zstd(&self, tail: &[u8]) -> Vec<Bytes> {
-        let frames = self.chunks().map(|chunk| chunk.frame.clone());
-        frames.chain([Zstd::new().frame(tail).into()]).collect()
+    pub(crate) fn zstd(&self, tail: &[u8]) -> [Bytes; 2] {
+        let frames = self.frames.get_or_init(|| self.joined(|chunk| &chunk.frame));
+        [frames.clone(), Zstd::new().frame(tail).into()]
     }
 
     /// The page and `tail` after it as text, inflated piece by piece.
     pub(crate) fn identity(&self, tail: impl Into<Bytes>) -> Identity {
         Identity {
-            deflated: self.chunks().map(|chunk| chunk.deflated.clone()).collect(),
+            deflated: self.deflated(),
             inflate: Decompress::new(false),
             left: self.sum().length,
             tail: Some(tail.into()),
@@ -152,7 +164,7 @@ impl Page {
 /// A page as text, in pieces of at most 64 KiB; holds no more of it in memory than one piece.
 #[derive(Debug)]
 pub(crate) struct Identity {
-    deflated: VecDeque<Bytes>,
+    deflated: Bytes,
     inflate: Decompress,
     left: u64,
     tail: Option<Bytes>,
@@ -176,19 +188,14 @@ impl Iterator for Identity {
         }
         let mut piece = Vec::with_capacity(self.left.min(Self::PIECE) as usize);
         while piece.len() < piece.capacity() && (piece.len() as u64) < self.left {
-            let Some(chunk) = self.deflated.front_mut() else { return self.truncated() };
             let before = (self.inflate.total_in(), piece.len());
-            let status = self.inflate.decompress_vec(chunk, &mut piece, FlushDecompress::None);
+            let status = self.inflate.decompress_vec(&self.deflated, &mut piece, FlushDecompress::None);
             let taken = (self.inflate.total_in() - before.0) as usize;
             let stuck = taken == 0 && piece.len() == before.1;
-            if !matches!(status, Ok(Status::Ok | Status::BufError)) || (stuck && !chunk.is_empty()) {
+            if stuck || !matches!(status, Ok(Status::Ok | Status::BufError)) {
                 return self.truncated();
             }
-            *chunk = chunk.slice(taken..);
-            // What fits no more into this piece is kept by the decompressor: a chunk is done once nothing more comes of it.
-            if chunk.is_empty() && piece.len() < piece.capacity() {
-                self.deflated.pop_front();
-            }
+            self.deflated.advance(taken);
         }
         self.left -= piece.len() as u64;
         Some(piece.into())

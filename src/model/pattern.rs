@@ -2,25 +2,29 @@
 
 /// `*` for any run of characters and `?` for one; the rest is taken as it is, case included.
 pub(crate) fn matches_pattern(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-    let (mut p, mut n) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while n < name.len() {
-        if p < pattern.len() && pattern[p] == '*' {
-            star = Some((p, n));
-            p += 1;
-        } else if p < pattern.len() && (pattern[p] == '?' || pattern[p] == name[n]) {
-            p += 1;
-            n += 1;
-        } else if let Some((at, taken)) = star {
-            p = at + 1;
-            n = taken + 1;
-            star = Some((at, n));
-        } else {
-            return false;
+    let (mut pattern, mut name) = (pattern.chars(), name.chars());
+    // The pattern after the last `*`, and the name after what that has taken so far.
+    let mut star = None;
+    loop {
+        let (mut pattern_left, mut name_left) = (pattern.clone(), name.clone());
+        match (pattern_left.next(), name_left.next()) {
+            (Some('*'), _) => {
+                star = Some((pattern_left.clone(), name.clone()));
+                pattern = pattern_left;
+            }
+            (None, None) => return true,
+            (Some(want), Some(is)) if want == '?' || want == is => {
+                (pattern, name) = (pattern_left, name_left);
+            }
+            _ => {
+                let Some((after_star, taken)) = &mut star else { return false };
+                if taken.next().is_none() {
+                    return false;
+                }
+                (pattern, name) = (after_star.clone(), taken.clone());
+            }
         }
     }
-    pattern[p..].iter().all(|&c| c == '*')
 }
 
 #[cfg(test)]

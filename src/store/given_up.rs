@@ -98,15 +98,7 @@ impl Store {
         if !self.connection.query_row(any, [], |row| row.get::<_, bool>(0))? {
             return Ok(Vec::new());
         }
-        let mut statement = self.connection.prepare_cached(
-            "SELECT n.incident, json_group_array(e.recipient) FILTER (WHERE NOT EXISTS (
-               SELECT 1 FROM envelopes s WHERE s.recipient = e.recipient AND s.state = 'sent'
-                 AND s.ended_at > e.ended_at))
-             FROM incidents i JOIN news n ON n.incident = i.key AND n.episode = json_extract(i.body, '$.episode')
-               JOIN envelopes e USING (message_id)
-             WHERE i.phase IN ('firing', 'recovering') AND e.state <> 'withdrawn'
-             GROUP BY n.incident HAVING min(e.state = 'dead') = 1",
-        )?;
+        let mut statement = self.connection.prepare_cached(UNHEARD)?;
         let mut rows = statement.query([])?;
         let mut unheard = Vec::new();
         while let Some(row) = rows.next()? {
@@ -117,6 +109,15 @@ impl Store {
         Ok(unheard)
     }
 }
+
+/// Open incidents of which all mails were given up, with those recipients to whom nothing was sent since.
+pub(super) const UNHEARD: &str = "
+SELECT n.incident, json_group_array(e.recipient) FILTER (WHERE NOT EXISTS (
+  SELECT 1 FROM envelopes s WHERE s.recipient = e.recipient AND s.state = 'sent' AND s.ended_at > e.ended_at))
+FROM incidents i CROSS JOIN news n ON n.incident = i.key AND n.episode = json_extract(i.body, '$.episode')
+  JOIN envelopes e USING (message_id)
+WHERE i.phase IN ('firing', 'recovering') AND e.state <> 'withdrawn'
+GROUP BY n.incident HAVING min(e.state = 'dead') = 1";
 
 /// Notes which mail names which others.
 pub(super) fn name(transaction: &Transaction<'_>, named: &[Named]) -> Result<(), StoreError> {

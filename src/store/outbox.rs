@@ -106,6 +106,9 @@ pub(crate) struct Summary {
     pub given_up_of: BTreeMap<AccountName, LastGivenUp>,
 }
 
+/// When a mail last left.
+pub(super) const LAST_SENT: &str = "SELECT max(ended_at) FROM envelopes WHERE state = 'sent'";
+
 /// Of envelopes: those that were given up and of which no mail that arrived tells.
 const GIVEN_UP: &str = "state = 'dead' AND reported = 0 AND ended_at IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM named d JOIN envelopes t ON t.message_id = d.named_in
@@ -306,7 +309,7 @@ impl Store {
              WHERE e.state IN ('queued', 'sending')",
             &[],
         )?;
-        summary.last_sent = time("SELECT max(ended_at) FROM envelopes WHERE state = 'sent'", &[])?;
+        summary.last_sent = time(LAST_SENT, &[])?;
         let since = summary.last_sent.map(stamp).unwrap_or_default();
         summary.trouble.waits_since = time(
             "SELECT min(m.created_at) FROM envelopes e JOIN messages m USING (message_id)

@@ -16,6 +16,10 @@ pub(crate) struct RateLimited {
     pub items: Vec<Item>,
 }
 
+pub(super) const MAILS_SINCE: &str = "
+SELECT count(DISTINCT m.created_at || m.told) FROM messages m WHERE m.lane = 1 AND m.created_at > ?1 AND EXISTS (
+  SELECT 1 FROM envelopes e WHERE e.message_id = m.message_id AND e.state <> 'withdrawn')";
+
 impl Store {
     /// What is held, oldest first, and the row it ends at.
     pub(crate) fn rate_limited(&self) -> Result<(Vec<RateLimited>, Option<i64>), StoreError> {
@@ -43,12 +47,7 @@ impl Store {
 
     /// Mails of the common lane made since then, withdrawn ones aside. What goes out by several ways is one.
     pub(crate) fn mails_since(&self, since: DateTime<Utc>) -> Result<u32, StoreError> {
-        let count = self.connection.query_row(
-            "SELECT count(DISTINCT m.created_at || m.told) FROM messages m WHERE m.lane = 1 AND m.created_at > ?1 AND EXISTS (
-               SELECT 1 FROM envelopes e WHERE e.message_id = m.message_id AND e.state <> 'withdrawn')",
-            [stamp(since)],
-            |row| row.get(0),
-        )?;
+        let count = self.connection.query_row(MAILS_SINCE, [stamp(since)], |row| row.get(0))?;
         Ok(count)
     }
 }

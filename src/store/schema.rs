@@ -99,6 +99,13 @@ INSERT OR IGNORE INTO meta (key, value)
   SELECT 'watched_since', min(day) || 'T00:00:00Z' FROM tallies HAVING min(day) IS NOT NULL;
 "];
 
+/// Without these it is all the same and slow: a release that does not have them goes on with the store.
+const INDEXES: &str = "
+CREATE INDEX IF NOT EXISTS envelopes_by_end ON envelopes (state, ended_at);
+CREATE INDEX IF NOT EXISTS envelopes_by_recipient ON envelopes (recipient, state, ended_at);
+CREATE INDEX IF NOT EXISTS messages_by_time ON messages (lane, created_at);
+";
+
 /// The version that this release writes.
 pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;
 
@@ -130,6 +137,9 @@ pub(super) fn bring_to(connection: &mut Connection, wanted: i64) -> Result<(), S
         transaction.pragma_update(None, "user_version", version + 1)?;
         transaction.commit()?;
     }
+    if wanted == NEWEST {
+        connection.execute_batch(INDEXES)?;
+    }
     Ok(())
 }
 
@@ -157,4 +167,35 @@ fn keep_copy(connection: &Connection, path: &Path, version: i64) -> Result<(), S
     std::fs::rename(begun, copy).map_err(failed)?;
     // The copy's name is on the disk before the store is of the newer version.
     sync_directory(copy).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::given_up::UNHEARD;
+    use super::super::outbox::LAST_SENT;
+    use super::super::rate_limited::MAILS_SINCE;
+    use super::*;
+
+    /// What is asked at each mail, or each minute, looks at what it wants and not at all that was sent in three months.
+    #[test]
+    fn what_is_asked_often_is_found_by_an_index() {
+        let mut store = Connection::open_in_memory().unwrap();
+        bring_to(&mut store, NEWEST).unwrap();
+        let table = [
+            (LAST_SENT, "envelopes USING COVERING INDEX envelopes_by_end (state=?)"),
+            (
+                UNHEARD,
+                "s USING COVERING INDEX envelopes_by_recipient (recipient=? AND state=? AND ended_at>?)",
+            ),
+            (UNHEARD, "n USING INDEX news_by_incident (incident=? AND episode=?)"),
+            (MAILS_SINCE, "m USING INDEX messages_by_time (lane=? AND created_at>?)"),
+        ];
+        for (sql, want) in table {
+            let mut plan = store.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let nothing = vec![rusqlite::types::Null; plan.parameter_count()];
+            let lines = plan.query_map(rusqlite::params_from_iter(nothing), |row| row.get::<_, String>(3));
+            let lines: Vec<String> = lines.unwrap().map(Result::unwrap).collect();
+            assert!(lines.iter().any(|line| line.ends_with(want)), "{lines:#?}");
+        }
+    }
 }

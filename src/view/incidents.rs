@@ -2,12 +2,12 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use chrono::{DateTime, Duration, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
+use super::incident_rows::IncidentRows;
 use super::words;
 use crate::alert::rules::SITES_STOPPED;
 use crate::alert::{CalendarEntry, Incident, Key, Kind, Ladder, Muted, Phase, SHOWN, Severity};
@@ -19,8 +19,7 @@ const STOPPED_KNOWN_AFTER: Duration = Duration::hours(24);
 /// Incidents and mails at one moment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Alerting {
-    /// Open ones and recently closed ones, in any order; shared, for what else changes here changes often.
-    pub incidents: Arc<[IncidentRow]>,
+    pub incidents: IncidentRows,
     pub mails: Mails,
     /// The cut-off of each account that ever had one.
     pub calendar: BTreeMap<AccountName, CalendarEntry>,

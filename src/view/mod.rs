@@ -12,6 +12,7 @@ pub(crate) mod decided;
 pub(crate) mod headline;
 pub(crate) mod health;
 pub(crate) mod history;
+mod incident_rows;
 pub(crate) mod incidents;
 pub(crate) mod links;
 pub(crate) mod lookup;

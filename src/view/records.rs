@@ -58,11 +58,15 @@ impl IncidentRecords {
     pub(crate) fn of(known: &[Incident], muted: &Muted, zones: Zones, now: DateTime<Utc>) -> Self {
         let rows: Vec<IncidentRow> =
             known.iter().filter_map(|incident| IncidentRow::of(incident, muted, now)).collect();
-        Self::of_rows(&rows, zones, now)
+        Self::of_rows(rows.iter(), zones, now)
     }
 
-    pub(crate) fn of_rows(rows: &[IncidentRow], zones: Zones, now: DateTime<Utc>) -> Self {
-        Self { generated_at: now, time_zones: zones, incidents: IncidentList::of(rows.iter(), now) }
+    pub(crate) fn of_rows<'a>(
+        rows: impl Iterator<Item = &'a IncidentRow>,
+        zones: Zones,
+        now: DateTime<Utc>,
+    ) -> Self {
+        Self { generated_at: now, time_zones: zones, incidents: IncidentList::of(rows, now) }
     }
 }
 

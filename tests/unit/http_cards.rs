@@ -34,7 +34,10 @@ fn broken(containers: u64) -> (KnownAccount, Vec<IncidentRow>) {
 
 async fn page(book: &KnownAccount, incidents: Vec<IncidentRow>, path: &str) -> String {
     let server = Server::start(&[book], false).await;
-    server.context.alerting.set(Alerting { incidents: incidents.into(), ..Alerting::default() });
+    server
+        .context
+        .alerting
+        .set(Alerting { incidents: incidents.into_iter().collect(), ..Alerting::default() });
     server.get(path).await.text().to_owned()
 }
 
@@ -260,7 +263,7 @@ fn two_cut_offs() -> (Vec<KnownAccount>, Vec<IncidentRow>) {
 async fn each_cut_off_has_its_amounts_and_links_however_many_accounts_there_are() {
     let (books, rows) = two_cut_offs();
     let server = Server::start(&books.iter().collect::<Vec<_>>(), false).await;
-    server.context.alerting.set(Alerting { incidents: rows.into(), ..Alerting::default() });
+    server.context.alerting.set(Alerting { incidents: rows.into_iter().collect(), ..Alerting::default() });
     let answer = server.get("/").await;
     let page = answer.text();
     let card = |name: &str| {
@@ -300,7 +303,7 @@ async fn each_cut_off_has_its_amounts_and_links_however_many_accounts_there_are(
 async fn no_address_of_a_page_starts_at_the_servers_root() {
     let (book, rows) = broken(14);
     let server = Server::start(&[&book], false).await;
-    server.context.alerting.set(Alerting { incidents: rows.into(), ..Alerting::default() });
+    server.context.alerting.set(Alerting { incidents: rows.into_iter().collect(), ..Alerting::default() });
     for path in ["/", "/?show=fine&q=x", "/incidents?days=7", "/resource?account=main&kind=site&id=1031"] {
         let answer = server.get(path).await;
         assert_eq!(answer.status, 200, "{path}");

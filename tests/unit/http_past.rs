@@ -46,7 +46,7 @@ async fn a_resource_says_how_it_is_since_when_and_how_it_was() {
     let mut open = incident_row("main", Kind::SiteError, Severity::Critical, Phase::Firing);
     open.key = key(Kind::SiteError, 104);
     open.since = read_at() - Duration::hours(2);
-    server.context.alerting.set(Alerting { incidents: [open].into(), ..Alerting::default() });
+    server.context.alerting.set(Alerting { incidents: [open].into_iter().collect(), ..Alerting::default() });
     let page = server.get("/resource?account=main&kind=site&id=104").await;
     for part in [
         "Site site104.example.com: Error",

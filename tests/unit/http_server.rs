@@ -220,7 +220,10 @@ async fn names_from_the_provider_do_nothing_in_the_page() {
         ..incident_row("main", Kind::VmError, Severity::Critical, Phase::Firing)
     };
     let over = IncidentRow { phase: Phase::Resolved, ..row.clone() };
-    server.context.alerting.set(Alerting { incidents: [row, over].into(), ..Alerting::default() });
+    server
+        .context
+        .alerting
+        .set(Alerting { incidents: [row, over].into_iter().collect(), ..Alerting::default() });
     let page = server.get("/?q=%3Cscript%3E&state=%22%3E%3Cscript%3E&kind=vm&account=main").await;
     let all = server.get("/").await;
     for answer in [&page, &all] {

@@ -16,7 +16,10 @@ use serde_json::Value;
 /// of it is all of it.
 async fn status(books: &[&KnownAccount], incidents: Vec<IncidentRow>, query: &str) -> Value {
     let server = Server::start(books, false).await;
-    server.context.alerting.set(Alerting { incidents: incidents.into(), ..Alerting::default() });
+    server
+        .context
+        .alerting
+        .set(Alerting { incidents: incidents.into_iter().collect(), ..Alerting::default() });
     let json = server.get(&format!("/api/v1/status?{query}")).await;
     let status = Status::read(&json.body).unwrap();
     assert_eq!(serde_json::to_string(&status).unwrap() + "\n", json.text());

@@ -53,6 +53,27 @@ fn own() -> Own {
     own
 }
 
+#[test]
+fn the_incidents_of_one_account_are_counted_anew_and_the_others_stay() {
+    let own = Own::new("0.2.0", "abcdef");
+    let labels = |account: &str, kind| IncidentLabels {
+        account: account.parse().unwrap(),
+        kind,
+        severity: "critical",
+        state: "firing",
+    };
+    own.incidents(&BTreeMap::from([(labels("a", "vm_error"), 1), (labels("b", "vm_error"), 2)]));
+    own.incidents_of(&"a".parse().unwrap(), &BTreeMap::from([(labels("a", "site_error"), 3)]));
+    let page = String::from_utf8(own.encode(false)).unwrap();
+    let found: Vec<&str> = page.lines().filter(|line| line.starts_with("hostwatch_incidents{")).collect();
+    let line = |account, kind, count| {
+        format!(
+            r#"hostwatch_incidents{{account="{account}",kind="{kind}",severity="critical",state="firing"}} {count}"#
+        )
+    };
+    assert_eq!(found, [line("a", "site_error", 3), line("b", "vm_error", 2)]);
+}
+
 /// Family names of a page by type, as `# TYPE` says; fails on one that is empty, doubled or without HELP.
 fn families(page: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();

@@ -23,7 +23,7 @@ fn document(books: &[&KnownAccount], kind: TargetKind, account: Option<&str>) ->
 
 fn served(encoder: &mut Encoder, kind: TargetKind, account: Option<&str>) -> Result<Value, String> {
     let targets = encoder.new_targets().expect("a change");
-    let page = targets.document(kind, account).expect("an account of this name").clone();
+    let page = targets.document(kind, account).expect("an account of this name");
     let text: Vec<u8> = page.map_err(|why| why.to_string())?.identity("").flatten().collect();
     Ok(serde_json::from_slice(&text).expect("JSON"))
 }
@@ -120,7 +120,7 @@ fn there_is_none_before_each_listing_was_read_whole() {
         known.apply(read, read_at());
         encoder.refresh(known.state(), &Collector::ALL, read_at());
         last = encoder.new_targets().unwrap_or(last);
-        let page = last.document(kind, None).unwrap().clone();
+        let page = last.document(kind, None).unwrap();
         let got = page.map_err(|why| why.to_string()).map(|page| {
             let text: Vec<u8> = page.identity("").flatten().collect();
             serde_json::from_slice::<Value>(&text).unwrap()

@@ -50,9 +50,9 @@ fn incidents_the_worst_first() {
     let mut over = row(Kind::VmStuck, Severity::Warning, Phase::Resolved, "VM db-1 stuck");
     over.resolved_at = Some(read_at());
     let open = row(Kind::VmError, Severity::Critical, Phase::Firing, &format!("VM {HOSTILE} in error"));
-    let records = IncidentRecords::of_rows(&[over, known, open], zones(), read_at());
+    let records = IncidentRecords::of_rows([over, known, open].iter(), zones(), read_at());
     insta::assert_snapshot!("records_incidents_80", fits(&records.text(WIDE)));
-    let none = IncidentRecords::of_rows(&[], zones(), read_at());
+    let none = IncidentRecords::of_rows(std::iter::empty(), zones(), read_at());
     assert_eq!(none.text(WIDE), "No open incidents\n");
     assert!(records.text(Style { width: 80, colour: true }).contains("\u{1b}[1;31m✕"));
 }

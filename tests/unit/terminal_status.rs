@@ -44,7 +44,8 @@ async fn troubled() -> Status {
     let outbox = OutboxSummary { queued: 2, sending: 1, sent: 40, dead: 3, oldest: Some(read_at()) };
     let lives_on = Some("web-1".into());
     let mails = Mails { outbox: Some(outbox), last_mail_at: Some(read_at()), lives_on, ..Mails::default() };
-    status(&[&book], Alerting { incidents: incidents.into(), mails, ..Alerting::default() }).await
+    status(&[&book], Alerting { incidents: incidents.into_iter().collect(), mails, ..Alerting::default() })
+        .await
 }
 
 fn text(status: &Status, width: usize) -> String {

@@ -62,6 +62,10 @@ class Timers:
     def later(self, seconds, call, *arguments):
         self.waiting.append((self.now() + seconds, call, arguments))
 
+    def until_next(self):
+        """Seconds; none where nothing waits."""
+        return max(0.0, min((one[0] for one in self.waiting), default=0.0) - self.now())
+
     def run(self):
         now = self.now()
         due = [one for one in self.waiting if one[0] <= now]

@@ -220,6 +220,12 @@ class Judge:
         arrived = [mail for mail, which, _ in self.told if which == key]
         reports = [answer for answer in self.lane.provider.answers[account.name]
                    if answer.group == "report" and answer.trouble is None]
+        # "A silence holds back beginnings and reminders, of a disconnect only where its pattern names that kind."
+        acts = self.acts(key)
+
+        def cannot_hear(step):
+            return acts.silences(self.steps[step]) or all(self.is_hindered(to, step) for to in account.to)
+
         for cut_off, ended in offs:
             if cut_off >= self.steps[-1]:
                 continue
@@ -230,14 +236,14 @@ class Judge:
                 answer.content.cut_off == cut_off or (not account.names_dates and dry in [
                     moment for moment, _, left in answer.content.moments() if left <= 0][:1]))]
             known = [at for at in knew if cut_off - at <= 14 * DAY]
-            hindered = all(self.is_hindered(to, step) for to in account.to
-                           for step, moment in enumerate(self.steps) if known and known[0] <= moment < safe)
+            hindered = all(cannot_hear(step) for step, moment in enumerate(self.steps)
+                           if known and known[0] <= moment < safe)
             if known and not hindered:
                 self.verdict.count("of them known in time")
                 if not any(mail.at < safe and mail.at > cut_off - 20 * DAY for mail in arrived):
                     self.wrong("not heard in time", cut_off, f"known since {when(known[0])}, safe until {when(safe)}")
             after = [step for step, moment in enumerate(self.steps) if cut_off < moment < min(ended, cut_off + 4 * DAY)]
-            after = [step for step in after if not all(self.is_hindered(to, step) for to in account.to)]
+            after = [step for step in after if not cannot_hear(step)]
             if len(after) > 2 and not any(cut_off <= mail.date < ended and "OVERDUE" in mail.subject
                                           for mail in arrived):
                 self.wrong("not heard once cut off", cut_off, f"off until {when(ended)}")

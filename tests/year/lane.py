@@ -18,8 +18,8 @@ from world import DAY, GRID, HOUR, MINUTE, Account, on_grid
 
 # Within a step, which begins three minutes past a mark of the grid.
 PAST = 3 * MINUTE
-LONGEST_STEP = 180
-NUDGE, LOOKING = 1.0, 5.0
+LONGEST_STEP = 600
+NUDGE, LOOKING = 1.0, 20.0
 
 
 Act = collections.namedtuple("Act", "what at until pattern")
@@ -132,7 +132,8 @@ class Lane:
                 if not waits and not looks and self.daemon.rests():
                     self.polls = polls
                     return
-            clock.go_on(LOOKING if looks else NUDGE)
+            # What takes time takes it at once.
+            clock.go_on(LOOKING if looks else max(NUDGE, self.clock.until_next()))
             self.clock.run()
             # It looks at its clock every 5 ms.
             await asyncio.sleep(0.006)

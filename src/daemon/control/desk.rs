@@ -107,7 +107,7 @@ impl Desk {
 
     fn incidents(&self) -> IncidentRecords {
         let rows = &self.published.alerting.get().incidents;
-        IncidentRecords::of_rows(rows, self.watching.get().zones(), self.clock.now())
+        IncidentRecords::of_rows(rows.iter(), self.watching.get().zones(), self.clock.now())
     }
 
     async fn of_the_store(&self, request: Request) -> Result<Reply, String> {

@@ -10,7 +10,7 @@ use crate::alert::{
     self, Cause, Delivery, Dispatch, Event, Input, Key, Mailbox, Notice, Outcome, Remake, rate_limit,
 };
 use crate::failpoint;
-use crate::model::{Snapshot, lives_on};
+use crate::model::{AccountName, Snapshot, lives_on};
 use crate::store::{Batch, Made, RateLimited, StoreError};
 
 /// Message-IDs of opening mails: incident, recipient, id.
@@ -53,11 +53,9 @@ impl Pipeline {
             Input::Poll { .. } => self.engine.step(input, &snapshot, now),
         };
         if outcome.is_empty() {
-            let turned = outcome.has_turned();
+            let turned = outcome.turned();
             self.engine.commit(outcome, Vec::new());
-            if turned {
-                self.published.show_incidents(&self.engine, now);
-            }
+            self.show_incidents_of(turned.iter(), now);
             return Ok(());
         }
         failpoint::reach("decided");
@@ -65,8 +63,10 @@ impl Pipeline {
         self.published.store.lock().commit(&batch, now)?;
         failpoint::reach("committed");
         story::tell(self.engine.incidents(), &batch);
+        let turned = outcome.turned();
         self.engine.commit(outcome, threads);
         self.committed(&batch, now);
+        self.show_incidents_of(turned.iter(), now);
         Ok(())
     }
 
@@ -81,7 +81,15 @@ impl Pipeline {
                 tracing::error!(%error, "the outbox cannot be shown");
             }
         }
-        self.published.show_incidents(&self.engine, now);
+        self.show_incidents_of(batch.incidents.iter().map(|incident| &incident.key), now);
+    }
+
+    /// Shows the accounts of these incidents as they stand.
+    fn show_incidents_of<'a>(&self, keys: impl Iterator<Item = &'a Key>, now: DateTime<Utc>) {
+        let accounts: BTreeSet<&AccountName> = keys.map(|key| &key.account).collect();
+        if !accounts.is_empty() {
+            self.published.show_incidents_of(&accounts, &self.engine, now);
+        }
     }
 
     fn batch(

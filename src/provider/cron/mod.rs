@@ -30,6 +30,8 @@ pub(crate) struct Schedule {
     fields: Fields,
     /// One, or two of which the earlier tick counts: by day of month, and by weekday.
     walkers: Arc<[cron::Schedule]>,
+    /// The shortest and the longest time between two ticks: to find them is a walk through the calendar.
+    gaps: (Duration, Duration),
 }
 
 impl Schedule {
@@ -65,12 +67,12 @@ impl Schedule {
     /// The longest time between two ticks (an hour more where the clock goes back, twice as long where a
     /// tick falls into an hour that is skipped).
     pub(crate) fn longest_gap(&self) -> Duration {
-        self.gaps().1
+        self.gaps.1
     }
 
     /// The shortest time between two ticks (an hour less where the clock goes forward).
     pub(crate) fn shortest_gap(&self) -> Duration {
-        self.gaps().0
+        self.gaps.0
     }
 
     /// In the first pass of a repeated hour: the tick of the second pass that comes before any tick later on
@@ -107,14 +109,14 @@ impl Schedule {
     fn by_elapsed_time(&self) -> bool {
         self.fields.minute.starred || self.fields.hour.starred
     }
+}
 
-    /// Shortest and longest gap.
-    fn gaps(&self) -> (Duration, Duration) {
-        let day = self.fields.within_a_day();
-        let (nearest, farthest) = self.fields.day_gaps();
-        let (shortest, longest) = day.repeated(86_400, [nearest, farthest].into_iter()).unwrap_or_default();
-        (Duration::from_secs(shortest), Duration::from_secs(longest))
-    }
+/// The shortest and the longest time between two ticks.
+fn gaps(fields: &Fields) -> (Duration, Duration) {
+    let day = fields.within_a_day();
+    let (nearest, farthest) = fields.day_gaps();
+    let (shortest, longest) = day.repeated(86_400, [nearest, farthest].into_iter()).unwrap_or_default();
+    (Duration::from_secs(shortest), Duration::from_secs(longest))
 }
 
 /// The moment the clock jumped over `wall`: the first whole minute after it that exists.
@@ -155,7 +157,8 @@ impl FromStr for Schedule {
         let walkers = walkers
             .collect::<Result<Arc<[cron::Schedule]>, _>>()
             .map_err(|error| BadSchedule(format!("'{text}' is not understood: {error}")))?;
-        let schedule = Self { source: text.trim().into(), fields, walkers };
+        let gaps = gaps(&fields);
+        let schedule = Self { source: text.trim().into(), fields, walkers, gaps };
         if schedule.next_wall(DateTime::UNIX_EPOCH.naive_utc()).is_none() {
             let text = format!("'{text}' never comes: no such day in these months; such as '0 9 28 2 *'");
             return Err(BadSchedule(text));
