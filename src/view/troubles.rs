@@ -44,12 +44,6 @@ fn waiting(mails: &Mails, now: DateTime<Utc>) -> Option<String> {
     (oldest.is_some() || refused.is_some()).then(|| format!("{count} not delivered{since}{why}"))
 }
 
-/// Of one account: mails about it that were given up.
-pub(super) fn of_account(alerting: &Alerting, account: &AccountName, now: DateTime<Utc>) -> Vec<Said> {
-    let mails = &alerting.mails;
-    given_up(mails, mails.given_up_of.get(account), now).into_iter().collect()
-}
-
 fn given_up(mails: &Mails, last: Option<&GivenUpMails>, now: DateTime<Utc>) -> Option<Said> {
     mails.outbox?;
     let last = last.filter(|last| now - last.at < GIVEN_UP_COUNTS)?;
