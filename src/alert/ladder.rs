@@ -101,6 +101,8 @@ pub(super) struct Sight {
 const JUMP: Duration = Duration::days(3);
 /// A later date counts once it has held so long, where no payment explains it.
 const HOLD: Duration = Duration::hours(1);
+/// A date that is no farther ahead may be that of the next charge.
+const NEXT_CHARGE: Duration = Duration::days(1);
 /// The same thing is not mailed twice within this, unless the balance rose above its highest of that time.
 pub(super) const ONCE_IN: Duration = Duration::hours(24);
 /// An acknowledgement of an overdue account ends after this.
@@ -212,8 +214,13 @@ impl Ladder {
         self.bare_since = if sight.bare { self.bare_since.or(Some(now)) } else { None };
         let rose = self.take_balance(sight, now);
         match sight.disconnect {
-            // Cut off and not paid: the next charge is no date of its own.
-            Disconnect::At { computed: true, .. } if is_open && self.is_overdue(now) && !is_paid(sight) => {
+            // Cut off and not paid: the next charge is no date of its own, whoever computes it.
+            Disconnect::At { at, computed }
+                if is_open
+                    && self.is_overdue(now)
+                    && !is_paid(sight)
+                    && (computed || (!rose && at - now <= NEXT_CHARGE)) =>
+            {
                 self.read_at = Some(now);
                 self.used_up = sight.used_up.unwrap_or(self.used_up);
             }

@@ -91,10 +91,10 @@ impl Store {
         Ok(given_up)
     }
 
-    /// Open incidents of which no mail arrived or can still arrive, with those who were to get one and of whom nothing
-    /// shows that they can be reached by now. Recipients are bare addresses.
+    /// Open incidents of which no mail arrived, with those to whom one waits, or for whom it was given up and nothing shows
+    /// that they can be reached by now. Recipients are bare addresses.
     pub(crate) fn unheard(&self) -> Result<Vec<(Key, BTreeSet<String>)>, StoreError> {
-        let any = "SELECT EXISTS (SELECT 1 FROM envelopes WHERE state = 'dead')";
+        let any = "SELECT EXISTS (SELECT 1 FROM envelopes WHERE state IN ('dead', 'queued'))";
         if !self.connection.query_row(any, [], |row| row.get::<_, bool>(0))? {
             return Ok(Vec::new());
         }
@@ -110,14 +110,14 @@ impl Store {
     }
 }
 
-/// Open incidents of which all mails were given up, with those recipients to whom nothing was sent since.
+/// Open incidents of which no mail can have arrived, with those recipients to whom one waits or nothing was sent since.
 pub(super) const UNHEARD: &str = "
-SELECT n.incident, json_group_array(e.recipient) FILTER (WHERE NOT EXISTS (
+SELECT n.incident, json_group_array(e.recipient) FILTER (WHERE e.state = 'queued' OR NOT EXISTS (
   SELECT 1 FROM envelopes s WHERE s.recipient = e.recipient AND s.state = 'sent' AND s.ended_at > e.ended_at))
 FROM incidents i CROSS JOIN news n ON n.incident = i.key AND n.episode = json_extract(i.body, '$.episode')
   JOIN envelopes e USING (message_id)
 WHERE i.phase IN ('firing', 'recovering') AND e.state <> 'withdrawn'
-GROUP BY n.incident HAVING min(e.state = 'dead') = 1";
+GROUP BY n.incident HAVING min(e.state IN ('dead', 'queued') AND NOT e.perhaps) = 1";
 
 /// Notes which mail names which others.
 pub(super) fn name(transaction: &Transaction<'_>, named: &[Named]) -> Result<(), StoreError> {

@@ -286,21 +286,29 @@ fn what_was_tried_for_five_days_is_told_with_its_subject_by_the_next_mail_that_a
 }
 
 #[test]
-fn what_was_refused_for_a_wrong_address_is_told_once_the_address_is_right() {
-    let provider = Provider::start(SCENARIO);
-    let smtp = SmtpServer::plain();
-    smtp.on_times(Stage::Rcpt, "ops@example.com", usize::MAX, Act::reply("550 5.1.1 no such user"));
-    provider.set_vm(10001, "error");
-    let mut clock = Clock::new();
-    let daemon = Daemon::start_by(&clock, &provider, smtp.address, "");
-    daemon.shows("hostwatch_outbox_messages{state=\"dead\"} 1");
-    daemon.configure("to = [\"ops@example.com\"]", "to = [\"right@example.com\"]");
-    daemon.signal("HUP");
-    daemon.log.wait("reloaded");
-    clock.pass(Duration::minutes(2));
-    wait_for(&smtp, "main/vm_error/10001 opened");
-    recovers(&provider, &daemon);
-    wait_for(&smtp, "main/vm_error/10001 resolved");
+fn what_did_not_arrive_at_a_wrong_address_is_told_once_the_address_is_right() {
+    let refusals = [("550 5.1.1 no such user", "dead"), ("451 4.3.0 no such domain yet", "queued")];
+    each(
+        &refusals,
+        |(reply, _)| (*reply).to_owned(),
+        |(reply, state)| {
+            let provider = Provider::start(SCENARIO);
+            let smtp = SmtpServer::plain();
+            smtp.on_times(Stage::Rcpt, "ops@example.com", usize::MAX, Act::reply(reply));
+            provider.set_vm(10001, "error");
+            let mut clock = Clock::new();
+            let daemon = Daemon::start_by(&clock, &provider, smtp.address, "");
+            daemon.shows(&format!("hostwatch_outbox_messages{{state=\"{state}\"}} 1"));
+            daemon.configure("to = [\"ops@example.com\"]", "to = [\"right@example.com\"]");
+            daemon.signal("HUP");
+            daemon.log.wait("reloaded");
+            clock.pass(Duration::minutes(2));
+            wait_for(&smtp, "main/vm_error/10001 opened");
+            recovers(&provider, &daemon);
+            wait_for(&smtp, "main/vm_error/10001 resolved");
+            assert_eq!(read(&smtp, "vm_error").len(), 2);
+        },
+    );
 }
 
 #[test]

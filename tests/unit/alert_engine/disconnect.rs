@@ -469,7 +469,7 @@ fn an_account_that_is_off_stays_overdue_while_nothing_is_left() {
 
 #[test]
 fn an_overdue_account_stays_so_while_its_reports_name_only_the_next_charge() {
-    for named in [true, false] {
+    for (named, names_next) in [(true, false), (false, false), (true, true)] {
         let mut settings = crate::alert::AlertSettings::defaults();
         settings.deletion_days = 4;
         let mut world = World::healthy_with(settings);
@@ -480,10 +480,13 @@ fn an_overdue_account_stays_so_while_its_reports_name_only_the_next_charge() {
         for day in 1..=5 {
             // Nothing is paid, and the charges go on being listed.
             world.now = start() + Duration::days(day) + Duration::hours(1);
-            let mut unpaid = report("-5", Edd::Null);
+            let next = Edd::At(world.now + Duration::hours(23));
+            let mut unpaid = report("-5", if names_next { next } else { Edd::Null });
             unpaid.moments.edit(|moments| moments.retain(|moment| moment.at > world.now));
-            world.report(unpaid);
-            world.pass(Duration::hours(2));
+            for _ in 0..2 {
+                world.report(unpaid.clone());
+                world.pass(Duration::hours(1));
+            }
             told.extend(world.take_events());
         }
         told.retain(|event| event.contains("disconnect"));
