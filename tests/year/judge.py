@@ -247,6 +247,11 @@ class Judge:
                     self.wrong("not heard in time", cut_off, f"known since {when(known[0])}, safe until {when(safe)}")
             after = [step for step, moment in enumerate(self.steps) if cut_off < moment < min(ended, cut_off + 4 * DAY)]
             after = [step for step in after if not cannot_hear(step)]
+            if not account.names_dates:
+                # It was overdue from the charge on, as nobody knows of a grace: "an ack stops reminders; … of an overdue
+                # account after 3 days".
+                after = [step for step in after
+                         if not any(at < self.steps[step] < at + 3 * DAY for at in acts.acked)]
             if len(after) > 2 and not any(cut_off <= mail.date < ended for mail in says_so):
                 self.wrong("not heard once cut off", cut_off, f"off until {when(ended)}")
 

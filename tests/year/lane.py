@@ -19,7 +19,7 @@ from world import DAY, GRID, HOUR, MINUTE, Account, on_grid
 # Within a step, which begins three minutes past a mark of the grid.
 PAST = 3 * MINUTE
 LONGEST_STEP = 600
-NUDGE, LOOKING = 1.0, 20.0
+NUDGE, LOOKING = 1.0, 10.0
 
 
 Act = collections.namedtuple("Act", "what at until pattern")
