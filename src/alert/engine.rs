@@ -214,6 +214,13 @@ impl Engine {
         }
     }
 
+    /// Takes in incidents that were kept with other threads, and otherwise as they were.
+    pub(crate) fn renew(&mut self, incidents: Vec<Incident>) {
+        for incident in incidents {
+            self.remembered.put(incident);
+        }
+    }
+
     /// Takes in the Message-IDs of opening mails: incident, recipient, id.
     pub(crate) fn add_threads(&mut self, threads: Vec<(Key, String, String)>) {
         for (key, to, id) in threads {
