@@ -61,9 +61,9 @@ impl<'a> CutOff<'a> {
         }
     }
 
-    /// The same where the balance is known to be used up, though the last report does not say so.
-    pub(crate) fn or_used_up(self, used_up: bool) -> Self {
-        Self { used_up: self.used_up || used_up, ..self }
+    /// The same as one of the mails about it has it: that nothing is left has a mail of its own.
+    pub(crate) fn telling(self, used_up: bool) -> Self {
+        Self { used_up, ..self }
     }
 
     /// The same as a mail's first line has it: with the time of day, `aside` behind the date, and the least that helps.

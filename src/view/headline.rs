@@ -125,8 +125,11 @@ impl Weighed {
     /// The cut-offs, then what else is wrong.
     fn sentence(&self) -> String {
         let parts = |said: &[Said]| said.iter().map(|said| said.part.clone()).collect::<Vec<_>>();
-        let all = self.money.iter().chain(&self.problems);
-        let whose = sentence::whose(all.filter_map(|said| said.account.as_ref()));
+        let all: Vec<&Said> = self.money.iter().chain(&self.problems).collect();
+        let whose = sentence::whose(all.iter().filter_map(|said| said.account.as_ref()));
+        if let [only] = all.as_slice() {
+            return only.words() + &whose;
+        }
         sentence::with_money(&parts(&self.money), &parts(&self.problems)) + &whose
     }
 
@@ -230,6 +233,7 @@ fn grouped(rows: &[&IncidentRow], accounts: &[&AccountState]) -> Vec<Said> {
         .iter()
         .map(|group| Said {
             part: group.part(),
+            more: String::new(),
             topic: Topic::Incident,
             incident: Some(group.first.key.clone()),
             account: Some(group.first.key.account.clone()),

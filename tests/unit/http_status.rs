@@ -7,7 +7,7 @@ use super::server::Server;
 use crate::alert::{Kind, Phase, Severity};
 use crate::model::*;
 use crate::terminal::Style;
-use crate::view::incidents::{GivenUpMails, Mails};
+use crate::view::incidents::{GivenUpMails, Mails, ServerError};
 use crate::view::{Alerting, IncidentRow, OutboxSummary, Status};
 use account::*;
 use serde_json::Value;
@@ -465,7 +465,12 @@ async fn what_is_wrong_with_the_daemon_is_said_of_each_account() {
         oldest: Some(read_at() - chrono::Duration::minutes(40)),
         ..OutboxSummary::default()
     };
-    let mails = Mails { outbox: Some(outbox), ..Mails::default() };
+    // Why is said below the sentence, which has to name the others.
+    let error = Some(ServerError { error: "connection refused".into(), refused: false });
+    let last =
+        GivenUpMails { count: 1, recipient: "bad@example.com".into(), error: "550".into(), at: read_at() };
+    let given_up_of = ["main", "shop"].map(|name| (name.parse().unwrap(), last.clone())).into();
+    let mails = Mails { outbox: Some(outbox), server_error: error, given_up_of, ..Mails::default() };
     let server = Server::start(&[&full("main"), &full("shop")], false).await;
     server.context.alerting.set(Alerting { mails, store_fails: true, ..Alerting::default() });
     let ask = async |query: &str| -> serde_json::Value {
@@ -476,7 +481,9 @@ async fn what_is_wrong_with_the_daemon_is_said_of_each_account() {
         let one = ask(&format!("?account={name}")).await;
         assert_eq!(one["verdict"]["level"], "attention");
         let sentence = one["verdict"]["sentence"].as_str().unwrap();
-        assert_eq!(sentence, "2 problems: 2 mails not delivered for 40 min and 1 more");
+        assert_eq!(sentence, "3 problems: 2 mails not delivered for 40 min, 1 mail given up and 1 more");
+        let line = one["verdict"]["details"][0].as_str().unwrap();
+        assert_eq!(line, "2 mails not delivered for 40 min: connection refused");
         assert_eq!(one["verdict"], all["accounts"][place]["verdict"], "{name}");
     }
 }

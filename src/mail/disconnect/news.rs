@@ -48,7 +48,8 @@ impl<'a> DisconnectMail<'a> {
     }
 
     fn cut_off(&self) -> CutOff<'a> {
-        CutOff::of(self.ladder.disconnect(), self.payer, self.now).or_used_up(self.ladder.used_up)
+        CutOff::of(self.ladder.disconnect(), self.payer, self.now)
+            .telling(self.item.event == Event::BalanceUsedUp)
     }
 
     /// What is new of a cut-off that is ahead, or has come.
@@ -112,6 +113,9 @@ impl<'a> DisconnectMail<'a> {
     /// ` (computed; as of Sun 1 Mar 12:00 MSK)`: what is doubtful about the date.
     fn doubts(&self) -> String {
         let mut doubts = Vec::new();
+        if self.ladder.used_up && !self.is_overdue() && self.item.event != Event::BalanceUsedUp {
+            doubts.push("the balance is used up".to_owned());
+        }
         if self.ladder.computed && self.ladder.edd.is_some() {
             doubts.push("computed".to_owned());
         }
