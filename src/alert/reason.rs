@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::key::Key;
 use crate::model::forecast::Doubt;
+use crate::model::when;
 use forms::{Day, Days, InARow, Minutes};
 
 mod forms;
@@ -285,8 +286,7 @@ impl fmt::Display for Typed {
             cause.fmt(f)?;
         }
         if let Some(AsOf { at, zone }) = &self.as_of {
-            let at = at.with_timezone(zone).format("%a %-d %b %H:%M %Z");
-            write!(f, " (as of {at}; no newer report could be read)")?;
+            write!(f, " (as of {}; no newer report could be read)", when::kept_moment(*at, *zone))?;
         }
         match &self.withheld {
             Some(why) if self.cause.is_some() => write!(f, "; {why}"),
@@ -298,7 +298,7 @@ impl fmt::Display for Typed {
 
 impl fmt::Display for Silenced {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "silenced by '{}' until {}", self.pattern, self.until.format("%a %-d %b %H:%M UTC"))
+        write!(f, "silenced by '{}' until {}", self.pattern, when::kept_moment(self.until, Tz::UTC))
     }
 }
 

@@ -4,12 +4,14 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
 
 use super::incident::Incident;
 use super::key::Key;
 use super::kind::Kind;
 use super::reason::Silenced;
 use crate::model::pattern::matches_pattern;
+use crate::model::when;
 
 /// Everything people decided.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,7 +58,7 @@ impl Silence {
     }
 
     fn words(&self) -> String {
-        let until = self.until.format("%a %-d %b %H:%M UTC");
+        let until = when::kept_moment(self.until, Tz::UTC);
         if self.comment.is_empty() {
             format!("silenced until {until}")
         } else {
