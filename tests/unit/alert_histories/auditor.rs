@@ -133,9 +133,11 @@ impl Auditor {
             let flaps = |key: &Key| incidents.get(key).is_some_and(|incident| incident.flapping);
             let root = incidents.get(key).and_then(|incident| incident.folded_into.as_ref());
             // What may explain it was not looked at yet.
-            let waits =
-                |one: &Incident| one.episode == *episode && one.phase.is_open() && one.waits.is_some();
-            if flaps(key) || root.is_some_and(flaps) || incidents.get(key).is_some_and(waits) {
+            let waits = |one: &Incident| one.phase.is_open() && one.waits.is_some();
+            let its = incidents.get(key).filter(|one| one.episode == *episode);
+            // So does what it covers.
+            let root_waits = root.and_then(|root| incidents.get(root)).is_some_and(waits);
+            if flaps(key) || root.is_some_and(flaps) || its.is_some_and(waits) || root_waits {
                 continue;
             }
             assert!(known.is_ok(), "{key} #{episode}: {} {:#?}", known.unwrap_err(), incidents.get(key));
@@ -208,7 +210,8 @@ impl Auditor {
             (
                 one.phase,
                 one.episode,
-                one.severity,
+                // That of a cut-off follows from its date and the clock.
+                Some(one.severity).filter(|_| one.key.kind != Kind::Disconnect),
                 one.announced,
                 one.flapping,
                 one.folded_into.clone(),
