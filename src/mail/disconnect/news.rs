@@ -48,7 +48,7 @@ impl<'a> DisconnectMail<'a> {
     }
 
     fn cut_off(&self) -> CutOff<'a> {
-        CutOff::of(self.ladder.disconnect(), self.payer, self.now)
+        CutOff::of(self.ladder.disconnect(), self.payer, self.now).or_used_up(self.ladder.used_up)
     }
 
     /// What is new of a cut-off that is ahead, or has come.
@@ -61,9 +61,6 @@ impl<'a> DisconnectMail<'a> {
             }
             (Event::Extended(_), Some(_)) => {
                 cut_off.moved(self.ladder.told_before).unwrap_or_else(|| cut_off.sentence())
-            }
-            (Event::BalanceUsedUp, Some(at)) => {
-                cut_off.with_amount(&format!("Balance used up, cut-off {}", cut_off.day(at)))
             }
             (Event::Deletion(days), _) => match (days, self.ladder.deleted_at) {
                 (0, _) => cut_off.with_amount("Data deleted today"),
@@ -115,9 +112,6 @@ impl<'a> DisconnectMail<'a> {
     /// ` (computed; as of Sun 1 Mar 12:00 MSK)`: what is doubtful about the date.
     fn doubts(&self) -> String {
         let mut doubts = Vec::new();
-        if self.ladder.used_up && !self.is_overdue() && self.item.event != Event::BalanceUsedUp {
-            doubts.push("the balance is used up".to_owned());
-        }
         if self.ladder.computed && self.ladder.edd.is_some() {
             doubts.push("computed".to_owned());
         }

@@ -132,12 +132,11 @@ impl Auditor {
             // One mail said that it comes and goes; its turns since are not written down.
             let flaps = |key: &Key| incidents.get(key).is_some_and(|incident| incident.flapping);
             let root = incidents.get(key).and_then(|incident| incident.folded_into.as_ref());
-            // What may explain it was not looked at yet.
+            // What may explain it, or its cause, was not looked at yet.
             let waits = |one: &Incident| one.phase.is_open() && one.waits.is_some();
-            let its = incidents.get(key).filter(|one| one.episode == *episode);
-            // So does what it covers.
             let root_waits = root.and_then(|root| incidents.get(root)).is_some_and(waits);
-            if flaps(key) || root.is_some_and(flaps) || its.is_some_and(waits) || root_waits {
+            let own = incidents.get(key).filter(|one| one.episode == *episode);
+            if flaps(key) || root.is_some_and(flaps) || own.is_some_and(waits) || root_waits {
                 continue;
             }
             assert!(known.is_ok(), "{key} #{episode}: {} {:#?}", known.unwrap_err(), incidents.get(key));
