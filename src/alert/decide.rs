@@ -11,7 +11,7 @@ use super::kind::{Event, Kind, Severity};
 use super::ladder::Ladder;
 use super::notice::Item;
 use super::reason::{Cause, Reason, Silenced, Typed, Withheld};
-use super::remembered::Remembered;
+use super::remembered::{CHANGES_COUNT, Remembered};
 use super::settings::{Watcher, zone_of};
 use super::silence::Muted;
 use crate::model::{AccountName, AccountState};
@@ -166,6 +166,7 @@ impl<'a> StepDraft<'a> {
         }
         if event == Event::Flapping {
             incident.flapping = true;
+            incident.changes.retain(|&at| at > self.now - CHANGES_COUNT);
             incident.reason = Cause::Flapping { changes: incident.changes.len() }.into();
         }
         incident.told_unwatched = false;

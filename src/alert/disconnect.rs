@@ -1,21 +1,21 @@
 //! The disconnect incident: reports and time move the ladder; only reports that prove it close it.
 
-use chrono::{DateTime, Datelike as _, Duration, NaiveDate, Utc};
+use chrono::{DateTime, Duration, NaiveDate, Utc};
 use chrono_tz::Tz;
 
 use super::decide::{Decision, StepDraft};
 use super::incident::{Incident, Phase};
 use super::key::Key;
 use super::kind::{Event, Kind, Severity};
-use super::ladder::{Ladder, ONCE_IN, Sight};
-use super::ladder_moves::{Judge, Move, rung_severity};
+use super::ladder::{Ladder, ONCE_IN, Sight, rung_severity};
+use super::ladder_moves::{Judge, Move};
 use super::overdue::Again;
 use super::reason::{AsOf, Cause, Typed, Withheld};
 use super::rules;
 use super::settings::AlertSettings;
 use crate::model::forecast::{self, Disconnect, Doubt};
 use crate::model::pay_by::last_day;
-use crate::model::{AccountState, Collector, Money};
+use crate::model::{AccountState, Collector, Money, when};
 
 impl StepDraft<'_> {
     /// A good report was read.
@@ -25,7 +25,8 @@ impl StepDraft<'_> {
         let key = Key::account_wide(&state.profile.name, Kind::Disconnect);
         let mut incident = self.get(&key).cloned().unwrap_or_else(|| self.new_disconnect(key, state));
         let mut ladder = incident.ladder.take().unwrap_or_default();
-        let seen = forecast::disconnect_after(report, ladder.edd);
+        ladder.note_bare(forecast::is_bare(report), read_at);
+        let seen = forecast::disconnect_after(report, ladder.edd, ladder.doubts_bare(read_at));
         let sight = Sight {
             disconnect: seen,
             balance: forecast::balance_now(report),
@@ -122,6 +123,9 @@ impl StepDraft<'_> {
         ladder.adopt(settings, self.now);
         let zone = state.profile.zone();
         ladder.pay_by = ladder.edd.and_then(|edd| last_day(edd, settings.lead_days, zone));
+        if incident.phase.is_open() {
+            incident.severity = ladder.standing(settings, self.now);
+        }
         let judge = Judge {
             settings,
             zone,
@@ -156,6 +160,7 @@ impl StepDraft<'_> {
     ) -> Incident {
         let Some(mut ladder) = incident.ladder.take() else { return incident };
         let lead_days = judge.settings.lead_days;
+        let standing = ladder.standing(judge.settings, self.now);
         if !incident.phase.is_open() {
             incident.begin_episode(self.now);
             incident.enter(Phase::Firing, self.now);
@@ -189,7 +194,11 @@ impl StepDraft<'_> {
         if let Some(why) = escalates {
             self.note_beside(&key, why);
         }
-        self.get(&key).cloned().unwrap_or(incident)
+        // What was mailed says only what was mailed.
+        let mut told = self.get(&key).cloned().unwrap_or(incident);
+        told.severity = standing;
+        self.put(told.clone());
+        told
     }
 
     /// The balance is further below what the last report foresaw than three days cost, and by a fifth.
@@ -285,18 +294,12 @@ fn day(at: DateTime<Utc>, zone: Tz) -> NaiveDate {
     at.with_timezone(&zone).date_naive()
 }
 
-/// With the year where it is not this one.
-fn moment(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
-    let (local, now) = (at.with_timezone(&zone), now.with_timezone(&zone));
-    let form = if local.year() == now.year() { "%a %-d %b %H:%M %Z" } else { "%a %-d %b %Y %H:%M %Z" };
-    local.format(form).to_string()
-}
-
 fn detail(ladder: Option<&Ladder>, state: &AccountState, now: DateTime<Utc>) -> String {
     let Some(ladder) = ladder else { return "no cut-off is expected".to_owned() };
+    let zone = state.profile.zone();
     let date = ladder.edd.map(|edd| {
         let computed = if ladder.computed { " (computed)" } else { "" };
-        format!("{}{computed}", moment(edd, state.profile.zone(), now))
+        format!("{}{computed}", when::moment(edd, zone, now))
     });
     let text = match (ladder.used_up, date) {
         (true, Some(date)) => format!("the balance is used up; cut-off {date}"),
@@ -306,11 +309,10 @@ fn detail(ladder: Option<&Ladder>, state: &AccountState, now: DateTime<Utc>) -> 
     };
     // Which of the two is right nobody here can say; that they differ somebody should know.
     let by_charges = state.billing.report.as_deref().and_then(forecast::date_by_charges);
-    let doubt = by_charges.map_or_else(String::new, |at| {
-        format!("; by its own charges {}", moment(at, state.profile.zone(), now))
-    });
+    let doubt = by_charges
+        .map_or_else(String::new, |at| format!("; by its own charges {}", when::moment(at, zone, now)));
     let deleted = ladder.deleted_at.map_or_else(String::new, |at| {
-        format!("; data are deleted on {}", day(at, state.profile.zone()).format("%a %-d %b"))
+        format!("; data are deleted on {}", when::day(day(at, zone), zone, now))
     });
     rules::clean(&format!("{text}{deleted}{doubt}"), 200)
 }

@@ -143,7 +143,16 @@ impl Ladder {
         if self.is_overdue(now) { Some(begins.map_or(now, |at| at.min(now))) } else { begins }
     }
 
-    /// The severity that goes with what is left: critical from the last day on which a payment still
+    /// How bad it is at `now`, whatever was mailed: as the step that the date is on, and no problem above the first.
+    pub(crate) fn standing(&self, settings: &AlertSettings, now: DateTime<Utc>) -> Severity {
+        if self.is_near(settings.lead_days, now) || self.used_up {
+            return Severity::Critical;
+        }
+        let rung = self.current_rung(&settings.disconnect_days, now);
+        rung.map_or(Severity::Info, |rung| rung_severity(rung, settings.lead_days))
+    }
+
+    /// The severity of a mail about a date that moved: critical from the last day on which a payment still
     /// arrives, info at thirty days or more.
     pub(crate) fn severity(&self, lead_days: u32, now: DateTime<Utc>) -> Severity {
         if self.is_near(lead_days, now) || self.used_up {
@@ -159,7 +168,7 @@ impl Ladder {
     pub(crate) fn as_of(&self, state: &AccountState, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let collector = Collector::ExpectedBalance;
         let failed = state.collectors.get(&collector).is_none_or(|status| !status.success);
-        let old = state.billing.read_at != self.read_at;
+        let old = state.billing.latest().map(|(_, at)| at) != self.read_at;
         let stale = !is_fresh(&state.profile, collector, self.read_at, now);
         self.read_at.filter(|_| failed || old || stale)
     }
@@ -203,7 +212,12 @@ impl Ladder {
         }
     }
 
-    /// Takes in a report that was read at `now`. `is_open`: people were mailed of the date.
+    /// Takes in whether a report that was read at `now` has no charge.
+    pub(super) fn note_bare(&mut self, is_bare: bool, now: DateTime<Utc>) {
+        self.bare_since = if is_bare { self.bare_since.or(Some(now)) } else { None };
+    }
+
+    /// Takes in the rest of a report that was read at `now`. `is_open`: people were mailed of the date.
     pub(super) fn weigh(
         &mut self,
         sight: &Sight,
@@ -211,7 +225,6 @@ impl Ladder {
         settings: &AlertSettings,
         now: DateTime<Utc>,
     ) {
-        self.bare_since = if sight.bare { self.bare_since.or(Some(now)) } else { None };
         let rose = self.take_balance(sight, now);
         match sight.disconnect {
             // Cut off and not paid: the next charge is no date of its own, whoever computes it.
@@ -234,7 +247,9 @@ impl Ladder {
                 self.used_up = used_up;
             }
             Disconnect::Now => {
-                (self.used_up, self.gone) = (true, true);
+                // A date that has passed says since when, and when the data are deleted.
+                let since = self.edd.filter(|&edd| edd <= now && !self.gone);
+                (self.used_up, self.gone) = (true, since.is_none());
                 self.read_at = Some(now);
             }
             Disconnect::NotExpected | Disconnect::Unknown => {}
@@ -312,6 +327,17 @@ impl Ladder {
             mailed.rungs.values_mut().chain(&mut mailed.extended).chain(&mut mailed.used_up).chain(told);
         let overdue = overdue.iter_mut().flat_map(|one| [&mut one.told_at, &mut one.mailed_at]);
         pairs.chain(bare_since).chain(mailed).chain(overdue).for_each(change);
+    }
+}
+
+/// The severity of a rung.
+pub(super) fn rung_severity(rung: u32, lead_days: u32) -> Severity {
+    if rung <= lead_days + 1 {
+        Severity::Critical
+    } else if rung >= 30 {
+        Severity::Info
+    } else {
+        Severity::Warning
     }
 }
 

@@ -3,7 +3,6 @@
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
-use super::kind::Severity;
 use super::ladder::{Ladder, Mailed, ONCE_IN, was_within_a_day};
 use super::overdue::{Again, Overdue, ReminderPlan, days, deletion};
 use super::settings::AlertSettings;
@@ -197,17 +196,6 @@ impl Mailed {
         for dates in [&mut self.paid, &mut self.earlier] {
             dates.retain(|(_, at)| now - *at < ONCE_IN);
         }
-    }
-}
-
-/// The severity of a rung.
-pub(super) fn rung_severity(rung: u32, lead_days: u32) -> Severity {
-    if rung <= lead_days + 1 {
-        Severity::Critical
-    } else if rung >= 30 {
-        Severity::Info
-    } else {
-        Severity::Warning
     }
 }
 

@@ -184,18 +184,18 @@ impl StepDraft<'_> {
         }
     }
 
-    /// The first mail of an episode. Of a collector it is the mail of all that fail.
+    /// The first mail of an episode: that it keeps changing, where it does. Of a collector it is the mail of all that fail.
     pub(super) fn tell_beginning(
         &mut self,
         mut incident: Incident,
         cause: Cause,
-        event: Event,
         state: &AccountState,
         settings: &AlertSettings,
     ) {
         if incident.key.kind == Kind::CollectorFailing {
             self.gather_failing(&mut incident, state, settings);
         }
+        let event = if self.begins_to_flap(&incident) { Event::Flapping } else { Event::Opened };
         self.decide(incident, cause, Decision::Tell(event));
     }
 
@@ -219,7 +219,7 @@ impl StepDraft<'_> {
         } else if incident.flapping {
             self.decide(incident, Cause::CoverEnded, Decision::Withhold(Withheld::Flapping));
         } else {
-            self.tell_beginning(incident, Cause::CoverEnded, Event::Opened, state, settings);
+            self.tell_beginning(incident, Cause::CoverEnded, state, settings);
         }
     }
 
@@ -258,8 +258,7 @@ impl StepDraft<'_> {
         } else if root_cause::is_awaited(&incident, state) {
             self.wait_for_a_look(incident);
         } else {
-            let event = if self.begins_to_flap(&incident) { Event::Flapping } else { Event::Opened };
-            self.tell_beginning(incident, cause, event, state, settings);
+            self.tell_beginning(incident, cause, state, settings);
         }
     }
 
@@ -311,10 +310,10 @@ impl StepDraft<'_> {
             Decision::Withhold(Withheld::WasFolded(root))
         } else if incident.flapping {
             Decision::Withhold(Withheld::Flapping)
-        } else if !incident.announced {
-            Decision::Tell(Event::WasDown)
         } else if incident.key.kind != Kind::Disconnect && self.begins_to_flap(&incident) {
             Decision::Tell(Event::Flapping)
+        } else if !incident.announced {
+            Decision::Tell(Event::WasDown)
         } else if gone {
             Decision::Tell(Event::Removed)
         } else {
@@ -324,7 +323,10 @@ impl StepDraft<'_> {
     }
 
     fn begins_to_flap(&self, incident: &Incident) -> bool {
-        incident.changes.len() >= FLAPPING_CHANGES && self.silenced(incident).is_none()
+        let since = self.now - CHANGES_COUNT;
+        let changes = incident.changes.iter().filter(|&&at| at > since).count();
+        let is_quiet = self.now - incident.last_change >= Duration::minutes(FLAPPING_QUIET_MINUTES);
+        changes >= FLAPPING_CHANGES && !is_quiet && self.silenced(incident).is_none()
     }
 
     fn count_change(&self, incident: &mut Incident) {

@@ -14,8 +14,8 @@ use crate::model::{AccountState, Collector, CollectorStatus};
 
 /// What the incident of one collector is called where nothing that shows states can be read.
 const PROVIDER: &str = "Provider API";
-/// Collectors seldom recover all at once.
-const READ_FOR: Duration = Duration::minutes(30);
+/// Collectors seldom recover all at once: what is not tried within this is told of as it was.
+const TRIED_WITHIN: Duration = Duration::minutes(30);
 
 impl StepDraft<'_> {
     /// Makes the incident of one collector speak of all that failed at their last try.
@@ -58,19 +58,27 @@ impl StepDraft<'_> {
         }
     }
 
-    /// People were told that the provider does not answer, and some of it has been read again for a while.
+    /// People were told that the provider does not answer, and some of it is read again while the rest failed since.
     pub(super) fn is_read_in_part(&self, incident: &Incident, state: &AccountState) -> bool {
-        if incident.key.kind != Kind::CollectorFailing || incident.subject != PROVIDER {
+        let is_told = incident.key.kind == Kind::CollectorFailing && incident.subject == PROVIDER;
+        if !is_told || incident.phase != Phase::Firing || self.silenced(incident).is_some() {
             return false;
         }
-        let read = state_collectors(&state.profile)
-            .filter(|collector| !state.collectors.get(collector).is_some_and(fails));
-        let since = |collector| {
-            self.get(&Key::new(&state.profile.name, Kind::CollectorFailing, collector))?.resolved_at
-        };
-        incident.phase == Phase::Firing
-            && self.silenced(incident).is_none()
-            && read.map(since).max().flatten().is_some_and(|since| self.now - since >= READ_FOR)
+        let seeing =
+            || state_collectors(&state.profile).filter_map(|one| Some((one, state.collectors.get(&one)?)));
+        let read = seeing().filter(|(collector, _)| !self.is_told_unread(*collector, state));
+        let Some(since) = read.filter_map(|(_, status)| status.good_since).min() else { return false };
+        let tried = |(_, status): (_, &CollectorStatus)| !fails(status) || status.began >= Some(since);
+        seeing().all(tried) || self.now - since >= TRIED_WITHIN
+    }
+
+    /// Does an incident say that this collector, or its whole group, cannot be read, or not yet?
+    fn is_told_unread(&self, collector: Collector, state: &AccountState) -> bool {
+        let account = &state.profile.name;
+        let own = Key::new(account, Kind::CollectorFailing, collector);
+        let of_group = Key::new(account, Kind::CredentialsRejected, collector.group());
+        let is_open = |key: &Key| self.get(key).is_some_and(|one| one.phase.is_open());
+        is_open(&own) || is_open(&of_group)
     }
 
     /// What ends is one incident of several collectors: those of them that still fail are named.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::key::Key;
 use crate::model::forecast::Doubt;
+use crate::model::when;
 use forms::{Day, Days, InARow, Minutes};
 
 mod forms;
@@ -288,7 +289,7 @@ impl fmt::Display for Typed {
             cause.fmt(f)?;
         }
         if let Some(AsOf { at, zone }) = &self.as_of {
-            write!(f, " (as of {}; no newer report could be read)", words_of(*at, *zone))?;
+            write!(f, " (as of {}; no newer report could be read)", when::kept_moment(*at, *zone))?;
         }
         match &self.withheld {
             Some(why) if self.cause.is_some() => write!(f, "; {why}"),
@@ -298,14 +299,9 @@ impl fmt::Display for Typed {
     }
 }
 
-/// `Tue 24 Nov 07:15 MSK`.
-pub(super) fn words_of(at: DateTime<Utc>, zone: Tz) -> impl fmt::Display {
-    at.with_timezone(&zone).format("%a %-d %b %H:%M %Z")
-}
-
 impl fmt::Display for Silenced {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let until = words_of(self.until, self.zone.unwrap_or(Tz::UTC));
+        let until = when::kept_moment(self.until, self.zone.unwrap_or(Tz::UTC));
         write!(f, "silenced by '{}' until {until}", self.pattern)
     }
 }

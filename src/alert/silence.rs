@@ -9,8 +9,9 @@ use chrono_tz::Tz;
 use super::incident::Incident;
 use super::key::Key;
 use super::kind::Kind;
-use super::reason::{Silenced, words_of};
+use super::reason::Silenced;
 use crate::model::pattern::matches_pattern;
+use crate::model::when;
 
 /// Everything people decided.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,7 +58,7 @@ impl Silence {
     }
 
     fn words(&self, zone: Tz) -> String {
-        let until = words_of(self.until, zone);
+        let until = when::kept_moment(self.until, zone);
         if self.comment.is_empty() {
             format!("silenced until {until}")
         } else {

@@ -3,7 +3,6 @@
 use super::decide::{Decision, StepDraft};
 use super::incident::{Incident, Waits};
 use super::key::Key;
-use super::kind::Event;
 use super::reason::{Cause, Reason, Withheld};
 use super::root_cause;
 use super::settings::AlertSettings;
@@ -57,7 +56,7 @@ impl StepDraft<'_> {
         match root_cause::of(self, &incident, state, settings) {
             Some(root) => self.decide(incident, cause, Decision::FoldInto(root)),
             None if root_cause::is_awaited(&incident, state) => self.wait_for_a_look(incident),
-            None => self.tell_beginning(incident, cause, Event::Opened, state, settings),
+            None => self.tell_beginning(incident, cause, state, settings),
         }
     }
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 use parking_lot::{Mutex, MutexGuard};
@@ -15,7 +15,7 @@ use crate::alert::{Engine, Incident, Phase};
 use crate::metrics::own::{IncidentLabels, Notification, Own};
 use crate::model::{AccountName, OwnVm};
 use crate::state::Shared;
-use crate::store::{Expired, LastGivenUp, Queue, Store, StoreError, Trouble};
+use crate::store::{Expired, LastGivenUp, Queue, Store, StoreError, Trouble, Undelivered};
 use crate::view::incidents::{GivenUpMails, ServerError};
 use crate::view::{Alerting, IncidentRow, OutboxSummary};
 
@@ -44,7 +44,12 @@ pub(super) struct Published {
     came_back: Arc<watch::Sender<(u64, u64)>>,
     /// The store's file takes what is decided.
     keeps: Arc<AtomicBool>,
+    /// When mails were last counted by account.
+    counted_at: Arc<Mutex<Option<Instant>>>,
 }
+
+/// Mails that wait are counted by account no more often.
+const COUNT_EVERY: Duration = Duration::from_secs(1);
 
 impl Published {
     pub(super) fn new(own: Arc<Own>, store: SharedStore, mails: bool) -> Self {
@@ -62,6 +67,7 @@ impl Published {
             // The daemon before this one may have ended in between.
             came_back: Arc::new(watch::Sender::new((1, 0))),
             keeps: Arc::new(AtomicBool::new(true)),
+            counted_at: Arc::default(),
         }
     }
 
@@ -101,7 +107,18 @@ impl Published {
     pub(super) fn show_outbox(&self) -> Result<(), StoreError> {
         // Else whoever read first might write last, and show for a minute what is over.
         let _writing = self.writing();
-        let summary = self.store.lock().outbox_summary()?;
+        let (summary, undelivered) = {
+            let store = self.store.lock();
+            let summary = store.outbox_summary()?;
+            // While many leave one after the other not at each of them; the next minute shows the rest.
+            let waits = summary.oldest.is_some();
+            let mut counted_at = self.counted_at.lock();
+            let is_due = !waits || counted_at.is_none_or(|at| at.elapsed() >= COUNT_EVERY);
+            if is_due {
+                *counted_at = Some(Instant::now());
+            }
+            (summary, if is_due { Some(store.undelivered_of()?) } else { None })
+        };
         self.own.outbox(&summary.by_state, summary.oldest);
         self.trouble.set(summary.trouble);
         let count = |state: &str| summary.by_state.get(state).copied().unwrap_or(0);
@@ -120,6 +137,12 @@ impl Published {
             let of_accounts = summary.given_up_of.into_iter();
             alerting.mails.given_up_of =
                 of_accounts.map(|(account, last)| (account, given_up(last))).collect();
+            let of_one = |(account, Undelivered { waiting, oldest, dead })| {
+                (account, OutboxSummary { queued: waiting, sending: 0, dead, oldest, ..outbox })
+            };
+            if let Some(undelivered) = undelivered {
+                alerting.mails.undelivered_of = undelivered.into_iter().map(of_one).collect();
+            }
         });
         Ok(())
     }
@@ -160,9 +183,13 @@ impl Published {
             }
             None => drop(errors.remove(queue)),
         }
+        let is_down = errors.contains_key(&Queue::Mail);
         let error = errors.values().find(|error| error.refused).or(errors.values().next()).cloned();
-        if self.alerting.get().mails.server_error != error {
-            self.write(|alerting| alerting.mails.server_error = error);
+        let shown = self.alerting.get();
+        if shown.mails.server_error != error || shown.mails.server_is_down != is_down {
+            self.write(|alerting| {
+                (alerting.mails.server_error, alerting.mails.server_is_down) = (error, is_down);
+            });
         }
     }
 

@@ -3,6 +3,7 @@
 use super::body::{Section, Table};
 use super::context::Context;
 use super::parts::MOST_NAMES;
+use super::subject::Resource;
 use super::{incident, parts, subject};
 use crate::alert::{Item, Kind};
 use crate::model::sanitize;
@@ -14,10 +15,10 @@ const MOST_PARTS: usize = 20;
 /// Different things to do that are worth a line each.
 const MOST_ADVICE: usize = 3;
 
-/// Incidents that one part speaks of.
+/// Resources that one part speaks of.
 struct Group<'a> {
     problem: Problem<'a>,
-    items: Vec<&'a Item>,
+    resources: Vec<Resource<'a>>,
 }
 
 /// All of them, with at most so many names.
@@ -27,19 +28,25 @@ pub(super) fn sections(items: &[Item], several: bool, most: usize, context: &Con
     let mut room = most.saturating_sub(items.len());
     let mut sections = Vec::new();
     for (group, &share) in groups.iter().zip(&shares).take(MOST_PARTS) {
-        sections.push(match group.items.as_slice() {
-            [one] => incident::section(one, several, &mut room, context),
+        sections.push(match group.resources.as_slice() {
+            [one] => match one.items.as_slice() {
+                [item] => incident::section(item, several, &mut room, context),
+                items => {
+                    let title = group.title(several);
+                    Section { title, ..incident::section_of_several(items, several, &mut room, context) }
+                }
+            },
             _ => group.section(several, share, context),
         });
     }
     let rest = groups.get(MOST_PARTS..).unwrap_or_default();
     if !rest.is_empty() {
-        let count: usize = rest.iter().map(|group| group.items.len()).sum();
+        let count: usize = rest.iter().map(|group| group.resources.len()).sum();
         let mut section = Section::new(format!("And {count} more"));
         let mut hidden = 0;
         for (group, &share) in rest.iter().zip(&shares[MOST_PARTS..]) {
             match share {
-                0 => hidden += group.items.len(),
+                0 => hidden += group.resources.len(),
                 share => section.list.push(group.line(several, share)),
             }
         }
@@ -60,10 +67,10 @@ pub(super) fn sections(items: &[Item], several: bool, most: usize, context: &Con
 /// How many names of each group fit: a small group leaves its part to the others.
 fn shares(groups: &[Group<'_>], mut room: usize) -> Vec<usize> {
     let mut by_size: Vec<usize> = (0..groups.len()).collect();
-    by_size.sort_by_key(|&index| groups[index].items.len());
+    by_size.sort_by_key(|&index| groups[index].resources.len());
     let mut shares = vec![0; groups.len()];
     for (done, index) in by_size.into_iter().enumerate() {
-        shares[index] = groups[index].items.len().min(room.div_ceil(groups.len() - done));
+        shares[index] = groups[index].resources.len().min(room.div_ceil(groups.len() - done));
         room -= shares[index];
     }
     shares
@@ -72,12 +79,11 @@ fn shares(groups: &[Group<'_>], mut room: usize) -> Vec<usize> {
 /// In the order in which the first of each comes.
 fn grouped<'a>(items: &'a [Item], context: &Context<'_>) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
-    for item in items {
-        let problem = subject::problem(item, context);
-        match groups.iter_mut().find(|group| group.problem.is_like(&problem)) {
+    for resource in subject::resources(items, context) {
+        match groups.iter_mut().find(|group| group.problem.is_like(&resource.problem)) {
             // What has no noun for several is worth a part each.
-            Some(group) if item.key.kind.sort().is_some() => group.items.push(item),
-            _ => groups.push(Group { problem, items: vec![item] }),
+            Some(group) if resource.problem.key.kind.sort().is_some() => group.resources.push(resource),
+            _ => groups.push(Group { problem: resource.problem.clone(), resources: vec![resource] }),
         }
     }
     groups
@@ -86,13 +92,13 @@ fn grouped<'a>(items: &'a [Item], context: &Context<'_>) -> Vec<Group<'a>> {
 impl Group<'_> {
     /// `26 sites in error in agency`.
     fn title(&self, several: bool) -> String {
-        let text = sentence::ProblemGroup { first: self.problem.clone(), count: self.items.len() }.text();
+        let text = sentence::ProblemGroup { first: self.problem.clone(), count: self.resources.len() }.text();
         if several { format!("{}: {text}", self.problem.key.account) } else { text }
     }
 
     /// `26 sites in error in agency: a.example.com, b.example.com and 24 more`.
     fn line(&self, several: bool, most: usize) -> String {
-        let names: Vec<String> = self.items.iter().map(|item| name(item)).collect();
+        let names: Vec<String> = self.resources.iter().map(|one| name(one.items[0])).collect();
         match names.as_slice() {
             [_] => self.title(several),
             _ => format!("{}: {}", self.title(several), parts::few(&names, most)),
@@ -101,21 +107,23 @@ impl Group<'_> {
 
     fn section(&self, several: bool, most: usize, context: &Context<'_>) -> Section {
         let mut section = Section::new(self.title(several));
-        let shown = &self.items[..most.min(self.items.len())];
+        let shown = &self.resources[..most.min(self.resources.len())];
         let mut table = Table { head: vec!["Name".into(), "ID".into()], ..Table::default() };
-        table.rows = shown.iter().map(|item| vec![name(item), item.key.resource.to_string()]).collect();
-        let label = incident::observed(self.items[0]).0;
-        let states = self.items.iter().map(|item| incident::observed(item).1);
+        table.rows =
+            shown.iter().map(|one| vec![name(one.items[0]), one.problem.key.resource.to_string()]).collect();
+        let label = incident::observed(self.resources[0].items[0]).0;
+        let states = self.resources.iter().map(|one| once(one, |item| Some(incident::observed(item).1)));
         place(label, states.collect(), &mut section, &mut table);
         for index in 0..2 {
-            let rows: Vec<_> = self.items.iter().map(|item| incident::when(item, context)).collect();
+            let rows = self.resources.iter().map(|one| incident::when(first_of(one), context));
+            let rows: Vec<_> = rows.collect();
             if let Some((label, _)) = rows.iter().find_map(|rows| rows.get(index)) {
                 let values =
                     rows.iter().map(|rows| rows.get(index).map_or_else(String::new, |row| row.1.clone()));
                 place(label, values.collect(), &mut section, &mut table);
             }
         }
-        let whys: Vec<_> = self.items.iter().map(|item| incident::why(item).unwrap_or_default()).collect();
+        let whys: Vec<_> = self.resources.iter().map(|one| once(one, incident::why)).collect();
         if whys.iter().all(|why| *why == whys[0] && !why.is_empty()) {
             section.row("Why", whys[0].clone());
         }
@@ -123,10 +131,10 @@ impl Group<'_> {
             .rows
             .extend(self.advice(shown, context).into_iter().map(|text| ("What to do".to_owned(), text)));
         let zone = context.zone(&self.problem.key.account);
-        let gap = self.items.iter().find_map(|item| item.unwatched);
+        let gap = self.items().find_map(|item| item.unwatched);
         section.lines.extend(gap.map(|gap| parts::not_running(gap, zone, context.now)));
         let sites = self.offline(&mut table, context);
-        let more = self.items.len() - shown.len();
+        let more = self.resources.len() - shown.len();
         if !table.rows.is_empty() {
             section.table = Some(table);
         }
@@ -145,10 +153,10 @@ impl Group<'_> {
     fn offline(&self, table: &mut Table, context: &Context<'_>) -> Vec<String> {
         let state = context.account(&self.problem.key.account);
         let disabled =
-            self.items.iter().filter(|item| item.key.kind == Kind::ContainerDisabled && !item.event.is_end());
+            self.items().filter(|item| item.key.kind == Kind::ContainerDisabled && !item.event.is_end());
         let of_each: Vec<Vec<String>> =
             disabled.filter_map(|item| Some(incident::sites_of(item, state?))).collect();
-        if of_each.len() == self.items.len() {
+        if of_each.len() == self.resources.len() {
             table.head.push("Sites".to_owned());
             for (row, sites) in table.rows.iter_mut().zip(&of_each) {
                 row.push(sites.len().to_string());
@@ -157,10 +165,15 @@ impl Group<'_> {
         of_each.into_iter().flatten().collect()
     }
 
-    fn advice(&self, shown: &[&Item], context: &Context<'_>) -> Vec<String> {
+    fn items(&self) -> impl Iterator<Item = &Item> {
+        self.resources.iter().flat_map(|one| one.items.iter().copied())
+    }
+
+    fn advice(&self, shown: &[Resource<'_>], context: &Context<'_>) -> Vec<String> {
         let state = context.account(&self.problem.key.account);
         let mut found: Vec<String> = Vec::new();
-        for item in shown.iter().filter(|item| !item.event.is_end()) {
+        let items = shown.iter().flat_map(|one| &one.items);
+        for item in items.filter(|item| !item.event.is_end()) {
             let text = advice::of(&item.key, state);
             if !found.iter().any(|known| *known == text) {
                 found.push(text.into_owned());
@@ -183,6 +196,23 @@ fn place(label: &str, values: Vec<String>, section: &mut Section, table: &mut Ta
     for (row, value) in table.rows.iter_mut().zip(values) {
         row.push(words::capital(&value));
     }
+}
+
+/// What is said of all that is wrong with a resource, each thing once.
+fn once(resource: &Resource<'_>, say: impl Fn(&Item) -> Option<String>) -> String {
+    let mut said: Vec<String> = Vec::new();
+    for text in resource.items.iter().filter_map(|item| say(item)) {
+        if !said.contains(&text) {
+            said.push(text);
+        }
+    }
+    said.join("; ")
+}
+
+/// What began first.
+fn first_of<'a>(resource: &Resource<'a>) -> &'a Item {
+    let first = resource.items.iter().copied().min_by_key(|item| item.since);
+    first.unwrap_or(resource.items[0])
 }
 
 fn name(item: &Item) -> String {

@@ -40,6 +40,30 @@ pub(super) fn section(item: &Item, several: bool, room: &mut usize, context: &Co
     section
 }
 
+/// Several of one resource in full, the worst first.
+pub(super) fn section_of_several(
+    items: &[&Item],
+    several: bool,
+    room: &mut usize,
+    context: &Context<'_>,
+) -> Section {
+    let mut all = Section::default();
+    for item in items {
+        let Section { rows, lines, list, .. } = section(item, several, room, context);
+        for (label, value) in rows {
+            let begun = label == "Since";
+            let label = if begun { format!("{} since", words::capital(&item.problem)) } else { label };
+            let row = (label, value);
+            if !all.rows.contains(&row) {
+                all.rows.push(row);
+            }
+        }
+        all.lines.extend(lines.into_iter().filter(|line| !all.lines.contains(line)).collect::<Vec<_>>());
+        all.list.extend(list);
+    }
+    all
+}
+
 /// `VM web-1 was in error`, with the account where several are spoken of.
 fn past_title(item: &Item, several: bool) -> String {
     let (subject, was) = resolved::past(item);

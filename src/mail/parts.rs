@@ -13,6 +13,7 @@ use crate::view::words;
 pub(super) const MOST_NAMES: usize = 20;
 
 /// How far an incident is, as sentences about it differ.
+#[derive(PartialEq, Eq)]
 pub(super) enum Telling {
     Begun,
     /// A reminder.

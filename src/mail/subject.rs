@@ -37,7 +37,7 @@ pub(super) fn words(notice: &Notice, context: &Context<'_>) -> String {
         [one] => alone(one, context),
         several => {
             let what = if notice.form == Form::Closed { "problems over" } else { "problems" };
-            sentence::several(&parts(several, context), what)
+            sentence::several(&by_resource(several, context), what)
         }
     }
 }
@@ -66,6 +66,42 @@ pub(super) fn of_overflow(notice: &Notice, context: &Context<'_>) -> String {
 pub(super) fn parts<'a>(items: impl IntoIterator<Item = &'a Item>, context: &Context<'_>) -> Vec<Part> {
     let problems = items.into_iter().map(|item| problem(item, context));
     sentence::groups(problems).iter().map(sentence::ProblemGroup::part).collect()
+}
+
+/// The same, each resource once with all that is wrong with it.
+pub(super) fn by_resource<'a>(items: impl IntoIterator<Item = &'a Item>, context: &Context<'_>) -> Vec<Part> {
+    let problems = resources(items, context).into_iter().map(|resource| resource.problem);
+    sentence::groups(problems).iter().map(sentence::ProblemGroup::part).collect()
+}
+
+/// What a mail tells of one resource.
+pub(super) struct Resource<'a> {
+    pub problem: Problem<'a>,
+    /// The worst first.
+    pub items: Vec<&'a Item>,
+}
+
+/// Items by what they are about; what ended and what goes on stay apart.
+pub(super) fn resources<'a>(
+    items: impl IntoIterator<Item = &'a Item>,
+    context: &Context<'_>,
+) -> Vec<Resource<'a>> {
+    let mut found: Vec<Resource<'a>> = Vec::new();
+    for item in items {
+        let problem = problem(item, context);
+        let told = Telling::from(&item.event);
+        let is_it = |known: &&mut Resource<'a>| {
+            known.problem.is_of_same(&problem) && Telling::from(&known.items[0].event) == told
+        };
+        match found.iter_mut().find(is_it) {
+            Some(known) => {
+                known.problem.and(&problem);
+                known.items.push(item);
+            }
+            None => found.push(Resource { problem, items: vec![item] }),
+        }
+    }
+    found
 }
 
 /// One item with when, or for how long.
@@ -146,9 +182,8 @@ pub(super) fn bracket(item: &Item) -> &'static str {
 /// `Watching 43 resources; nothing needs you`; what was not seen is never called fine.
 pub(super) fn watching(facts: &Started, items: &[Item], context: &Context<'_>) -> String {
     let resources = words::count(facts.resources, "resource", "resources");
-    let mut parts = parts(items, context);
-    let listed = parts.iter().map(|part| part.count).sum::<usize>();
-    if let Some(more) = facts.needs.checked_sub(listed).filter(|&more| more > 0) {
+    let mut parts = by_resource(items, context);
+    if let Some(more) = facts.needs.checked_sub(items.len()).filter(|&more| more > 0) {
         // The only one that is not listed is the cut-off, which has a mail of its own.
         let text = match (facts.disconnect, facts.overdue) {
             (true, true) => "account overdue",

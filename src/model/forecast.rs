@@ -179,12 +179,17 @@ pub(crate) fn is_bare(report: &Report) -> bool {
     report.moments_rejected == 0 && !report.moments.iter().any(|moment| moment.amount.is_positive())
 }
 
-/// The same as [`disconnect`] where a date may be known from before: one that cannot be read does not take it back,
-/// whatever the report has for a balance, which may be that of its end.
-pub(crate) fn disconnect_after(report: &Report, known: Option<DateTime<Utc>>) -> Disconnect {
+/// The same as [`disconnect`] where a date may be known from before. One that cannot be read does not take it back, nor
+/// does a null one beside no charge while such reports are new (`is_new_bare`): their balance may be that of the
+/// report's end, which is used up wherever a date is ahead.
+pub(crate) fn disconnect_after(
+    report: &Report,
+    known: Option<DateTime<Utc>>,
+    is_new_bare: bool,
+) -> Disconnect {
     let seen = disconnect(report);
-    let unreadable = seen == Disconnect::Now && report.edd == Edd::Unknown;
-    if unreadable && known.is_some() { Disconnect::Unknown } else { seen }
+    let is_doubtful = report.edd == Edd::Unknown || is_new_bare;
+    if seen == Disconnect::Now && is_doubtful && known.is_some() { Disconnect::Unknown } else { seen }
 }
 
 /// Does a report take a cut-off back that is known, without a proof? One without a charge is none while it is new.
@@ -194,7 +199,7 @@ pub(super) fn proves_nothing(report: &Report, known: Disconnect, is_new_bare: bo
         Disconnect::Now => None,
         Disconnect::NotExpected | Disconnect::Unknown => return false,
     };
-    let seen = disconnect_after(report, date);
+    let seen = disconnect_after(report, date, is_new_bare);
     let takes_back = matches!(seen, Disconnect::NotExpected | Disconnect::Unknown);
     takes_back && (is_new_bare || all_clear(report, date).is_err())
 }

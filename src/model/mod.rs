@@ -20,6 +20,7 @@ pub(crate) mod self_hosted;
 pub(crate) mod snapshot;
 pub(crate) mod states;
 pub(crate) mod time;
+pub(crate) mod when;
 
 pub(crate) use account::{KnownAccount, Observed, Seen};
 pub(crate) use billing::{Charge, Edd, Order, Report, Tariff};

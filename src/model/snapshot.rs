@@ -238,6 +238,11 @@ impl Reports {
         doubted.or_else(|| self.report.as_deref().zip(self.read_at))
     }
 
+    /// When the one was read that people are told from, where a newer one takes its cut-off back and proves nothing.
+    pub(crate) fn unconfirmed(&self) -> Option<DateTime<Utc>> {
+        self.read_at.filter(|_| self.doubted.is_some())
+    }
+
     /// The last one known and when it was read: what people are told from.
     pub(crate) fn last_known(&self) -> Option<(&Report, DateTime<Utc>)> {
         let read = self.report.as_deref().zip(self.read_at);
@@ -265,6 +270,8 @@ pub(crate) struct CollectorStatus {
     /// When the last one that ended began.
     pub began: Option<DateTime<Utc>>,
     pub last_success: Option<DateTime<Utc>>,
+    /// When the first of the present run of good polls ended.
+    pub good_since: Option<DateTime<Utc>>,
     /// When the first of the present run of failures ended.
     pub failing_since: Option<DateTime<Utc>>,
     pub failures_in_a_row: u32,

@@ -18,6 +18,7 @@ mod requests;
 mod retention;
 mod schema;
 mod silences;
+mod summary;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -29,11 +30,12 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionB
 
 pub(crate) use given_up::{GivenUp, Named};
 pub(crate) use mailbox::Made;
-pub(crate) use outbox::{Claim, Expired, Lane, LastGivenUp, Outgoing, SendResult, Trouble, retry_delay};
+pub(crate) use outbox::{Claim, Expired, Lane, Outgoing, SendResult, retry_delay};
 pub(crate) use polls::Polls;
 pub(crate) use queues::Queue;
 pub(crate) use rate_limited::RateLimited;
 pub(crate) use requests::{Envelope, Envelopes};
+pub(crate) use summary::{LastGivenUp, Trouble, Undelivered};
 
 use crate::alert::{Incident, Key, Reason};
 use crate::failpoint;

@@ -172,8 +172,8 @@ fn keep_copy(connection: &Connection, path: &Path, version: i64) -> Result<(), S
 #[cfg(test)]
 mod tests {
     use super::super::given_up::UNHEARD;
-    use super::super::outbox::LAST_SENT;
     use super::super::rate_limited::MAILS_SINCE;
+    use super::super::summary::LAST_SENT;
     use super::*;
 
     /// What is asked at each mail, or each minute, looks at what it wants and not at all that was sent in three months.

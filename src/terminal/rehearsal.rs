@@ -106,7 +106,7 @@ impl Rehearsal {
             None => String::new(),
         };
         let text = match mail.pay {
-            Some(ToPay::Amount(amount, days)) => {
+            Some(ToPay::Amount(amount, days) | ToPay::Later { amount, days, .. }) => {
                 format!("pay {}{by} for {days} days", words::spaced_to_pay(amount, &self.currency))
             }
             Some(ToPay::Nothing) => format!("pay{by}; by its report nothing needs to be paid yet"),

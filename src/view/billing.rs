@@ -61,6 +61,12 @@ pub(crate) struct Due {
 pub(crate) enum ToPay {
     /// For so many days.
     Amount(Money, u32),
+    /// Nothing for so many days, which a sentence speaks of; more for the first span that is not paid for.
+    Later {
+        free: u32,
+        amount: Money,
+        days: u32,
+    },
     /// By its report nothing is to be paid yet.
     Nothing,
     NotKnown,
@@ -171,16 +177,17 @@ impl Due {
 }
 
 impl ToPay {
-    /// For thirty days, or as many as the report reaches; where those are paid for, for the first span that is not.
+    /// For thirty days, or as many as the report reaches.
     pub(crate) fn of(report: Option<&Report>, now: DateTime<Utc>) -> Self {
         let Some(report) = report else { return Self::NotKnown };
         let spans = Due::of(report, now);
         let mut up_to_month = spans.iter().rev().filter(|due| due.days <= SUBJECT_DAYS);
         let month = up_to_month.find_map(|due| Some((due.days, due.amount?)));
-        match month.filter(|(_, amount)| amount.is_positive()).or(Due::first(&spans)) {
-            Some((days, amount)) => Self::Amount(amount, days),
-            None if month.is_some() => Self::Nothing,
-            None => Self::NotKnown,
+        match (month, Due::first(&spans)) {
+            (Some((days, amount)), _) if amount.is_positive() => Self::Amount(amount, days),
+            (Some((free, _)), Some((days, amount))) => Self::Later { free, amount, days },
+            (Some(_), None) => Self::Nothing,
+            (None, _) => Self::NotKnown,
         }
     }
 }

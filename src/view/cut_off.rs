@@ -113,7 +113,7 @@ impl<'a> CutOff<'a> {
             (None, ToPay::Amount(amount, _)) => {
                 format!("{what}: pay {} {by}", words::to_pay(amount, self.payer.currency))
             }
-            (None, ToPay::NotKnown) => format!("{what}: pay {by}"),
+            (None, ToPay::NotKnown | ToPay::Later { .. }) => format!("{what}: pay {by}"),
             (None, ToPay::Nothing) => what.to_owned(),
         }
     }
@@ -126,6 +126,9 @@ impl<'a> CutOff<'a> {
                 let least = Due::first(&Due::of(report, self.now)).filter(|(least, _)| *least < days);
                 let least = least.map(|(days, amount)| format!(", at least {} for {days}", money(amount)));
                 format!(": pay {} {by} for {days} days{}", money(amount), least.unwrap_or_default())
+            }
+            (ToPay::Later { free, amount, days }, _) => {
+                format!(": pay {} {by} for {days} days, nothing for {free}", money(amount))
             }
             (ToPay::Nothing, _) => "; by its report nothing needs to be paid yet".to_owned(),
             (ToPay::NotKnown, Some(_)) => {

@@ -11,7 +11,7 @@ use super::incidents::{self, IncidentRow};
 use super::said::{Line, Said, Topic};
 use super::sentence::{self, Problem};
 use super::words;
-use crate::alert::Kind;
+use crate::alert::{Kind, Severity};
 use crate::model::forecast::{self, Disconnect};
 use crate::model::{AccountName, AccountState};
 
@@ -58,6 +58,7 @@ pub(crate) struct Headline {
 }
 
 /// All that is to be said of accounts together.
+#[derive(Default)]
 struct Weighed {
     /// Cut-offs that somebody has to act on; the soonest first.
     money: Vec<Said>,
@@ -65,6 +66,9 @@ struct Weighed {
     unknown: Vec<Said>,
     /// What somebody looks after, and cut-offs that are no problem yet.
     known: Vec<Said>,
+    /// How many of these somebody took on, and of how many nobody is mailed for now.
+    acknowledged: usize,
+    silenced: usize,
 }
 
 impl Headline {
@@ -95,14 +99,16 @@ impl Headline {
 
 impl Weighed {
     fn of(accounts: &[&AccountState], incidents: &[&IncidentRow], own: &[Said], now: DateTime<Utc>) -> Self {
-        let mut found =
-            Self { money: Vec::new(), problems: own.to_vec(), unknown: Vec::new(), known: Vec::new() };
+        let mut found = Self { problems: own.to_vec(), ..Self::default() };
         let mut cut_offs: Vec<AccountCutOff<'_>> =
             accounts.iter().filter_map(|account| AccountCutOff::of(account, incidents, now)).collect();
         cut_offs.sort_by_key(|cut_off| cut_off.soonest());
         for cut_off in cut_offs {
-            let list = if cut_off.is_problem { &mut found.money } else { &mut found.known };
-            list.push(cut_off.said);
+            if cut_off.is_problem {
+                found.money.push(cut_off.said);
+            } else {
+                found.know(cut_off.said, cut_off.incident);
+            }
         }
         let causes = Causes::among(accounts, incidents);
         let own_lines = |row: &&&IncidentRow| row.kind != Kind::Disconnect && causes.of(row).is_none();
@@ -111,8 +117,9 @@ impl Weighed {
         open.sort_by(|a, b| a.order(now).cmp(&b.order(now)));
         let (needs, others): (Vec<_>, Vec<_>) = open.into_iter().partition(|row| row.needs_you(now));
         found.problems.extend(grouped(&needs, accounts));
-        let kept = others.into_iter().filter(|row| row.is_looked_after());
-        found.known.extend(kept.map(|row| looked_after(row, accounts, now)));
+        for row in others.into_iter().filter(|row| row.is_looked_after()) {
+            found.know(looked_after(row, accounts, now), Some(row));
+        }
         let is_told = |row: &&&IncidentRow| {
             let told = causes.of(row).unwrap_or(row);
             row.is_open() && needs.iter().any(|needed| needed.key == told.key)
@@ -120,6 +127,24 @@ impl Weighed {
         let told: Vec<&IncidentRow> = incidents.iter().filter(is_told).copied().collect();
         found.unknown.extend(accounts.iter().flat_map(|account| not_known(account, &told, now)));
         found
+    }
+
+    fn know(&mut self, said: Said, incident: Option<&IncidentRow>) {
+        self.known.push(said);
+        let acknowledged = incident.is_some_and(|row| row.acknowledged);
+        self.acknowledged += usize::from(acknowledged);
+        self.silenced += usize::from(!acknowledged && incident.is_some_and(IncidentRow::is_looked_after));
+    }
+
+    /// `No new problems · 2 acknowledged`: what is silenced may be new.
+    fn nothing_else(&self) -> String {
+        let ahead = self.known.len() - self.acknowledged - self.silenced;
+        let ahead = (ahead > 0).then(|| words::count(ahead, "cut-off ahead", "cut-offs ahead"));
+        let count = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
+        let known = [count(self.acknowledged, "acknowledged"), count(self.silenced, "silenced"), ahead];
+        let known: Vec<String> = known.into_iter().flatten().collect();
+        let which = if self.silenced > 0 { "other" } else { "new" };
+        format!("No {which} problems · {}", known.join(", "))
     }
 
     /// The cut-offs, then what else is wrong.
@@ -142,8 +167,7 @@ impl Weighed {
             return (Urgency::Notice, format!("{}{whose}", said.part.text));
         }
         if !self.known.is_empty() {
-            let known = self.known.len();
-            return (Urgency::Notice, format!("No new problems · {known} acknowledged{whose}"));
+            return (Urgency::Notice, self.nothing_else() + &whose);
         }
         let bad: usize = accounts.iter().map(|account| Health::Bad.count(account)).sum();
         if bad > 0 {
@@ -185,12 +209,13 @@ struct AccountCutOff<'a> {
     /// Somebody has to act, whoever acknowledged or silenced it.
     is_problem: bool,
     said: Said,
+    incident: Option<&'a IncidentRow>,
     account: &'a AccountName,
 }
 
 impl<'a> AccountCutOff<'a> {
     /// Of an open incident, else of what the report says of the days in which a payment may come too late.
-    fn of(account: &'a AccountState, incidents: &[&IncidentRow], now: DateTime<Utc>) -> Option<Self> {
+    fn of(account: &'a AccountState, incidents: &[&'a IncidentRow], now: DateTime<Utc>) -> Option<Self> {
         let profile = &account.profile;
         let is_its = |row: &&&IncidentRow| {
             row.account == profile.name && row.kind == Kind::Disconnect && row.is_open()
@@ -204,7 +229,9 @@ impl<'a> AccountCutOff<'a> {
             Disconnect::At { at, .. } => at <= near,
             Disconnect::NotExpected | Disconnect::Unknown => false,
         };
-        if incident.is_none() && !is_near {
+        // One that is further off is as it is without an incident: until when it is paid.
+        let is_said = |row: &IncidentRow| row.severity != Severity::Info || row.is_looked_after();
+        if !is_near && !incident.is_some_and(is_said) {
             return None;
         }
         let mut text = CutOff::of(disconnect, Payer::of(account), now).sentence();
@@ -217,7 +244,7 @@ impl<'a> AccountCutOff<'a> {
             incident: incident.map(|row| row.key.clone()),
             ..Said::one(text, Topic::CutOff, Some(&profile.name))
         };
-        Some(Self { disconnect, is_problem: is_near || matters, said, account: &profile.name })
+        Some(Self { disconnect, is_problem: is_near || matters, said, incident, account: &profile.name })
     }
 
     fn soonest(&self) -> impl Ord + use<'a> {
@@ -228,7 +255,7 @@ impl<'a> AccountCutOff<'a> {
 /// Incidents as lines, what is alike together.
 fn grouped(rows: &[&IncidentRow], accounts: &[&AccountState]) -> Vec<Said> {
     let problems = rows.iter().map(|row| problem(row, accounts));
-    let groups = sentence::groups(problems);
+    let groups = sentence::groups(sentence::of_resources(problems));
     groups
         .iter()
         .map(|group| Said {

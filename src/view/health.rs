@@ -122,6 +122,10 @@ pub(super) fn not_known(account: &AccountState, told: &[&IncidentRow], now: Date
     {
         unknown.push("Cut-off not known: the report does not say".to_owned());
     }
+    unknown.extend(account.billing.unconfirmed().map(|at| {
+        let at = words::sentence_moment(at, profile.zone(), now);
+        format!("Cut-off as of {at}: no newer report confirms it")
+    }));
     unknown.extend(unknown_states(account));
     let said = |text| Said::one(text, Topic::Reading, Some(&profile.name));
     unknown.into_iter().map(said).collect()

@@ -213,6 +213,33 @@ pub(crate) struct Mails {
     /// The same of the mails about each account.
     #[serde(skip)]
     pub given_up_of: BTreeMap<AccountName, GivenUpMails>,
+    /// The outbox as far as mails about one account are concerned; of one without any nothing waits.
+    #[serde(skip)]
+    pub undelivered_of: BTreeMap<AccountName, OutboxSummary>,
+    /// The mail server takes no mail at all, whatever it is about.
+    #[serde(skip)]
+    pub server_is_down: bool,
+}
+
+impl Mails {
+    /// What concerns one account: the mails about it; a mail server that takes none concerns all.
+    pub(super) fn concerning(&self, account: &AccountName) -> Self {
+        if self.server_is_down { self.clone() } else { self.about(account) }
+    }
+
+    /// The mails about one account alone.
+    pub(super) fn about(&self, account: &AccountName) -> Self {
+        let of_it = |all: OutboxSummary| {
+            let none = OutboxSummary { queued: 0, sending: 0, dead: 0, oldest: None, ..all };
+            let its = self.undelivered_of.get(account).copied().unwrap_or(none);
+            OutboxSummary { sent: all.sent, ..its }
+        };
+        Self {
+            outbox: self.outbox.map(of_it),
+            given_up: self.given_up_of.get(account).cloned(),
+            ..self.clone()
+        }
+    }
 }
 
 /// What a mail server said, or why none answered.

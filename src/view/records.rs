@@ -8,6 +8,7 @@ use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use super::incidents::IncidentList;
+use super::words;
 use crate::alert::{Incident, Key, Muted, Silence};
 use crate::model::{AccountName, Collector};
 use crate::view::{IncidentRow, Status};
@@ -26,15 +27,14 @@ impl FromIterator<(AccountName, Tz)> for Zones {
 impl Zones {
     /// The zone of an account; the one that all share where it is not among them.
     pub(crate) fn of(&self, account: &AccountName) -> Tz {
-        let known = self.0.get(account).and_then(|name| name.parse().ok());
-        known.unwrap_or_else(|| self.common())
+        self.0.get(account).map_or_else(|| self.common(), |name| words::zone_named(name))
     }
 
     /// The zone of what is about no account in particular: the one that all have, else UTC.
     pub(crate) fn common(&self) -> Tz {
         let mut names = self.0.values();
         let first = names.next().filter(|first| names.all(|name| name == *first));
-        first.and_then(|name| name.parse().ok()).unwrap_or(Tz::UTC)
+        first.map_or(Tz::UTC, |name| words::zone_named(name))
     }
 
     /// The zone of the account that a pattern of keys names.
@@ -143,7 +143,7 @@ pub(crate) struct Covered {
 impl SilenceRecord {
     /// The zone of its dates.
     pub(crate) fn zone(&self) -> Tz {
-        self.time_zone.parse().unwrap_or(Tz::UTC)
+        words::zone_named(&self.time_zone)
     }
 }
 

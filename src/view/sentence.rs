@@ -31,6 +31,21 @@ pub(crate) struct Problem<'a> {
 }
 
 impl Problem<'_> {
+    /// Both are of one VM, container or site.
+    pub(crate) fn is_of_same(&self, other: &Problem<'_>) -> bool {
+        let (key, other) = (self.key, other.key);
+        let sort = key.kind.sort();
+        sort.is_some()
+            && sort == other.kind.sort()
+            && key.account == other.account
+            && key.resource == other.resource
+    }
+
+    /// The same with what else is wrong with its resource: `still in error and stuck`.
+    pub(crate) fn and(&mut self, other: &Problem<'_>) {
+        self.words = both(&self.words, &other.words);
+    }
+
     /// One sentence speaks of both.
     pub(crate) fn is_like(&self, other: &Problem<'_>) -> bool {
         self.key.account == other.key.account
@@ -65,6 +80,32 @@ impl ProblemGroup<'_> {
 
     pub(crate) fn part(&self) -> Part {
         Part { text: self.text(), count: self.count }
+    }
+}
+
+/// One for each resource, with all that is wrong with it.
+pub(crate) fn of_resources<'a>(problems: impl IntoIterator<Item = Problem<'a>>) -> Vec<Problem<'a>> {
+    let mut found: Vec<Problem<'a>> = Vec::new();
+    for problem in problems {
+        match found.iter_mut().find(|known| known.is_of_same(&problem)) {
+            Some(known) => known.and(&problem),
+            None => found.push(problem),
+        }
+    }
+    found
+}
+
+/// What is wrong in two ways, said once: `blocked, was in error` where one turned into the other.
+fn both(one: &str, other: &str) -> String {
+    let plain = other.strip_prefix("still ").filter(|_| one.starts_with("still ")).unwrap_or(other);
+    let turned = |words: &str, into: &str| {
+        let (now, was) = words.split_once("not OK (now ")?.1.strip_suffix(')')?.split_once(", was ")?;
+        (into.strip_prefix("still ").unwrap_or(into) == now).then(|| format!("{into}, was {was}"))
+    };
+    match turned(one, other).or_else(|| turned(other, one)) {
+        Some(turned) => turned,
+        None if one.split(" and ").any(|said| said == plain || said == other) => one.to_owned(),
+        None => format!("{one} and {plain}"),
     }
 }
 

@@ -13,7 +13,7 @@ use super::incidents::{Alerting, IncidentList, IncidentRow, Mails, soonest};
 use super::links::Link;
 use super::resources::{Query, Resources};
 use super::said::Said;
-use super::troubles;
+use super::{troubles, words};
 use crate::model::{AccountName, AccountState, Collector, Snapshot};
 
 /// The daemon that answers.
@@ -101,9 +101,11 @@ impl Status {
         let all: Vec<&AccountState> = all.into_iter().filter(|state| chosen(&state.profile.name)).collect();
         let rows: Vec<&IncidentRow> = rows.into_iter().filter(|row| chosen(&row.account)).collect();
         let one = query.account.as_ref().and_then(|_| all.first());
-        let own = troubles::of(alerting, one.map(|state| &state.profile.name), now);
+        let mails = one
+            .map_or_else(|| alerting.mails.clone(), |state| alerting.mails.concerning(&state.profile.name));
+        let own = troubles::of(alerting, &mails, now);
         let judged = |state: &&AccountState| {
-            let own = troubles::of(alerting, Some(&state.profile.name), now);
+            let own = troubles::of(alerting, &alerting.mails.concerning(&state.profile.name), now);
             AccountStatus::of(state, &rows, &own, now)
         };
         let mut accounts: Vec<AccountStatus> = all.iter().map(judged).collect();
@@ -117,7 +119,7 @@ impl Status {
             accounts,
             incidents: IncidentList::of(rows.into_iter(), now),
             resources: Resources::select(all.into_iter(), query, now),
-            mails: alerting.mails.clone(),
+            mails,
             clock: alerting.clock.clone(),
         }
     }
@@ -186,9 +188,9 @@ impl AccountStatus {
         }
     }
 
-    /// The account's zone; UTC where this binary does not know it.
+    /// The account's zone.
     pub(crate) fn zone(&self) -> Tz {
-        self.time_zone.parse().unwrap_or(Tz::UTC)
+        words::zone_named(&self.time_zone)
     }
 
     fn urgency(&self) -> impl Ord + use<'_> {

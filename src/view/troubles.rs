@@ -2,31 +2,29 @@
 
 use chrono::{DateTime, Duration, Utc};
 
-use super::incidents::{Alerting, GivenUpMails, Mails};
+use super::incidents::{Alerting, Mails};
 use super::said::{Said, Topic};
 use super::words;
-use crate::model::{AccountName, sanitize};
+use crate::model::sanitize;
 
 /// A mail that waits for longer than this is not being delivered.
 const MAIL_WAITS_AT_MOST: Duration = Duration::minutes(30);
 /// One that was given up and of which nobody can be told is shown for so long.
 const GIVEN_UP_COUNTS: Duration = Duration::days(7);
 
-/// The worst first. Where one account is judged alone, without the mails about others.
-pub(super) fn of(alerting: &Alerting, account: Option<&AccountName>, now: DateTime<Utc>) -> Vec<Said> {
-    let mails = &alerting.mails;
-    let mut said = Vec::new();
-    said.extend(waiting(mails, now));
-    let last = match account {
-        Some(account) => mails.given_up_of.get(account),
-        None => mails.given_up.as_ref(),
-    };
-    said.extend(given_up(mails, last, now));
+/// The worst first. `mails` are those that the judged accounts are concerned by.
+pub(super) fn of(alerting: &Alerting, mails: &Mails, now: DateTime<Utc>) -> Vec<Said> {
+    let mut said = of_mails(mails, now);
     if alerting.store_fails {
         let text = "Store cannot be written: what happens is kept in memory only, a restart loses it";
         said.push(own(text, "", Topic::Store));
     }
     said
+}
+
+/// Of mails alone.
+pub(super) fn of_mails(mails: &Mails, now: DateTime<Utc>) -> Vec<Said> {
+    waiting(mails, now).into_iter().chain(given_up(mails, now)).collect()
 }
 
 fn own(text: &str, more: &str, topic: Topic) -> Said {
@@ -45,9 +43,9 @@ fn waiting(mails: &Mails, now: DateTime<Utc>) -> Option<Said> {
     (oldest.is_some() || refused.is_some()).then(|| own(&text, &why, Topic::Mails))
 }
 
-fn given_up(mails: &Mails, last: Option<&GivenUpMails>, now: DateTime<Utc>) -> Option<Said> {
+fn given_up(mails: &Mails, now: DateTime<Utc>) -> Option<Said> {
     mails.outbox?;
-    let last = last.filter(|last| now - last.at < GIVEN_UP_COUNTS)?;
+    let last = mails.given_up.as_ref().filter(|last| now - last.at < GIVEN_UP_COUNTS)?;
     let count = words::count(usize::try_from(last.count).unwrap_or(usize::MAX), "mail", "mails");
     let more = format!(", the last to {}: {}", last.recipient, last.error);
     Some(own(&format!("{count} given up"), &more, Topic::Mails))

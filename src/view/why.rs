@@ -6,7 +6,7 @@ use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use super::records::{MailRecord, MailState};
-use super::words::sentence_moment;
+use super::words::{self, sentence_moment};
 use crate::alert::{Escalation, Incident, Key, Muted, Next, Watcher};
 use crate::view::IncidentRow;
 
@@ -69,7 +69,7 @@ impl WhyRecord {
 
     /// The zone of its dates.
     pub(crate) fn zone(&self) -> Tz {
-        self.time_zone.parse().unwrap_or(Tz::UTC)
+        words::zone_named(&self.time_zone)
     }
 }
 

@@ -1,16 +1,22 @@
 //! Times, amounts and counts as people read them, made once: one form a value. Only subjects have no marks between
 //! thousands. Pure.
 
-use chrono::{DateTime, Datelike as _, Duration, NaiveDate, Utc};
+use chrono::{DateTime, Duration, Utc};
 use chrono_tz::Tz;
 
 use crate::model::forecast::Disconnect;
 use crate::model::money::{self, Money};
 use crate::model::sanitize::one_line;
+pub(crate) use crate::model::when::{day as subject_day, moment as sentence_moment, short_day};
 
 /// `1 thing`, `2 things`.
 pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
+}
+
+/// A zone by its name; UTC where this binary does not know it.
+pub(crate) fn zone_named(name: &str) -> Tz {
+    name.parse().unwrap_or(Tz::UTC)
 }
 
 /// The first letter as a capital.
@@ -36,22 +42,6 @@ pub(crate) fn distance(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
     } else {
         format!("in {}", lasted(at - now))
     }
-}
-
-/// `Wed 4 Mar`, with the year when it is not this one.
-pub(crate) fn subject_day(date: NaiveDate, zone: Tz, now: DateTime<Utc>) -> String {
-    this_year(date, "%a %-d %b", zone, now)
-}
-
-/// `4 Mar`: of a day that stands beside another, or far off.
-pub(crate) fn short_day(date: NaiveDate, zone: Tz, now: DateTime<Utc>) -> String {
-    this_year(date, "%-d %b", zone, now)
-}
-
-/// `Tue 24 Nov 07:15 MSK`: of a moment in a sentence.
-pub(crate) fn sentence_moment(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
-    let local = at.with_timezone(&zone);
-    format!("{} {}", subject_day(local.date_naive(), zone, now), local.format("%H:%M %Z"))
 }
 
 /// `14:10-15:00`, with the day where it is not today, with both where it passed midnight; within a minute that one alone.
@@ -108,12 +98,6 @@ pub(crate) fn lasted(span: Duration) -> String {
         60..1440 => with(format!("{hours} h"), minutes % 60, "min"),
         _ => with(format!("{days} d"), hours % 24, "h"),
     }
-}
-
-fn this_year(date: NaiveDate, form: &str, zone: Tz, now: DateTime<Utc>) -> String {
-    let this_year = now.with_timezone(&zone).year() == date.year();
-    let form = if this_year { form.to_owned() } else { format!("{form} %Y") };
-    date.format(&form).to_string()
 }
 
 /// `1 234.50 RUB`, or that it is not known.

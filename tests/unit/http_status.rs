@@ -198,10 +198,10 @@ async fn incidents_decide_first_and_what_is_not_known_is_said_beside() {
         incident_row("main", Kind::SiteBlocked, Severity::Critical, Phase::Resolved),
     ];
     let got = status(&[&book], rows, "").await;
-    assert_eq!(got["verdict"]["sentence"], "2 problems: web-1 in error, web-1 stopped (main)");
-    assert_eq!(got["verdict"]["details"][0], "web-1 in error (main)");
+    assert_eq!(got["verdict"]["sentence"], "web-1 in error and stopped (main)");
+    assert_eq!(got["verdict"]["details"][0], "web-1 in error and stopped (main)");
     assert_eq!(got["verdict"]["lines"][0]["incident"], "main/vm_error/17");
-    assert!(got["verdict"]["details"][2].as_str().unwrap().starts_with("Cannot read sites since"));
+    assert!(got["verdict"]["details"][1].as_str().unwrap().starts_with("Cannot read sites since"));
     let keys = |list: &Value| -> Vec<String> {
         list.as_array().unwrap().iter().map(|row| row["kind"].as_str().unwrap().to_owned()).collect()
     };
@@ -210,9 +210,18 @@ async fn incidents_decide_first_and_what_is_not_known_is_said_beside() {
 
     let mut known = incident_row("main", Kind::VmError, Severity::Critical, Phase::Firing);
     known.acknowledged = true;
-    let got = status(&[&full("main")], vec![known], "").await;
-    assert_eq!(got["verdict"]["sentence"], "No new problems · 1 acknowledged (main)");
-    assert_eq!(got["verdict"]["level"], "notice");
+    let mut silenced = incident_row("main", Kind::SiteError, Severity::Critical, Phase::Firing);
+    silenced.silenced_until = Some(read_at() + chrono::Duration::hours(1));
+    for (rows, sentence) in [
+        (vec![known.clone()], "No new problems · 1 acknowledged (main)"),
+        // It may have begun since: nobody took it on.
+        (vec![silenced.clone()], "No other problems · 1 silenced (main)"),
+        (vec![known, silenced], "No other problems · 1 acknowledged, 1 silenced (main)"),
+    ] {
+        let got = status(&[&full("main")], rows, "").await;
+        assert_eq!(got["verdict"]["sentence"], sentence);
+        assert_eq!(got["verdict"]["level"], "notice");
+    }
 }
 
 /// The words of JSON (docs/api.md) do not follow the names of types.
@@ -457,7 +466,36 @@ async fn an_account_is_judged_by_the_mails_about_it_alone() {
     }
 }
 
-/// Whose mails wait nobody knows: it is each account's trouble, asked for alone or in a list.
+/// Those about another account count there, unless the server takes none at all.
+#[tokio::test]
+async fn waiting_mails_are_those_of_the_account_they_are_about() {
+    let (main, shop) = (full("main"), full("shop"));
+    let oldest = Some(read_at() - chrono::Duration::hours(1));
+    let outbox = |queued, dead| OutboxSummary { queued, dead, sent: 40, sending: 0, oldest };
+    let mails = Mails {
+        outbox: Some(outbox(5, 2)),
+        undelivered_of: [("shop".parse().unwrap(), outbox(3, 2))].into(),
+        ..Mails::default()
+    };
+    let server = Server::start(&[&main, &shop], false).await;
+    let down = Mails { server_is_down: true, ..mails.clone() };
+    for (mails, of_main) in [(mails, ("fine", 0, 0)), (down, ("attention", 5, 2))] {
+        let of_shop = if mails.server_is_down { ("attention", 5, 2) } else { ("attention", 3, 2) };
+        server.context.alerting.set(Alerting { mails, ..Alerting::default() });
+        for (query, (level, queued, dead)) in
+            [("", ("attention", 5, 2)), ("?account=main", of_main), ("?account=shop", of_shop)]
+        {
+            let body = server.get(&format!("/api/v1/status{query}")).await.body;
+            let status: serde_json::Value = serde_json::from_slice(&body).unwrap();
+            let outbox = &status["mails"]["outbox"];
+            let seen = (status["verdict"]["level"].as_str().unwrap(), &outbox["queued"], &outbox["dead"]);
+            assert_eq!(seen, (level, &queued.into(), &dead.into()), "{query}");
+            assert_eq!(outbox["sent"], 40);
+        }
+    }
+}
+
+/// A mail server that takes none, a store that is not kept: each account's trouble, asked for alone or in a list.
 #[tokio::test]
 async fn what_is_wrong_with_the_daemon_is_said_of_each_account() {
     let outbox = OutboxSummary {
@@ -470,7 +508,13 @@ async fn what_is_wrong_with_the_daemon_is_said_of_each_account() {
     let last =
         GivenUpMails { count: 1, recipient: "bad@example.com".into(), error: "550".into(), at: read_at() };
     let given_up_of = ["main", "shop"].map(|name| (name.parse().unwrap(), last.clone())).into();
-    let mails = Mails { outbox: Some(outbox), server_error: error, given_up_of, ..Mails::default() };
+    let mails = Mails {
+        outbox: Some(outbox),
+        server_error: error,
+        server_is_down: true,
+        given_up_of,
+        ..Mails::default()
+    };
     let server = Server::start(&[&full("main"), &full("shop")], false).await;
     server.context.alerting.set(Alerting { mails, store_fails: true, ..Alerting::default() });
     let ask = async |query: &str| -> serde_json::Value {

@@ -285,3 +285,21 @@ fn the_chart_is_a_picture_inside_of_the_mail() {
     );
     assert!(!page.contains("=\"http"), "nothing is fetched from elsewhere");
 }
+
+/// The amount in a subject is that for 30 days: where those are paid for, none.
+#[test]
+fn what_is_paid_for_thirty_days_has_no_amount_in_its_subject() {
+    let mut book = running_dry();
+    book.apply(
+        Read::ExpectedBalance(Report { edd: Edd::At(t("2026-04-10T11:00:00")), ..report("400.50", "10.00") }),
+        read_at(),
+    );
+    let item = disconnect(Event::Paid("2026-04-10".parse().unwrap()), Severity::Info, {
+        Some(Ladder { told_before: Some(t("2026-03-04T11:00:00")), ..ladder("2026-04-10T11:00:00") })
+    });
+    let rendered = rendered(item, &book);
+    assert_eq!(rendered.subject, "[INFO] Cut-off now Fri 10 Apr, was 4 Mar: pay by Tue 7 Apr (main)");
+    let text = text(&rendered).replace(['\u{202f}', '\u{a0}'], " ").replace('\n', " ");
+    let lead = "was 4 Mar: pay 500 RUB by Tue 7 Apr for 90 days, nothing for 30 (account main).";
+    assert!(text.contains(lead), "{text}");
+}

@@ -171,3 +171,48 @@ fn every_kind_and_event_has_its_words() {
         }
     }
 }
+
+/// A resource is named once, with all that is wrong with it.
+#[test]
+fn a_reminder_has_one_row_a_resource() {
+    let remind = |kind: Kind, id: u64, problem: &str| {
+        let mut item = item(kind, id, &format!("VM web-{id}"), Event::Reminder(1));
+        item.since = now() - chrono::Duration::hours(if kind == Kind::VmError { 72 } else { 24 });
+        Item { problem: problem.to_owned(), ..item }
+    };
+    let of = |id| {
+        [
+            remind(Kind::VmError, id, "not OK (now blocked, was in error)"),
+            remind(Kind::VmBlocked, id, "blocked"),
+        ]
+    };
+    let one = mail(&notice(Form::Reminder, of(17).into()), &snapshot_of_main());
+    assert_eq!(one.subject, "[CRITICAL] VM web-17 still blocked, was in error (main)");
+    let said = text(&one);
+    assert_eq!(said.matches("VM web-17").count(), 2, "subject's sentence and heading: {said}");
+    assert!(said.contains("Blocked since") && said.contains("was in error) since"), "{said}");
+    let items = (17..20).flat_map(of).chain([remind(Kind::VmStuck, 40, "stuck")]).collect();
+    let several = mail(&notice(Form::Reminder, items), &snapshot_of_main());
+    let want = "[CRITICAL] 4 problems: 3 VMs still blocked, were in error, VM web-40 still stuck (main)";
+    assert_eq!(several.subject, want);
+    let said = text(&several);
+    for id in 17..20 {
+        assert_eq!(
+            said.lines().filter(|line| line.split_whitespace().next() == Some(&format!("web-{id}"))).count(),
+            1,
+            "{said}"
+        );
+    }
+    assert_eq!(headers(&several, "X-Hostwatch-Incident").len(), 7, "a pair each");
+    // Two ways to be wrong that have nothing to do with each other.
+    let both = vec![remind(Kind::VmError, 17, "in error"), remind(Kind::VmStuck, 17, "stuck")];
+    let both = mail(&notice(Form::Reminder, both), &snapshot_of_main());
+    assert_eq!(both.subject, "[CRITICAL] VM web-17 still in error and stuck (main)");
+    // What ended is no part of what goes on.
+    let mut over = item(Kind::VmStuck, 17, "VM web-17", Event::Resolved);
+    over.problem = "stuck".to_owned();
+    let mixed =
+        notice(Form::Closed, vec![over.clone(), Item { key: remind(Kind::VmError, 17, "").key, ..over }]);
+    let mixed = mail(&mixed, &snapshot_of_main());
+    assert_eq!(mixed.subject.matches("web-17").count(), 1, "{}", mixed.subject);
+}

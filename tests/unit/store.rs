@@ -4,11 +4,12 @@
 use crate::alert::{
     Back, Cause, Event, Form, Heard, Incident, Item, Key, Kind, Notice, Phase, Severity, Stage,
 };
-use std::collections::BTreeSet;
+use crate::model::AccountName;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::store::{
-    Batch, Envelopes, Lane, Named, Outgoing, Polls, Queue, RateLimited, SendResult, Store, StoreError,
-    Trouble,
+    Batch, Envelopes, Lane, LastGivenUp, Named, Outgoing, Polls, Queue, RateLimited, SendResult, Store,
+    StoreError, Trouble, Undelivered,
 };
 use chrono::{DateTime, Duration, Utc};
 
@@ -655,21 +656,35 @@ fn what_was_given_up_belongs_to_the_accounts_that_it_was_about() {
 }
 
 #[test]
-fn mails_that_were_given_up_are_counted_by_the_account_they_are_about() {
+fn mails_that_were_given_up_or_wait_are_counted_by_the_account_they_are_about() {
     let mut store = Store::in_memory().unwrap();
-    let shop: Key = "shop/vm_error/17".parse().unwrap();
-    let mails = vec![mail_about(&key(), "one", Lane::Normal), mail_about(&shop, "two", Lane::Normal)];
-    store.commit(&batch(mails), now()).unwrap();
+    let about = |key: &str| -> Key { key.parse().unwrap() };
+    let [main, shop] = ["main", "shop"].map(|name| -> AccountName { name.parse().unwrap() });
+    let mails = [("one", "main/vm_error/17"), ("two", "shop/vm_error/17"), ("three", "shop/vm_error/18")];
+    let mails = mails.map(|(id, key)| mail_about(&about(key), id, Lane::Normal));
+    store.commit(&batch(mails.into()), now()).unwrap();
+    let waits = |store: &Store| store.undelivered_of().unwrap();
+    let waiting = |waiting| Undelivered { waiting, oldest: Some(now()), dead: 0 };
+    assert_eq!(waits(&store), [(main.clone(), waiting(2)), (shop.clone(), waiting(4))].into());
     assert!(store.outbox_summary().unwrap().given_up_of.is_empty());
-    while let Some(claim) = store.claim(&Queue::Mail, now()).unwrap() {
-        let bad = claim.message_id == "two" && claim.recipient == "b@example.com";
-        let result = if bad { SendResult::Dead { error: "550".into() } } else { SendResult::Sent };
-        store.finish(&claim, &result, now()).unwrap();
+    let mut at = now();
+    while let Some(claim) = store.claim(&Queue::Mail, at).unwrap() {
+        at += Duration::seconds(1);
+        let bad = [("one", "b@example.com"), ("two", "b@example.com"), ("three", "a@example.com")];
+        let dead = SendResult::Dead { error: claim.message_id.clone() };
+        let is_bad = bad.contains(&(claim.message_id.as_str(), claim.recipient.as_str()));
+        store.finish(&claim, if is_bad { &dead } else { &SendResult::Sent }, at).unwrap();
     }
+    let dead = |dead| Undelivered { dead, ..Undelivered::default() };
+    assert_eq!(waits(&store), [(main.clone(), dead(1)), (shop.clone(), dead(2))].into());
     let summary = store.outbox_summary().unwrap();
-    let last = summary.given_up.unwrap();
-    assert_eq!((last.count, last.recipient.as_str()), (1, "b@example.com"));
-    assert_eq!(summary.given_up_of, [("shop".parse().unwrap(), last)].into());
+    let of = |last: &LastGivenUp| (last.count, last.recipient.clone(), last.error.clone());
+    let last = (3, "a@example.com".to_owned(), "three".to_owned());
+    assert_eq!(summary.given_up.as_ref().map(of), Some(last.clone()));
+    let by_account: BTreeMap<_, _> =
+        summary.given_up_of.iter().map(|(name, last)| (name.clone(), of(last))).collect();
+    let of_main = (1, "b@example.com".to_owned(), "one".to_owned());
+    assert_eq!(by_account, [(main, of_main), (shop, (2, last.1, last.2))].into());
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! What is mailed as reports, payments and time move an account towards its cut-off and past it.
 
 use super::*;
+use crate::alert::Severity;
+use crate::alert::ladder::rung_severity;
 use crate::model::Money;
 use crate::model::forecast::Disconnect;
 use crate::model::forecast::tests::money;
@@ -39,6 +41,7 @@ impl Climb {
     fn sight(&mut self, disconnect: Disconnect, bare: bool) -> Vec<Move> {
         let used_up = Some(!self.balance.is_positive());
         let sight = Sight { disconnect, balance: Some(self.balance), used_up, bare };
+        self.ladder.note_bare(bare, self.now);
         self.ladder.weigh(&sight, self.open, &self.settings, self.now);
         self.tick()
     }

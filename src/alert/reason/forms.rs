@@ -5,6 +5,8 @@ use std::fmt;
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 
+use crate::model::when;
+
 /// A value that is stored as it is and has words of its own.
 macro_rules! form {
     ($(#[$doc:meta])* $name:ident($value:ty), $self:ident, $f:ident => $write:expr) => {
@@ -37,7 +39,7 @@ form! {
 
 form! {
     /// `Tue 24 Mar`.
-    Day(NaiveDate), self, f => self.0.format("%a %-d %b").fmt(f)
+    Day(NaiveDate), self, f => f.write_str(&when::kept_day(self.0))
 }
 
 form! {

@@ -135,7 +135,9 @@ impl<'a> AccountWeek<'a> {
         let status = self.state?.collectors.get(&collector)?;
         // Also what an earlier life of the daemon read.
         let report = self.report.filter(|_| collector == Collector::ExpectedBalance).map(|(_, at)| at);
-        status.last_success.or(report).filter(|_| !status.success)
+        let failed = status.last_success.or(report).filter(|_| !status.success);
+        let unconfirmed = || self.state?.billing.unconfirmed().filter(|_| report.is_some());
+        failed.or_else(unconfirmed)
     }
 
     /// Collectors that see states or the balance and have nothing recent: `cannot read sites: why`.

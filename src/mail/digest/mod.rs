@@ -105,7 +105,7 @@ impl<'a> DigestMail<'a> {
     fn sentence(&self) -> String {
         let money = self.accounts.iter().filter_map(|one| self.near_cut_off(one)).collect::<Vec<_>>();
         let problems = self.needs().filter(|item| item.key.kind != Kind::Disconnect);
-        let problems = subject::parts(problems, self.context);
+        let problems = subject::by_resource(problems, self.context);
         if money.is_empty() && problems.is_empty() {
             self.calm()
         } else {

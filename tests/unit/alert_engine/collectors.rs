@@ -271,3 +271,38 @@ fn the_end_of_what_was_told_of_several_collectors_names_those_that_still_fail() 
     assert_eq!((item.event.to_string().as_str(), item.key.resource.to_string()), ("resolved", told));
     assert_eq!(item.detail, format!("answers again; not read yet: {other}"));
 }
+
+/// As soon as all that still fails was tried since: nobody has to believe for half an hour that nothing is watched.
+#[test]
+fn the_rest_is_named_as_soon_as_it_failed_once_more() {
+    use Collector::{Containers, ExpectedBalance, Sites, Vms};
+    let table = [
+        (Vms, FailureKind::Credentials, [Containers, Sites, ExpectedBalance], "sites, the balance"),
+        (ExpectedBalance, FailureKind::Other, [Vms, Containers, Sites], "containers, sites"),
+    ];
+    for (read, how, rest, others) in table {
+        let mut world = World::healthy();
+        for _ in 0..20 {
+            rest.iter().for_each(|&collector| world.fail(collector, FailureKind::Other));
+            world.fail(read, how);
+            world.pass(Duration::minutes(1));
+        }
+        let told = world.told.iter().find(|notice| notice.items[0].key.kind == Kind::CollectorFailing);
+        assert_eq!(told.unwrap().items[0].words(), "Provider API does not answer: nothing is watched");
+        (0..2).for_each(|_| world.end(read, None));
+        world.told.clear();
+        rest[..2].iter().for_each(|&collector| world.fail(collector, FailureKind::Other));
+        world.tick();
+        assert_eq!(world.take_events(), [""; 0], "the last may be read again, too");
+        world.fail(rest[2], FailureKind::Other);
+        world.tick();
+        assert_eq!(world.events().len(), 1, "{:?}", world.events());
+        let item = &world.told[0].items[0];
+        let words = format!("Cannot read {}", rest[0].words());
+        assert_eq!((item.words(), item.severity), (words, Severity::Warning));
+        assert_eq!(item.detail, format!("it did not work; not read either: {others}"));
+        world.told.clear();
+        world.pass(Duration::hours(2));
+        assert_eq!(world.take_events(), [""; 0], "once");
+    }
+}

@@ -1,7 +1,8 @@
 //! The disconnect incident: its ladder, its end, and the balance beside it.
 
-use crate::alert::{Form, Kind, Phase};
+use crate::alert::{Form, Kind, Phase, Severity};
 use crate::model::{Collector, Edd, FailureKind};
+use crate::view::headline::Urgency;
 use chrono::Duration;
 
 use super::alert_support::*;
@@ -254,15 +255,6 @@ fn every_rung_says_why_it_is_told() {
 #[test]
 fn a_balance_that_is_used_up_without_a_charge_to_come_is_overdue() {
     let mut world = World::healthy();
-    world.report(cut_off_in(53));
-    world.told.clear();
-    world.report(bare("-3"));
-    assert_eq!(world.events(), ["main/disconnect/account rung:0"]);
-    let item = &world.told[0].items[0];
-    assert_eq!(item.reason.to_string(), "the balance is used up", "of this very report");
-    assert_eq!(item.detail, "the balance is used up; cut-off Wed 4 Mar 17:00 UTC");
-
-    let mut world = World::healthy();
     world.report(bare("0"));
     assert_eq!(world.events(), ["main/disconnect/account rung:0"]);
     assert_eq!(world.told[0].items[0].detail, "the balance is used up");
@@ -513,4 +505,94 @@ fn another_last_day_to_pay_is_a_move_in_the_calendar() {
     let after = entry(&world);
     assert_eq!((after.sequence, after.cut_off), (before.sequence + 1, before.cut_off));
     assert_eq!(after.pay_by, before.pay_by.map(|day| day - Duration::days(2)));
+}
+
+/// Beside a null date the balance may be that of the report's end, which is used up wherever a date is ahead.
+#[test]
+fn a_report_without_charges_makes_no_account_overdue_before_its_date_until_it_held_for_a_day() {
+    for balance in ["-400", "0"] {
+        let mut world = World::healthy();
+        world.report(cut_off_in(13 * 24));
+        world.told.clear();
+        world.report(bare(balance));
+        for _ in 0..23 {
+            world.pass(Duration::hours(1));
+            world.report(bare(balance));
+        }
+        assert_eq!(world.take_events(), [""; 0], "{balance}: it proves nothing");
+        let ladder = world.incident(Kind::Disconnect, "account").ladder.clone().unwrap();
+        assert_eq!((ladder.gone, ladder.used_up), (false, false));
+        // The date is an older report's, which mails and page say.
+        let read_at = world.book.state().billing.unconfirmed();
+        assert_eq!((read_at, ladder.as_of(world.book.state(), world.now)), (ladder.read_at, ladder.read_at));
+        world.pass(Duration::hours(1));
+        world.report(bare(balance));
+        assert_eq!(world.events(), ["main/disconnect/account rung:0"], "a day of nothing else");
+        let item = &world.told[0].items[0];
+        assert_eq!(item.reason.to_string(), "the balance is used up", "of this very report");
+        assert_eq!(item.detail, "the balance is used up; cut-off Sun 15 Mar 12:00 UTC");
+        assert_eq!(world.book.state().billing.unconfirmed(), None);
+    }
+    // Where no date is known it is overdue at once.
+    let mut world = World::healthy();
+    world.report(bare("-4"));
+    assert_eq!(world.take_events(), ["main/disconnect/account rung:0"]);
+}
+
+/// Whose orders are all suspended is charged nothing more: the date that has passed goes on to tell when data are deleted.
+#[test]
+fn an_overdue_account_without_charges_keeps_the_date_since_when_it_is() {
+    let mut settings = crate::alert::AlertSettings::defaults();
+    settings.deletion_days = 4;
+    let mut world = World::healthy_with(settings);
+    world.report(report("5", Edd::At(start() + Duration::hours(12))));
+    let mut told = Vec::new();
+    for day in 1..=5 {
+        world.now = start() + Duration::days(day) + Duration::hours(1);
+        world.report(bare("-5"));
+        world.pass(Duration::hours(2));
+        let ladder = world.incident(Kind::Disconnect, "account").ladder.clone().unwrap();
+        assert_eq!(ladder.disconnect().at(), Some(start() + Duration::hours(12)));
+        told.extend(world.take_events());
+    }
+    told.retain(|event| event.contains("disconnect"));
+    let of = |event: &str| format!("main/disconnect/account {event}");
+    let want = ["rung:1", "rung:0", "deletion:3", "deletion:1", "deletion:0"];
+    assert_eq!(told, want.map(of));
+}
+
+/// Never mailed, paid while far off, paid while near: what stands is what the report says.
+#[test]
+fn one_report_has_one_verdict_whatever_was_mailed_before() {
+    let then = report("315.50", Edd::At(start() + Duration::hours(31 * 24 + 12)));
+    let day = |days| start() + Duration::days(days);
+    let mut verdicts = Vec::new();
+    for paid_on in [None, Some(0), Some(3)] {
+        let mut world = World::healthy();
+        world.report(if paid_on.is_some() { report("45.50", Edd::At(day(5))) } else { then.clone() });
+        world.now = day(paid_on.unwrap_or(0)) + Duration::minutes(5);
+        world.report(then.clone());
+        let told = world.told.iter().rfind(|notice| notice.form == Form::Disconnect);
+        let told = told.map(|notice| notice.items[0].severity);
+        let mails = [None, Some(Severity::Info), Some(Severity::Warning)];
+        assert_eq!(told, mails[paid_on.map_or(0, |day| 1 + usize::from(day > 0))]);
+        for days in [7, 18, 28] {
+            world.now = day(days);
+            world.report(then.clone());
+            let status = world.status();
+            let severity = status.incidents.open.first().map(|row| row.severity);
+            verdicts.push((days, status.headline, severity));
+        }
+    }
+    let of = |days| verdicts.iter().filter(move |verdict| verdict.0 == days).collect::<Vec<_>>();
+    for (days, level, sentence, severity) in [
+        (7, Urgency::Fine, "All 7 resources fine · paid until 3 Apr (main)", Severity::Info),
+        (18, Urgency::Attention, "Cut-off Fri 3 Apr: pay 165 RUB by Mon 30 Mar (main)", Severity::Warning),
+        (28, Urgency::Attention, "Cut-off Fri 3 Apr: pay 265 RUB today (main)", Severity::Critical),
+    ] {
+        for (_, headline, stands) in of(days) {
+            assert_eq!((headline.level, headline.sentence.as_str()), (level, sentence), "day {days}");
+            assert!(stands.is_none_or(|stands| stands == severity), "day {days}: {stands:?}");
+        }
+    }
 }

@@ -153,3 +153,51 @@ fn what_flaps_is_told_once_it_was_quiet_for_half_an_hour() {
     world.pass(Duration::minutes(45));
     assert!(world.told.is_empty(), "{:?}", world.events());
 }
+
+/// What waits for a look, or for the end of a silence, is told as what it is by then.
+#[test]
+fn the_fourth_change_of_an_hour_is_flapping_however_late_it_is_told() {
+    let active = |world: &mut World| (0..2).for_each(|_| world.vms(&[(1, "active"), (2, "active")]));
+    let blocked = |world: &mut World| world.vms(&[(1, "blocked"), (2, "active")]);
+    let mut world = World::healthy();
+    blocked(&mut world);
+    world.pass(Duration::minutes(61));
+    active(&mut world);
+    blocked(&mut world);
+    active(&mut world);
+    world.told.clear();
+    world.book.look_again();
+    blocked(&mut world);
+    world.tick();
+    assert_eq!(world.take_events(), [""; 0], "a report may explain it");
+    world.book.stop_looking();
+    world.tick();
+    assert_eq!(world.events(), ["main/vm_blocked/1 flapping"]);
+    let reason = world.told[0].items[0].reason.to_string();
+    assert_eq!(reason, "4 changes within an hour");
+    world.told.clear();
+    world.pass(Duration::minutes(40));
+    assert_eq!(world.take_events(), ["main/vm_blocked/1 opened"], "and once more when it is quiet");
+
+    // The same where the fourth ends it, unheard of.
+    let mut world = World::healthy();
+    blocked(&mut world);
+    active(&mut world);
+    world.told.clear();
+    world.book.look_again();
+    blocked(&mut world);
+    active(&mut world);
+    assert_eq!(world.take_events(), ["main/vm_blocked/1 flapping"]);
+
+    // Changes of long ago are none of this hour.
+    let mut world = World::healthy();
+    blocked(&mut world);
+    active(&mut world);
+    world.told.clear();
+    world.silence("main/vm_blocked/*", Duration::hours(3));
+    blocked(&mut world);
+    active(&mut world);
+    blocked(&mut world);
+    world.pass(Duration::hours(4));
+    assert_eq!(world.take_events(), ["main/vm_blocked/1 opened"]);
+}

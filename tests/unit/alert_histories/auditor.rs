@@ -209,7 +209,8 @@ impl Auditor {
             (
                 one.phase,
                 one.episode,
-                one.severity,
+                // That of a cut-off follows from its date and the clock.
+                Some(one.severity).filter(|_| one.key.kind != Kind::Disconnect),
                 one.announced,
                 one.flapping,
                 one.folded_into.clone(),

@@ -9,9 +9,10 @@ use std::time::Duration as Span;
 
 use crate::alert::engine::Outcome;
 use crate::alert::{
-    AlertSettings, Delivery, Engine, Incident, Input, Key, Kind, Notice, Remembered, Watcher,
+    AlertSettings, Delivery, Engine, Incident, Input, Key, Kind, Muted, Notice, Remembered, Silence, Watcher,
 };
 use crate::model::*;
+use crate::view::{About, Alerting, IncidentRow, Query};
 use chrono::{DateTime, Duration, Utc};
 
 pub struct World {
@@ -149,6 +150,18 @@ impl World {
         self.step(&Input::Tick(postbox.delivery(self.engine.coming_back(&snapshot))));
     }
 
+    /// What this pattern takes in is silenced for so long.
+    pub fn silence(&mut self, pattern: &str, time: Duration) {
+        let silence = Silence {
+            id: 1,
+            pattern: pattern.to_owned(),
+            at: self.now,
+            until: self.now + time,
+            comment: String::new(),
+        };
+        self.engine.set_muted(Muted { silences: vec![silence], ..Muted::default() });
+    }
+
     /// A reload with these settings.
     pub fn set_settings(&mut self) {
         self.engine.set_watchers(watchers(&self.name, &self.settings));
@@ -180,6 +193,16 @@ impl World {
         self.engine = Engine::new(watchers(&self.name, &self.settings), kept, true, Some(until), self.now);
         let profile = self.book.state().profile.clone();
         self.book = KnownAccount::new(profile);
+    }
+
+    /// What page and commands show.
+    pub fn status(&self) -> crate::view::Status {
+        let snapshot = Snapshot { accounts: [(self.name.clone(), self.book.publish())].into() };
+        let muted = self.engine.muted();
+        let rows = self.engine.watched().filter_map(|one| IncidentRow::of(one, muted, self.now));
+        let alerting = Alerting { incidents: rows.collect(), ..Alerting::default() };
+        let about = About { version: "0", commit: "", started_at: start() };
+        crate::view::Status::new(&snapshot, &alerting, &about, &Query::default(), self.now)
     }
 
     /// `key/event` of everything told, in order; a mail without items is its form.
