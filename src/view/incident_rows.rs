@@ -1,10 +1,25 @@
-//! The incidents that are shown, by account: what changes of one is made anew, the others' rows stay as they are. Pure.
+//! What is shown of incidents and mails at one moment; incidents by account: what changes of one is made anew, the others'
+//! rows stay as they are. Pure.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::incidents::IncidentRow;
+use super::incidents::{IncidentRow, Mails};
+use crate::alert::CalendarEntry;
 use crate::model::AccountName;
+
+/// Incidents and mails at one moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Alerting {
+    pub incidents: IncidentRows,
+    pub mails: Mails,
+    /// The cut-off of each account that ever had one.
+    pub calendar: BTreeMap<AccountName, CalendarEntry>,
+    /// How this machine's clock differs from the provider's.
+    pub clock: Option<String>,
+    /// The store's file does not take what is decided.
+    pub store_fails: bool,
+}
 
 /// Open incidents and recently closed ones, of each account in any order. Clones share the rows.
 #[derive(Clone, Debug, Default)]

@@ -7,27 +7,13 @@ use chrono::{DateTime, Duration, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
-use super::incident_rows::IncidentRows;
 use super::words;
 use crate::alert::rules::SITES_STOPPED;
-use crate::alert::{CalendarEntry, Incident, Key, Kind, Ladder, Muted, Phase, SHOWN, Severity};
+use crate::alert::{Incident, Key, Kind, Ladder, Muted, Phase, SHOWN, Severity};
 use crate::model::forecast::Disconnect;
 use crate::model::{AccountName, sanitize};
 
 const STOPPED_KNOWN_AFTER: Duration = Duration::hours(24);
-
-/// Incidents and mails at one moment.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Alerting {
-    pub incidents: IncidentRows,
-    pub mails: Mails,
-    /// The cut-off of each account that ever had one.
-    pub calendar: BTreeMap<AccountName, CalendarEntry>,
-    /// How this machine's clock differs from the provider's.
-    pub clock: Option<String>,
-    /// The store's file does not take what is decided.
-    pub store_fails: bool,
-}
 
 /// One incident.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::billing::Billing;
 use super::headline::{Headline, Urgency};
-use super::incidents::{Alerting, IncidentList, IncidentRow, Mails, soonest};
+use super::incident_rows::Alerting;
+use super::incidents::{IncidentList, IncidentRow, Mails, soonest};
 use super::links::Link;
 use super::resources::{Query, Resources};
 use super::said::Said;

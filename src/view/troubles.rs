@@ -2,7 +2,8 @@
 
 use chrono::{DateTime, Duration, Utc};
 
-use super::incidents::{Alerting, Mails};
+use super::incident_rows::Alerting;
+use super::incidents::Mails;
 use super::said::{Said, Topic};
 use super::words;
 use crate::model::sanitize;
