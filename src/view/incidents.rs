@@ -210,7 +210,8 @@ pub(crate) struct Mails {
 impl Mails {
     /// What concerns one account: the mails about it; a mail server that takes none concerns all.
     pub(super) fn concerning(&self, account: &AccountName) -> Self {
-        if self.server_is_down { self.clone() } else { self.about(account) }
+        let about = self.about(account);
+        if self.server_is_down { Self { outbox: self.outbox, ..about } } else { about }
     }
 
     /// The mails about one account alone.
