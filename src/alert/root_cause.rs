@@ -89,12 +89,12 @@ fn container_of(
 ) -> Option<Key> {
     let container = state.site(site.id()?.into())?.container;
     let key = Key::new(&state.profile.name, Kind::ContainerDisabled, container.get());
-    let incident = draft.get(&key).filter(|incident| incident.phase.is_open())?;
+    let incident = draft.get(&key).filter(|incident| incident.explains())?;
     if incident.held == SITES_STOPPED && !explained.by_stopped_sites {
         return None;
     }
     let root = incident.folded_into.clone();
-    let root = root.filter(|root| draft.get(root).is_some_and(|root| root.phase.is_open()));
+    let root = root.filter(|root| draft.get(root).is_some_and(Incident::explains));
     Some(root.unwrap_or(key))
 }
 
@@ -102,7 +102,7 @@ fn container_of(
 fn off_for_non_payment(draft: &StepDraft<'_>, state: &AccountState) -> Option<Key> {
     let mut containers = draft.of_kind(state, Kind::ContainerDisabled);
     let unpaid = containers.find(|incident| {
-        incident.phase.is_open()
+        incident.explains()
             && incident.announced
             && incident.folded_into.is_none()
             && is_unpaid(incident, state)
