@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use url::Url;
 
-use crate::http::{DEFAULT_LISTEN_ADDRESS, ListenAddress};
+use crate::http::{self, DEFAULT_LISTEN_ADDRESS, ListenAddress};
 use crate::telemetry;
 
 /// Where the configuration is unless a flag or variable says otherwise.
@@ -363,10 +363,13 @@ pub(crate) struct Log {
 
 fn telemetry_path(text: &str) -> Result<String, &'static str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/-._~".contains(c);
-    if text.len() > 1 && text.starts_with('/') && text.chars().all(plain) {
-        return Ok(text.to_owned());
+    if text.len() == 1 || !text.starts_with('/') || !text.chars().all(plain) {
+        return Err("expected a path of letters, digits and '/-._~', such as /metrics");
     }
-    Err("expected a path of letters, digits and '/-._~', such as /metrics")
+    if http::is_taken(text) {
+        return Err("hostwatch serves something else there; take another path, such as /metrics");
+    }
+    Ok(text.to_owned())
 }
 
 fn web_address(text: &str) -> Result<Url, &'static str> {

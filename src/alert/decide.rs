@@ -12,6 +12,7 @@ use super::ladder::Ladder;
 use super::notice::Item;
 use super::reason::{Cause, Reason, Silenced, Typed, Withheld};
 use super::remembered::Remembered;
+use super::settings::{Watcher, zone_of};
 use super::silence::Muted;
 use crate::model::{AccountName, AccountState};
 
@@ -29,6 +30,7 @@ pub(super) enum Decision {
 pub(super) struct StepDraft<'a> {
     remembered: &'a Remembered,
     pub(super) muted: &'a Muted,
+    watchers: &'a BTreeMap<AccountName, Watcher>,
     /// The first-start mail is out.
     pub(super) started: bool,
     pub(super) now: DateTime<Utc>,
@@ -53,12 +55,14 @@ impl<'a> StepDraft<'a> {
     pub(super) fn new(
         remembered: &'a Remembered,
         muted: &'a Muted,
+        watchers: &'a BTreeMap<AccountName, Watcher>,
         started: bool,
         now: DateTime<Utc>,
     ) -> Self {
         Self {
             remembered,
             muted,
+            watchers,
             started,
             now,
             unwatched: None,
@@ -92,7 +96,7 @@ impl<'a> StepDraft<'a> {
 
     /// Why no mail of this incident goes out now, where somebody silenced it.
     pub(super) fn silenced(&self, incident: &Incident) -> Option<Silenced> {
-        self.muted.silenced(incident, self.now)
+        self.muted.silenced(incident, zone_of(self.watchers, &incident.key.account), self.now)
     }
 
     /// The incident as this step has it.
@@ -101,7 +105,7 @@ impl<'a> StepDraft<'a> {
     }
 
     pub(super) fn put(&mut self, mut incident: Incident) {
-        incident.enter_in_calendar();
+        incident.enter_in_calendar(self.now);
         self.parts.changed.insert(incident.key.clone(), incident);
     }
 
@@ -168,7 +172,7 @@ impl<'a> StepDraft<'a> {
         incident.last_mailed = Some(self.now);
         let critical = incident.severity == Severity::Critical;
         incident.critical_mailed = incident.critical_mailed.or(Some(self.now)).filter(|_| critical);
-        incident.enter_in_calendar();
+        incident.enter_in_calendar(self.now);
         // What kept changing was over before that is told.
         let at = incident.resolved_at.filter(|_| event.is_end()).unwrap_or(self.now);
         let mut item = Item::new(&incident, event, at);
@@ -180,7 +184,7 @@ impl<'a> StepDraft<'a> {
     /// Tells of an incident as it stood `before`, and keeps it as it is now.
     pub(super) fn tell_as(&mut self, before: &Incident, mut incident: Incident, why: Cause, event: Event) {
         incident.reason = why.into();
-        incident.enter_in_calendar();
+        incident.enter_in_calendar(self.now);
         let mut item = Item::new(before, event, self.now);
         item.calendar = incident.calendar;
         item.reason = incident.reason.clone();

@@ -8,6 +8,7 @@ use super::engine::Engine;
 use super::incident::{Incident, Phase};
 use super::kind::Event;
 use super::notice::{Digest, Form, Item, Notice, worst_first};
+use super::settings::zone_of;
 use crate::model::AccountName;
 
 /// What a digest looks back on.
@@ -55,7 +56,7 @@ impl Engine {
     fn digest_item(&self, incident: &Incident, date: NaiveDate, now: DateTime<Utc>) -> Item {
         let mut item = Item::new(incident, Event::Digest(date), now);
         item.ended = incident.resolved_at.filter(|_| !incident.phase.is_open());
-        item.muted = self.muted().words(incident, now);
+        item.muted = self.muted().words(incident, zone_of(&self.watchers, &incident.key.account), now);
         // A digest answers no mail.
         item.threads.clear();
         item

@@ -163,7 +163,7 @@ impl Engine {
 
     /// Decides. The snapshot already holds what `input` speaks of.
     pub(crate) fn step(&self, input: &Input, snapshot: &Snapshot, now: DateTime<Utc>) -> Outcome {
-        let mut draft = StepDraft::new(&self.remembered, &self.muted, self.started, now);
+        let mut draft = StepDraft::new(&self.remembered, &self.muted, &self.watchers, self.started, now);
         draft.heed_clock(match input {
             Input::Poll { account, .. } => Some(account),
             Input::Tick(_) => None,
@@ -211,6 +211,13 @@ impl Engine {
         self.started |= outcome.started;
         for listing in outcome.seen {
             *self.seen.entry(listing).or_default() += 1;
+        }
+    }
+
+    /// Takes in incidents that were kept with other threads, and otherwise as they were.
+    pub(crate) fn renew(&mut self, incidents: Vec<Incident>) {
+        for incident in incidents {
+            self.remembered.put(incident);
         }
     }
 

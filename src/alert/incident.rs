@@ -275,10 +275,10 @@ impl Incident {
     }
 
     /// Takes over the date that the ladder has now: of a disconnect alone.
-    pub(super) fn enter_in_calendar(&mut self) {
+    pub(super) fn enter_in_calendar(&mut self, now: DateTime<Utc>) {
         let date = self.ladder.as_ref().and_then(|ladder| ladder.disconnect().at());
         let pay_by = self.ladder.as_ref().and_then(|ladder| ladder.pay_by).filter(|_| date.is_some());
-        self.calendar = CalendarEntry::follow(self.calendar, date, pay_by);
+        self.calendar = CalendarEntry::follow(self.calendar, date, pay_by, now);
     }
 
     /// Moves to another phase.

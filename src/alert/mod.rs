@@ -49,6 +49,7 @@ pub(crate) use notice::{Digest, DigestAccount, Form, Item, Notice, Overflow, Sta
 pub(crate) use overdue::deletion;
 pub(crate) use reason::{Cause, Reason};
 pub(crate) use remembered::{Remembered, SHOWN};
+pub(crate) use root_cause::explains_site;
 pub(crate) use settings::{AlertSettings, Rule, Watcher};
 pub(crate) use silence::{Ack, Muted, Silence};
 pub(crate) use watched::Back;

@@ -57,7 +57,7 @@ impl Notice {
 
 impl Form {
     /// It speaks of everything at its time, not of what one step brought.
-    pub(super) fn is_overview(&self) -> bool {
+    pub(crate) fn is_overview(&self) -> bool {
         matches!(self, Self::Started(_) | Self::Overflow(_) | Self::Digest(_) | Self::Covered)
     }
 }

@@ -180,6 +180,9 @@ pub(crate) enum Withheld {
 pub(crate) struct Silenced {
     pub pattern: String,
     pub until: DateTime<Utc>,
+    /// The account's; an older store has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<Tz>,
 }
 
 /// A moment in the account's zone.
@@ -291,8 +294,7 @@ impl fmt::Display for Typed {
             cause.fmt(f)?;
         }
         if let Some(AsOf { at, zone }) = &self.as_of {
-            let at = at.with_timezone(zone).format("%a %-d %b %H:%M %Z");
-            write!(f, " (as of {at}; no newer report could be read)")?;
+            write!(f, " (as of {}; no newer report could be read)", words_of(*at, *zone))?;
         }
         match &self.withheld {
             Some(why) if self.cause.is_some() => write!(f, "; {why}"),
@@ -302,9 +304,15 @@ impl fmt::Display for Typed {
     }
 }
 
+/// `Tue 24 Nov 07:15 MSK`.
+pub(super) fn words_of(at: DateTime<Utc>, zone: Tz) -> impl fmt::Display {
+    at.with_timezone(&zone).format("%a %-d %b %H:%M %Z")
+}
+
 impl fmt::Display for Silenced {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "silenced by '{}' until {}", self.pattern, self.until.format("%a %-d %b %H:%M UTC"))
+        let until = words_of(self.until, self.zone.unwrap_or(Tz::UTC));
+        write!(f, "silenced by '{}' until {until}", self.pattern)
     }
 }
 
@@ -317,9 +325,9 @@ mod tests {
     fn a_reason_is_kept_by_type_and_values_and_reads_as_a_sentence() {
         let at = DateTime::UNIX_EPOCH + chrono::Duration::days(20_000);
         let root = Key::new(&"main".parse().unwrap(), Kind::ContainerDisabled, 10);
-        let silenced = Silenced { pattern: "web-*".to_owned(), until: at };
         let zone = chrono_tz::Europe::Moscow;
-        let table: [(Reason, &str, &str); 7] = [
+        let silenced = |zone| Silenced { pattern: "web-*".to_owned(), until: at, zone };
+        let table: [(Reason, &str, &str); 8] = [
             (Cause::SeenWrong.into(), "first seen in this poll", r#"{"cause":"seen_wrong"}"#),
             (
                 Typed::from(Cause::Rung { days: 7.into() }).resting_on(Some(AsOf { at, zone })).into(),
@@ -337,7 +345,13 @@ mod tests {
                 r#"{"cause":{"ok_in_a_row":{"polls":2}},"withheld":{"was_folded":"main/container_disabled/10"}}"#,
             ),
             (
-                Withheld::SilencedAtStart(silenced).into(),
+                Withheld::Silenced(silenced(Some(zone))).into(),
+                "no mail: silenced by 'web-*' until Fri 4 Oct 03:00 MSK",
+                r#"{"withheld":{"silenced":{"pattern":"web-*","until":"2024-10-04T00:00:00Z","zone":"Europe/Moscow"}}}"#,
+            ),
+            // Of an older store.
+            (
+                Withheld::SilencedAtStart(silenced(None)).into(),
                 "not in the first-start mail: silenced by 'web-*' until Fri 4 Oct 00:00 UTC",
                 r#"{"withheld":{"silenced_at_start":{"pattern":"web-*","until":"2024-10-04T00:00:00Z"}}}"#,
             ),

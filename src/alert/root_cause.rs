@@ -10,16 +10,14 @@ use super::kind::Kind;
 use super::outage;
 use super::rules::SITES_STOPPED;
 use super::settings::AlertSettings;
-use crate::model::{AccountState, Collector, ContainerState, SiteState, freshness};
+use crate::model::{AccountState, Collector, ContainerState, Site, SiteState, freshness};
 
 /// What may explain that something is wrong with a resource.
 #[derive(Clone, Copy, Default)]
 struct Explained {
     by_non_payment: bool,
-    /// By its own container, where the provider disabled that.
+    /// By its own container; see [`explains_site`].
     by_container: bool,
-    /// By its own container, also where only its sites show that it is off.
-    by_stopped_sites: bool,
 }
 
 /// The incident whose mail covers this one, if there is one.
@@ -36,7 +34,7 @@ pub(super) fn of(
     let explained = explained(incident, state);
     let by = |may: bool| may.then_some(());
     let account = || by(explained.by_non_payment).and_then(|()| overdue(draft, state));
-    let container = || by(explained.by_container).and_then(|()| container_of(draft, key, state, explained));
+    let container = || by(explained.by_container).and_then(|()| container_of(draft, key, state));
     let elsewhere = || {
         by(explained.by_non_payment && key.kind != Kind::ContainerDisabled)
             .and_then(|()| off_for_non_payment(draft, state))
@@ -65,7 +63,7 @@ fn explained(incident: &Incident, state: &AccountState) -> Explained {
         Kind::SiteBlocked => {
             let site = key.id().and_then(|id| state.site(id.into()));
             let by_service = site.is_some_and(|site| site.state == SiteState::StoppedByService);
-            Explained { by_non_payment: by_service, by_container: true, by_stopped_sites: by_service }
+            Explained { by_non_payment: by_service, by_container: true }
         }
         Kind::SiteError | Kind::SiteStuck => Explained { by_container: true, ..Explained::default() },
         _ => Explained::default(),
@@ -80,17 +78,23 @@ fn overdue(draft: &StepDraft<'_>, state: &AccountState) -> Option<Key> {
     (ladder.rung == Some(0) || (ladder.used_up && ladder.used_up_told)).then_some(key)
 }
 
+/// Does the open incident of a container explain what is wrong with a site of it? Where only stopped sites show that the
+/// container is off (`by_sites`), it explains nothing else.
+#[allow(clippy::wildcard_enum_match_arm)] // those of sites alone
+pub(crate) fn explains_site(by_sites: bool, kind: Kind, site: &Site) -> bool {
+    match kind {
+        Kind::SiteBlocked => !by_sites || site.state == SiteState::StoppedByService,
+        Kind::SiteError | Kind::SiteStuck => !by_sites,
+        _ => false,
+    }
+}
+
 /// The incident of the site's container, or the one that covers that.
-fn container_of(
-    draft: &StepDraft<'_>,
-    site: &Key,
-    state: &AccountState,
-    explained: Explained,
-) -> Option<Key> {
-    let container = state.site(site.id()?.into())?.container;
-    let key = Key::new(&state.profile.name, Kind::ContainerDisabled, container.get());
+fn container_of(draft: &StepDraft<'_>, of: &Key, state: &AccountState) -> Option<Key> {
+    let site = state.site(of.id()?.into())?;
+    let key = Key::new(&state.profile.name, Kind::ContainerDisabled, site.container.get());
     let incident = draft.get(&key).filter(|incident| incident.explains())?;
-    if incident.held == SITES_STOPPED && !explained.by_stopped_sites {
+    if !explains_site(incident.held == SITES_STOPPED, of.kind, site) {
         return None;
     }
     let root = incident.folded_into.clone();

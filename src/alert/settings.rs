@@ -4,15 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono_tz::Tz;
+
 use super::kind::{Kind, Severity};
-use crate::model::ContainerState;
 use crate::model::pattern::matches_pattern;
+use crate::model::{AccountName, ContainerState};
 
 /// `[alerts]`, with the account's part of `[billing]`.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct AlertSettings {
     /// Rungs in days, tightest last; always holds `lead_days + 1`, never 0 (overdue is always a rung).
     pub disconnect_days: Vec<u32>,
+    /// Of the account's dates.
+    pub zone: Tz,
     /// How long a payment takes to arrive, in days.
     pub lead_days: u32,
     /// From the cut-off until the provider deletes the data, in days; 0 where that is not known.
@@ -59,6 +63,11 @@ pub(crate) struct Rule {
     pub to: Vec<String>,
 }
 
+/// The zone of an account's dates.
+pub(super) fn zone_of(watchers: &BTreeMap<AccountName, Watcher>, account: &AccountName) -> Tz {
+    watchers.get(account).map_or(Tz::UTC, |watcher| watcher.settings.zone)
+}
+
 impl Watcher {
     /// Who hears of incidents of this kind.
     pub(crate) fn recipients(&self, kind: Kind) -> &[String] {
@@ -75,6 +84,7 @@ impl AlertSettings {
         let day = Duration::from_secs(86_400);
         Self {
             disconnect_days: vec![14, 7, 4, 3, 1],
+            zone: Tz::UTC,
             lead_days: 3,
             deletion_days: 0,
             confirm_polls: 1,

@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
 
 use super::incident::Incident;
 use super::key::Key;
 use super::kind::Kind;
-use super::reason::Silenced;
+use super::reason::{Silenced, words_of};
 use crate::model::pattern::matches_pattern;
 
 /// Everything people decided.
@@ -55,8 +56,8 @@ impl Silence {
         now < self.until
     }
 
-    fn words(&self) -> String {
-        let until = self.until.format("%a %-d %b %H:%M UTC");
+    fn words(&self, zone: Tz) -> String {
+        let until = words_of(self.until, zone);
         if self.comment.is_empty() {
             format!("silenced until {until}")
         } else {
@@ -73,10 +74,10 @@ impl Muted {
             .max_by_key(|silence| silence.until)
     }
 
-    /// Why no mail of an incident goes out now, where somebody silenced it.
-    pub(crate) fn silenced(&self, incident: &Incident, now: DateTime<Utc>) -> Option<Silenced> {
+    /// Why no mail of an incident goes out now, where somebody silenced it; `zone` is that of its account.
+    pub(crate) fn silenced(&self, incident: &Incident, zone: Tz, now: DateTime<Utc>) -> Option<Silenced> {
         let Silence { pattern, until, .. } = self.silence(incident, now)?;
-        Some(Silenced { pattern: pattern.clone(), until: *until })
+        Some(Silenced { pattern: pattern.clone(), until: *until, zone: Some(zone) })
     }
 
     /// Is this episode acknowledged?
@@ -85,13 +86,13 @@ impl Muted {
     }
 
     /// One line of what was decided about an incident, for people.
-    pub(crate) fn words(&self, incident: &Incident, now: DateTime<Utc>) -> Option<String> {
+    pub(crate) fn words(&self, incident: &Incident, zone: Tz, now: DateTime<Utc>) -> Option<String> {
         let ack = self.ack(incident, now).map(|ack| match ack.comment.as_str() {
             "" => "acknowledged".to_owned(),
             comment => format!("acknowledged ({comment})"),
         });
-        let parts: Vec<String> =
-            ack.into_iter().chain(self.silence(incident, now).map(Silence::words)).collect();
+        let silence = self.silence(incident, now).map(|silence| silence.words(zone));
+        let parts: Vec<String> = ack.into_iter().chain(silence).collect();
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 
@@ -151,11 +152,11 @@ mod tests {
         let muted = Muted { acks: BTreeMap::from([(key, ack)]), silences: vec![silence("db-1")] };
         assert!(muted.is_acknowledged(&incident, now));
         assert_eq!(
-            muted.words(&incident, now).unwrap(),
-            "acknowledged (Ann is on it); silenced until Thu 1 Jan 02:00 UTC"
+            muted.words(&incident, Tz::Europe__Moscow, now).unwrap(),
+            "acknowledged (Ann is on it); silenced until Thu 1 Jan 05:00 MSK"
         );
         incident.episode = 3;
         assert!(!muted.is_acknowledged(&incident, now));
-        assert_eq!(muted.words(&incident, now + chrono::Duration::hours(2)), None);
+        assert_eq!(muted.words(&incident, Tz::UTC, now + chrono::Duration::hours(2)), None);
     }
 }

@@ -74,6 +74,27 @@ impl Beside {
         false
     }
 
+    /// Is whoever answers there the daemon of this configuration? Another may watch accounts of the same names.
+    ///
+    /// # Errors
+    /// Where it is another, or does not say.
+    pub(super) async fn is_ours(&self, daemon: &DaemonAddress) -> Result<()> {
+        // Without a configuration any daemon is meant.
+        let Some(settings) = &self.settings else { return Ok(()) };
+        let ours = control::whole(&settings.store_path).to_string_lossy().into_owned();
+        let theirs = daemon.time().await?;
+        let theirs = serde_json::from_slice::<DaemonTime>(&theirs).ok().and_then(|told| told.store);
+        if theirs.as_ref() == Some(&ours) {
+            return Ok(());
+        }
+        let theirs = theirs.map_or_else(|| "another store".to_owned(), |path| format!("the store {path}"));
+        bail!(
+            "{}; the daemon that answers at {daemon} is another one, with {theirs} instead of {ours}. Start yours, or \
+             name that one with --url",
+            self.nobody()
+        )
+    }
+
     /// That no daemon has a socket.
     fn nobody(&self) -> AskError {
         let store = self.settings.as_ref().map(|settings| settings.store_path.as_path());
@@ -142,4 +163,43 @@ fn there(places: Vec<PathBuf>) -> Vec<DaemonAddress> {
 pub(super) fn socket(settings: &Settings) -> DaemonAddress {
     let found = there(places(Some(settings))).into_iter().next();
     found.unwrap_or_else(|| DaemonAddress::Socket(control::path(&settings.store_path, None)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// A daemon that says of itself what is given.
+    fn answering(told: String) -> DaemonAddress {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let head =
+                format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", told.len());
+            let _ = stream.write_all(format!("{head}{told}").as_bytes());
+        });
+        DaemonAddress::Web(url.parse().unwrap())
+    }
+
+    #[tokio::test]
+    async fn the_word_of_another_daemon_is_not_taken() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = directory.path().join("hostwatch.db");
+        let file = directory.path().join("hostwatch.toml");
+        std::fs::write(&file, format!("[accounts.main]\n[store]\npath = \"{}\"\n", store.display())).unwrap();
+        let beside = Beside::of(&file);
+        let now = r#""now":"2026-03-01T12:00:00Z""#;
+        let with = |store: &str| answering(format!("{{{now},\"store\":\"{store}\"}}"));
+        beside.is_ours(&with(&control::whole(&store).to_string_lossy())).await.unwrap();
+        let other = beside.is_ours(&with("/srv/other.db")).await.unwrap_err().to_string();
+        assert!(other.contains("is another one, with the store /srv/other.db instead of "), "{other}");
+        assert!(other.starts_with("no daemon runs on ") && other.contains("--url"), "{other}");
+        let older = beside.is_ours(&answering(format!("{{{now}}}"))).await.unwrap_err().to_string();
+        assert!(older.contains("with another store instead of"), "{older}");
+    }
 }

@@ -1,19 +1,26 @@
 //! What commands print, and where: answers to standard output, errors and warnings to standard error.
 #![allow(clippy::print_stderr)] // printing is what they are for
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 
 use anyhow::{Context as _, Result};
 
 use crate::config_error::ConfigErrors;
+use crate::terminal::in_columns;
 
 /// Prints why a command failed. Errors of the configuration are lines of their own.
 pub(super) fn complain(error: &anyhow::Error) {
     if error.downcast_ref::<ConfigErrors>().is_some() {
-        eprintln!("{error}");
+        say(&error.to_string());
     } else {
-        eprintln!("hostwatch: {error:#}");
+        say(&format!("hostwatch: {error:#}"));
     }
+}
+
+/// To standard error; as wide as it is where no person reads it.
+fn say(text: &str) {
+    let is_read = std::io::stderr().is_terminal();
+    eprintln!("{}", if is_read { in_columns(text) } else { text.to_owned() });
 }
 
 /// Prints; a closed pipe is no error.
@@ -27,5 +34,5 @@ pub(super) fn print(text: &str) -> Result<()> {
 
 /// What is allowed and yet should be looked at.
 pub(super) fn warn(text: &str) {
-    eprintln!("warning: {text}");
+    say(&format!("warning: {text}"));
 }

@@ -21,6 +21,7 @@ use crate::model::{Collector, Group, PayBy, Report};
 use crate::terminal::Answer;
 use crate::terminal::rehearsal::{Mail, Rehearsal, text};
 use crate::view::Due;
+use crate::view::billing::ToPay;
 
 /// How far the report is asked for beyond a supposed cut-off: mails say what to pay for the days after it.
 const BEYOND_DAYS: u32 = 91;
@@ -117,9 +118,15 @@ fn mail(
         severity,
         subject: mail.subject,
         to: mail.recipients,
-        pay: report.and_then(|report| Due::first(&Due::of(report, told.at))),
+        pay: report.map(|report| to_pay(report, told.at)),
         pay_by,
     })
+}
+
+/// For the first span for which something is to be paid.
+fn to_pay(report: &Report, at: DateTime<Utc>) -> ToPay {
+    let first = Due::first(&Due::of(report, at));
+    first.map_or_else(|| ToPay::of(Some(report), at), |(days, amount)| ToPay::Amount(amount, days))
 }
 
 /// Mails about the disconnect that these settings rule out, and why.

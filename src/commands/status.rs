@@ -54,10 +54,16 @@ async fn answer(args: &cli::StatusArgs, beside: &Beside) -> Result<(DaemonAddres
             vec![DaemonAddress::Web(url)]
         }
     };
+    let is_guess = args.url.is_none() && beside.sockets.is_empty();
     let mut kept = None;
     for daemon in daemons {
         match daemon.status().await {
-            Ok(json) => return Ok((daemon, json)),
+            Ok(json) => {
+                if is_guess {
+                    beside.is_ours(&daemon).await?;
+                }
+                return Ok((daemon, json));
+            }
             Err(error) => error.keep(&mut kept)?,
         }
     }

@@ -49,6 +49,7 @@ pub(super) fn read(
         collectors,
         guide: guide(view, findings),
     };
+    alert.zone = profile.zone();
     let horizon_days = alerts::horizon_days(view, &alert.disconnect_days, findings);
     let to = recipients(view, shared_to, findings);
     AccountSettings {

@@ -47,6 +47,10 @@ fn complaint(path: &[String], value: &Value) -> Option<String> {
             let name = path.last().map_or("", String::as_str);
             Some(format!("needs brackets: {name} = {}", key.kind.words().1))
         }
+        Some(key) if key.kind.is_text() && matches!(value, Value::Num(..) | Value::Bool(..)) => {
+            let name = path.last().map_or("", String::as_str);
+            Some(format!("needs quotes: {name} = {}", key.kind.words().1))
+        }
         Some(key) => Some(format!("is {}, expected {}", actual(value), key.kind.expected())),
         None if keys::is_table(path) => {
             Some(format!("is {}, expected a table: [{}]", actual(value), path.join(".")))

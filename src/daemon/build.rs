@@ -166,6 +166,7 @@ impl Common {
             control: Arc::new(self.desk(now)),
             telemetry_path,
             calendar_domain: self.calendar_domain.clone(),
+            store: super::control::whole(&self.store_path).to_string_lossy().into_owned(),
             hosts: self.hosts.clone(),
             lifecycle,
             reload,

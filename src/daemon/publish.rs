@@ -4,9 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::watch;
 
 use super::delivery::SendFailure;
 use crate::alert::{Engine, Incident, Phase};
@@ -37,6 +39,9 @@ pub(super) struct Published {
     store_fails: Arc<AtomicBool>,
     /// A command had this daemon write to the store.
     written_by_hand: Arc<AtomicBool>,
+    /// How many mails came back undelivered with newer news of their incidents behind them, and of how many the pipeline
+    /// knows.
+    came_back: Arc<watch::Sender<(u64, u64)>>,
     /// The store's file takes what is decided.
     keeps: Arc<AtomicBool>,
 }
@@ -54,6 +59,8 @@ impl Published {
             writing: Arc::default(),
             store_fails: Arc::default(),
             written_by_hand: Arc::default(),
+            // The daemon before this one may have ended in between.
+            came_back: Arc::new(watch::Sender::new((1, 0))),
             keeps: Arc::new(AtomicBool::new(true)),
         }
     }
@@ -167,6 +174,26 @@ impl Published {
     /// Did the sender report a failure since the store last changed?
     pub(super) fn store_fails(&self) -> bool {
         self.store_fails.load(Ordering::Acquire)
+    }
+
+    /// Notes that a mail came back; returns once what waits behind it was worded anew, or that takes too long.
+    pub(super) async fn came_back(&self) {
+        const PATIENCE: Duration = Duration::from_secs(5);
+        let mut seen = self.came_back.subscribe();
+        self.came_back.send_modify(|(count, _)| *count += 1);
+        let (count, _) = *seen.borrow_and_update();
+        let _ = tokio::time::timeout(PATIENCE, seen.wait_for(|&(_, known)| known >= count)).await;
+    }
+
+    /// How many mails came back so far, where that is news.
+    pub(super) fn new_back(&self) -> Option<u64> {
+        let (count, known) = *self.came_back.borrow();
+        (count > known).then_some(count)
+    }
+
+    /// What waits behind so many was worded anew.
+    pub(super) fn know_back(&self, count: u64) {
+        self.came_back.send_modify(|(_, known)| *known = count);
     }
 
     /// Notes that a command had this daemon write to the store.

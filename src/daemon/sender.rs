@@ -133,6 +133,12 @@ impl Sender {
             }
             failpoint::reach("recorded");
             self.note_store_result(self.published.show_outbox());
+            // What was decided while it was on its way may have to be worded anew before it leaves.
+            let overtaken = result != SendResult::Sent
+                && self.published.store.lock().overtaking().is_ok_and(|overtaking| !overtaking.is_empty());
+            if overtaken {
+                self.published.came_back().await;
+            }
             if !goes_on {
                 break;
             }

@@ -45,6 +45,7 @@ pub(crate) use hosts::{AllowedHosts, WebSettings, domain};
 pub(crate) use listen_address::{DEFAULT_LISTEN_ADDRESS, ListenAddress};
 pub(crate) use listener::Listener;
 pub(crate) use remember::Remember;
+pub(crate) use routes::is_taken;
 pub(crate) use server::{ConnectionLimits, serve};
 pub(crate) use web_config::WebConfig;
 
@@ -70,6 +71,8 @@ pub(crate) struct Context {
     pub telemetry_path: String,
     /// Of the events in the calendar feed.
     pub calendar_domain: Shared<String>,
+    /// Where the store is, by which commands know their daemon.
+    pub store: String,
     /// Under which names it may be asked.
     pub hosts: Shared<AllowedHosts>,
     /// `POST /-/reload` is allowed.

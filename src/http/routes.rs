@@ -17,7 +17,7 @@ use super::response::{PLAIN, html, text, typed, with};
 use super::{BuildInfo, Context, accounts, head, negotiate, page, past, query};
 use crate::metrics::{Page, TargetKind};
 use crate::model::freshness::{state_collectors, was_tried};
-use crate::model::{AccountName, AccountState, Snapshot};
+use crate::model::{AccountName, AccountState, Collector, Snapshot};
 use crate::view::calendar::{self, Deadline};
 use crate::view::cut_off::Payer;
 use crate::view::{About, Cards, DaemonTime, IncidentRow, LastReading, Query, Status};
@@ -94,10 +94,16 @@ impl Endpoint {
                 | Self::StatusPage
                 | Self::ResourcePage
                 | Self::IncidentsPage
+                | Self::Calendar
                 | Self::StatusJson
                 | Self::ReportJson
         )
     }
+}
+
+/// A path that has something of its own to show.
+pub(crate) fn is_taken(path: &str) -> bool {
+    ROUTES.iter().any(|(known, _)| *known == path)
 }
 
 /// Is asked by whoever watches the daemon, under whatever name.
@@ -170,13 +176,15 @@ async fn respond<B>(
         }
         Endpoint::ResourcePage => past::resource(query_of(request), context).await,
         Endpoint::IncidentsPage => past::incidents(query_of(request), context).await,
-        Endpoint::Calendar => feed(context),
+        Endpoint::Calendar => feed(&query::parse(query_of(request)).query, context),
         Endpoint::StatusJson => json(&status(&query::parse(query_of(request)).query, context)),
         Endpoint::ReportJson => match report(&query::parse(query_of(request)).query, context) {
             Some(last) => json(&last),
             None => text(StatusCode::NOT_FOUND, "404: no report of this account was read yet\n"),
         },
-        Endpoint::TimeJson => json(&DaemonTime { now: context.clock.now() }),
+        Endpoint::TimeJson => {
+            json(&DaemonTime { now: context.clock.now(), store: Some(context.store.clone()) })
+        }
         Endpoint::Healthy => text(StatusCode::OK, "hostwatch is healthy.\n"),
         Endpoint::Ready => match is_ready(&context.snapshot.get()) {
             true => text(StatusCode::OK, "hostwatch is ready.\n"),
@@ -245,7 +253,7 @@ fn query_of<B>(request: &Request<B>) -> &str {
 fn status_page(asked: &PageQuery, context: &Context) -> String {
     let (snapshot, alerting, now) = (context.snapshot.get(), context.alerting.get(), context.clock.now());
     let status = Status::new(&snapshot, &alerting, &about(context), &asked.query, now);
-    let is_asked = |name: &AccountName| asked.query.account.as_deref().is_none_or(|one| one == name.as_str());
+    let is_asked = |name: &AccountName| asked.query.is_of(name);
     let accounts = snapshot.accounts.values().map(|state| &**state);
     let accounts: Vec<&AccountState> = accounts.filter(|state| is_asked(&state.profile.name)).collect();
     let rows: Vec<&IncidentRow> = alerting.incidents.iter().filter(|row| is_asked(&row.account)).collect();
@@ -253,12 +261,23 @@ fn status_page(asked: &PageQuery, context: &Context) -> String {
     page::render(&status, &cards, asked, &context.telemetry_path)
 }
 
-/// The cut-offs of all accounts, for calendars that subscribe.
-fn feed(context: &Context) -> Response<Body> {
+/// The cut-offs of all accounts, or one, for calendars that subscribe. Whoever gets an error keeps what it had.
+fn feed(query: &Query, context: &Context) -> Response<Body> {
     let (snapshot, alerting, now) = (context.snapshot.get(), context.alerting.get(), context.clock.now());
-    let entries = alerting.calendar.iter().filter_map(|(name, entry)| {
-        let state = snapshot.accounts.get(name)?;
-        Some(Deadline { account: name, entry: *entry, payer: Payer::of(state) })
+    let accounts = snapshot.accounts.values().map(|state| &**state);
+    let accounts = accounts.filter(|state| query.is_of(&state.profile.name));
+    let accounts: Vec<&AccountState> = accounts.collect();
+    let entry = |state: &AccountState| alerting.calendar.get(&state.profile.name).copied();
+    let is_unread = |state: &&&AccountState| {
+        let is_on = state.profile.collectors.contains(&Collector::ExpectedBalance);
+        is_on && entry(state).is_none() && state.billing.last_known().is_none()
+    };
+    if let Some(unread) = accounts.iter().find(is_unread) {
+        let why = format!("503: the balance of account {} was not read yet\n", unread.profile.name);
+        return typed(StatusCode::SERVICE_UNAVAILABLE, PLAIN, why);
+    }
+    let entries = accounts.into_iter().filter_map(|state| {
+        Some(Deadline { account: &state.profile.name, entry: entry(state)?, payer: Payer::of(state) })
     });
     let body = calendar::feed(entries, &context.calendar_domain.get(), now);
     with(typed(StatusCode::OK, calendar::MEDIA_TYPE, body), [(header::CACHE_CONTROL, "no-store")])

@@ -106,9 +106,8 @@ pub(crate) fn render_webhook(
     let told = alerts.iter().filter(|alert| alert.labels.contains_key(INCIDENT)).count();
     let left_out = if in_words { 0 } else { notice.items.len() - told };
     let events = events(notice);
-    let key = idempotency_key(&events);
     let id = MailIdentity::new(context.from, &notice.to, context.now, events.iter().map(String::as_str));
-    rendered(target, (id, key), subject, &payload(target, alerts, left_out))
+    rendered(target, (id, name_of(&events)), subject, &payload(target, alerts, left_out))
 }
 
 /// Writes what `hostwatch test-email` posts.
@@ -123,20 +122,22 @@ pub(crate) fn render_webhook_test(
     let alert = notice_alert(&said, Severity::Info, &[], target, context);
     let id = MailIdentity::new(context.from, &to, context.now, [incident.as_str(), "test"].into_iter());
     // Each test is one of its own.
-    let key = format!("test-{}", context.now.timestamp_micros());
-    rendered(target, (id, key), subject, &payload(target, vec![alert], 0))
+    let name = format!("test-{}", context.now.timestamp_micros());
+    rendered(target, (id, name), subject, &payload(target, vec![alert], 0))
 }
 
-/// What the outbox keeps: in place of the sender the Idempotency-Key.
+/// What the outbox keeps: in place of the sender the Idempotency-Key. The same events are told in other words where part of
+/// them is over meanwhile, or where a store was lost: a key is of its bytes.
 fn rendered(
     target: WebhookTarget<'_>,
-    (id, key): (MailIdentity, String),
+    (id, name): (MailIdentity, String),
     subject: String,
     payload: &Payload,
 ) -> Result<Rendered, RenderError> {
-    let raw = serde_json::to_vec(payload).map_err(RenderError::Json)?;
+    let raw = serde_json::to_string(payload).map_err(RenderError::Json)?;
     let recipients = vec![Recipient::Webhook(target.name.to_owned()).to_string()];
-    Ok(Rendered { message_id: id.message_id(), subject, sender: key, recipients, raw })
+    let key = format!("{name}#{}", message::hash_of([raw.as_str()]));
+    Ok(Rendered { message_id: id.message_id(), subject, sender: key, recipients, raw: raw.into_bytes() })
 }
 
 fn of_incidents(
@@ -313,8 +314,8 @@ fn common<'a>(mut all: impl Iterator<Item = &'a BTreeMap<String, String>>) -> BT
     common
 }
 
-/// From incident, episode and event, so that what arrives twice is known to be one.
-fn idempotency_key(events: &[String]) -> String {
+/// Incident, episode and event.
+fn name_of(events: &[String]) -> String {
     match events {
         [one] if one.len() <= LONGEST_KEY && one.bytes().all(|byte| byte.is_ascii_graphic()) => one.clone(),
         several => message::hash_of(several.iter().map(String::as_str)),

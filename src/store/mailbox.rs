@@ -1,6 +1,6 @@
 //! What the outbox knows that decisions rest on: which mails wait, how far each came, and who heard of what.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension, params};
@@ -45,6 +45,25 @@ impl Store {
             });
         }
         Ok(waiting)
+    }
+
+    /// Mails that wait behind older ones about their incidents that surely did not arrive, with their recipients: they
+    /// were decided while those were on their way.
+    pub(crate) fn overtaking(&self) -> Result<BTreeMap<String, BTreeSet<String>>, StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT DISTINCT e.message_id, e.recipient
+             FROM envelopes e JOIN messages m USING (message_id) JOIN news n USING (message_id)
+               JOIN news o ON o.incident = n.incident
+               JOIN envelopes b ON b.message_id = o.message_id AND b.recipient = e.recipient
+             WHERE e.state = 'queued' AND NOT e.perhaps AND m.notice IS NOT NULL AND b.id < e.id
+               AND (b.state = 'queued' AND NOT b.perhaps OR b.state = 'dead' AND o.episode = n.episode)",
+        )?;
+        let mut rows = statement.query([])?;
+        let mut overtaking: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        while let Some(row) = rows.next()? {
+            overtaking.entry(row.get(0)?).or_default().insert(row.get(1)?);
+        }
+        Ok(overtaking)
     }
 
     /// Who was mailed about an episode of an incident, and whether any of it may have arrived; of an earlier one whose end

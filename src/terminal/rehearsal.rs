@@ -6,8 +6,9 @@ use chrono_tz::Tz;
 use super::layout::{Emphasis, Layout, Style};
 use super::{Answer, words};
 use crate::alert::Severity;
+use crate::model::PayBy;
 use crate::model::forecast::Disconnect;
-use crate::model::{Money, PayBy};
+use crate::view::billing::ToPay;
 
 /// The rehearsal of one account.
 #[derive(Clone, Debug)]
@@ -32,8 +33,8 @@ pub(crate) struct Mail {
     pub severity: Severity,
     pub subject: String,
     pub to: Vec<String>,
-    /// For how many days, and how much; `None` where the mail names no amount.
-    pub pay: Option<(u32, Money)>,
+    /// `None` where it is not about money.
+    pub pay: Option<ToPay>,
     pub pay_by: Option<PayBy>,
 }
 
@@ -104,12 +105,15 @@ impl Rehearsal {
             Some(PayBy::On(date)) => format!(" by {}", words::subject_day(date, self.zone, self.now)),
             None => String::new(),
         };
-        if let Some((days, amount)) = mail.pay {
-            let amount = words::spaced_to_pay(amount, &self.currency);
-            layout.text(4, format!("pay {amount}{by} for {days} days"), Emphasis::Plain);
-        } else if mail.pay_by.is_some() {
-            layout.text(4, format!("pay{by}; the amount is not known"), Emphasis::Plain);
-        }
+        let text = match mail.pay {
+            Some(ToPay::Amount(amount, days)) => {
+                format!("pay {}{by} for {days} days", words::spaced_to_pay(amount, &self.currency))
+            }
+            Some(ToPay::Nothing) => format!("pay{by}; by its report nothing needs to be paid yet"),
+            Some(ToPay::NotKnown) => format!("pay{by}; the amount is not known"),
+            None => return,
+        };
+        layout.text(4, text, Emphasis::Plain);
     }
 }
 

@@ -8,6 +8,7 @@ use chrono::{DateTime, Duration, Utc};
 
 use super::advice;
 use super::billing::Due;
+use super::causes::Causes;
 use super::cut_off::{self, CutOff, Payer};
 use super::headline::problem;
 use super::incidents::IncidentRow;
@@ -21,7 +22,6 @@ use crate::model::{AccountState, PayBy, sanitize};
 const FIRST: usize = 10;
 /// All of them: more nobody reads in a browser.
 const MOST: usize = 200;
-const LONGEST_CHAIN: usize = 8;
 /// The names on a card, and on one of all cards.
 const NAMES: usize = 3;
 const MOST_NAMES: usize = 100;
@@ -154,12 +154,11 @@ impl<'a> Draft<'a> {
 
     /// The worst first: cut-offs, what needs somebody, what somebody looks after, what is not confirmed yet.
     fn of(accounts: &[&AccountState], incidents: &[&'a IncidentRow], now: DateTime<Utc>) -> Vec<Self> {
-        let open: BTreeMap<&Key, &IncidentRow> =
-            incidents.iter().filter(|row| row.is_open()).map(|row| (&row.key, *row)).collect();
+        let causes = Causes::among(accounts, incidents);
         let mut covered: BTreeMap<&Key, Vec<NamedIncident>> = BTreeMap::new();
         let mut rows: Vec<&IncidentRow> = Vec::new();
         for row in incidents.iter().copied().filter(|row| row.is_open() || row.phase == Phase::Pending) {
-            match cause(row, &open) {
+            match causes.of(row) {
                 Some(cause) => covered.entry(&cause.key).or_default().push(named(row, &row.title)),
                 None => rows.push(row),
             }
@@ -245,14 +244,6 @@ impl Payment {
             deletion: row.deleted_at.map(|at| words::deletion(at, zone, now)),
         })
     }
-}
-
-/// The open incident that explains it: of a chain of causes the first.
-fn cause<'a>(row: &'a IncidentRow, open: &BTreeMap<&Key, &'a IncidentRow>) -> Option<&'a IncidentRow> {
-    let next = |row: &'a IncidentRow| open.get(row.caused_by.as_ref()?).copied();
-    let first = std::iter::successors(next(row), |cause| next(cause)).take(LONGEST_CHAIN).last()?;
-    // Those that explain each other explain nothing: each has a card.
-    next(first).is_none().then_some(first)
 }
 
 fn named(row: &IncidentRow, name: &str) -> NamedIncident {

@@ -6,7 +6,7 @@ use chrono_tz::Tz;
 
 use super::billing::{Due, ToPay};
 use super::words;
-use crate::model::forecast::Disconnect;
+use crate::model::forecast::{self, Disconnect};
 use crate::model::{AccountState, Money, PayBy, Report};
 
 const DAY: Duration = Duration::days(1);
@@ -17,6 +17,8 @@ pub(crate) struct CutOff<'a> {
     disconnect: Disconnect,
     to_pay: ToPay,
     by: Option<PayBy>,
+    /// Nothing is left on the account.
+    used_up: bool,
     payer: Payer<'a>,
     now: DateTime<Utc>,
     /// What a first line says behind the date. A subject has neither room for it nor for the time of day.
@@ -52,10 +54,16 @@ impl<'a> CutOff<'a> {
             disconnect,
             to_pay: ToPay::of(payer.report, now),
             by: PayBy::of(disconnect, payer.lead_days, payer.zone, now),
+            used_up: payer.report.and_then(forecast::is_used_up) == Some(true),
             payer,
             now,
             aside: None,
         }
+    }
+
+    /// The same as one of the mails about it has it: that nothing is left has a mail of its own.
+    pub(crate) fn telling(self, used_up: bool) -> Self {
+        Self { used_up, ..self }
     }
 
     /// The same as a mail's first line has it: with the time of day, `aside` behind the date, and the least that helps.
@@ -63,7 +71,7 @@ impl<'a> CutOff<'a> {
         Self { aside: Some(aside), ..self }
     }
 
-    /// `Cut-off Sat 28 Nov: pay 6488 RUB by Wed 25 Nov`, `OVERDUE since Tue 24 Nov: pay 306 RUB now`.
+    /// `Cut-off Sat 28 Nov: pay 6488 RUB by Wed 25 Nov`, `Balance used up, cut-off …`, `OVERDUE since Tue 24 Nov: …`.
     pub(crate) fn sentence(&self) -> String {
         let what = match self.disconnect {
             Disconnect::At { at, .. } if at <= self.now => {
@@ -72,10 +80,12 @@ impl<'a> CutOff<'a> {
                 format!("OVERDUE since {}{}", self.day(at), since.unwrap_or_default())
             }
             Disconnect::Now => "OVERDUE, balance used up".to_owned(),
-            Disconnect::At { at, .. } if self.says_the_same_amount() => {
-                format!("Cut-off {}, in {}", self.day(at), words::lasted(at - self.now))
+            Disconnect::At { at, .. } => {
+                let what = if self.used_up { "Balance used up, cut-off" } else { "Cut-off" };
+                let left =
+                    self.says_the_same_amount().then(|| format!(", in {}", words::lasted(at - self.now)));
+                format!("{what} {}{}", self.day(at), left.unwrap_or_default())
             }
-            Disconnect::At { at, .. } => format!("Cut-off {}", self.day(at)),
             Disconnect::NotExpected | Disconnect::Unknown => "Cut-off, date not known".to_owned(),
         };
         self.with_amount(&what)

@@ -7,6 +7,9 @@ use super::words::{count, sentence_moment};
 use crate::alert::{Incident, Key, Kind};
 use crate::model::sanitize::one_line;
 
+const NO_MAILS: &str =
+    "nobody is mailed, as there is no [email] and no webhook, and it is forgotten when the daemon restarts";
+
 pub(crate) fn acknowledged(incident: &Incident, now: DateTime<Utc>) -> String {
     let is_overdue = incident.ladder.as_ref().is_some_and(|ladder| ladder.is_overdue(now));
     let effect = if incident.key.kind != Kind::Disconnect {
@@ -19,6 +22,11 @@ pub(crate) fn acknowledged(incident: &Incident, now: DateTime<Utc>) -> String {
     format!("{}: acknowledged; {effect}", incident.key)
 }
 
+/// Of an exporter only.
+pub(crate) fn acknowledged_without_mails(key: &Key) -> String {
+    format!("{key}: acknowledged; {NO_MAILS}")
+}
+
 pub(crate) fn no_longer_acknowledged(key: &Key) -> String {
     format!("{key}: no longer acknowledged")
 }
@@ -28,7 +36,7 @@ pub(crate) fn not_open(key: &Key) -> String {
 }
 
 /// With what it covers, a line each.
-pub(crate) fn silenced(one: &SilenceRecord, now: DateTime<Utc>) -> String {
+pub(crate) fn silenced(one: &SilenceRecord, mails: bool, now: DateTime<Utc>) -> String {
     let until = sentence_moment(one.until, one.zone(), now);
     let covers: Vec<String> = one
         .covers
@@ -36,9 +44,13 @@ pub(crate) fn silenced(one: &SilenceRecord, now: DateTime<Utc>) -> String {
         .map(|covered| format!("\n  {}  {}", covered.key, one_line(&covered.title, 80)))
         .collect();
     let covers = if covers.is_empty() { "\n  nothing that is open now".to_owned() } else { covers.concat() };
+    let (id, pattern) = (one.id, &one.pattern);
+    if !mails {
+        return format!("silence {id}: '{pattern}' until {until}; {NO_MAILS}{covers}");
+    }
     format!(
-        "silence {}: no mail about '{}' until {until}; problems that begin meanwhile and persist are mailed then{covers}",
-        one.id, one.pattern
+        "silence {id}: no mail about '{pattern}' until {until}; problems that begin meanwhile and persist are mailed \
+         then{covers}"
     )
 }
 

@@ -4,6 +4,7 @@
 use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::causes::Causes;
 use super::cut_off::{CutOff, Payer};
 use super::health::{Health, not_known};
 use super::incidents::{self, IncidentRow};
@@ -75,7 +76,6 @@ impl Headline {
         now: DateTime<Utc>,
     ) -> Self {
         let found = Weighed::of(accounts, incidents, own, now);
-        let names = accounts.iter().map(|account| &account.profile.name);
         let (level, sentence) = if !found.money.is_empty() || !found.problems.is_empty() {
             (Urgency::Attention, found.sentence())
         } else if accounts.is_empty() {
@@ -86,8 +86,7 @@ impl Headline {
             let whose = sentence::whose(found.unknown.iter().filter_map(|said| said.account.as_ref()));
             (Urgency::Unknown, format!("{}{more}{whose}", first.part.text))
         } else {
-            let (level, sentence) = found.no_problem(accounts, now);
-            (level, sentence + &sentence::whose(names))
+            found.no_problem(accounts, now)
         };
         let lines = found.lines();
         Self { level, sentence, details: lines.iter().map(|line| line.text.clone()).collect(), lines }
@@ -105,11 +104,8 @@ impl Weighed {
             let list = if cut_off.is_problem { &mut found.money } else { &mut found.known };
             list.push(cut_off.said);
         }
-        let is_covered = |row: &IncidentRow| {
-            let cause = row.caused_by.as_ref();
-            cause.is_some_and(|cause| incidents.iter().any(|other| other.key == *cause && other.is_open()))
-        };
-        let own_lines = |row: &&&IncidentRow| row.kind != Kind::Disconnect && !is_covered(row);
+        let causes = Causes::among(accounts, incidents);
+        let own_lines = |row: &&&IncidentRow| row.kind != Kind::Disconnect && causes.of(row).is_none();
         let mut open: Vec<&IncidentRow> =
             incidents.iter().filter(|row| row.is_open()).filter(own_lines).copied().collect();
         open.sort_by(|a, b| a.order(now).cmp(&b.order(now)));
@@ -118,8 +114,8 @@ impl Weighed {
         let kept = others.into_iter().filter(|row| row.is_looked_after());
         found.known.extend(kept.map(|row| looked_after(row, accounts, now)));
         let is_told = |row: &&&IncidentRow| {
-            let told = row.caused_by.as_ref().unwrap_or(&row.key);
-            row.is_open() && needs.iter().any(|needed| needed.key == *told)
+            let told = causes.of(row).unwrap_or(row);
+            row.is_open() && needs.iter().any(|needed| needed.key == told.key)
         };
         let told: Vec<&IncidentRow> = incidents.iter().filter(is_told).copied().collect();
         found.unknown.extend(accounts.iter().flat_map(|account| not_known(account, &told, now)));
@@ -129,31 +125,45 @@ impl Weighed {
     /// The cut-offs, then what else is wrong.
     fn sentence(&self) -> String {
         let parts = |said: &[Said]| said.iter().map(|said| said.part.clone()).collect::<Vec<_>>();
-        let all = self.money.iter().chain(&self.problems);
-        let whose = sentence::whose(all.filter_map(|said| said.account.as_ref()));
+        let all: Vec<&Said> = self.money.iter().chain(&self.problems).collect();
+        let whose = sentence::whose(all.iter().filter_map(|said| said.account.as_ref()));
+        if let [only] = all.as_slice() {
+            return only.words() + &whose;
+        }
         sentence::with_money(&parts(&self.money), &parts(&self.problems)) + &whose
     }
 
     /// The sentence where everything is known and nobody is needed.
     fn no_problem(&self, accounts: &[&AccountState], now: DateTime<Utc>) -> (Urgency, String) {
+        let whose = sentence::whose(accounts.iter().map(|account| &account.profile.name));
         if let [said] = self.known.as_slice()
             && said.topic == Topic::CutOff
         {
-            return (Urgency::Notice, said.part.text.clone());
+            return (Urgency::Notice, format!("{}{whose}", said.part.text));
         }
         if !self.known.is_empty() {
-            return (Urgency::Notice, format!("No new problems · {} acknowledged", self.known.len()));
+            let known = self.known.len();
+            return (Urgency::Notice, format!("No new problems · {known} acknowledged{whose}"));
         }
         let bad: usize = accounts.iter().map(|account| Health::Bad.count(account)).sum();
         if bad > 0 {
             let resources = words::count(bad, "resource", "resources");
-            return (Urgency::Notice, format!("{resources} with a problem, no open incident"));
+            return (Urgency::Notice, format!("{resources} with a problem, no open incident{whose}"));
         }
         let total: usize = accounts.iter().map(|account| account.resource_count()).sum();
         let all =
             if total == 1 { "1 resource fine".to_owned() } else { format!("All {total} resources fine") };
-        let paid = paid_until(accounts, now).map(|paid| format!(" · {paid}")).unwrap_or_default();
-        (Urgency::Fine, all + &paid)
+        let paid = paid_until(accounts, now);
+        let of = |paid: &PaidUntil<'_>| sentence::whose(paid.accounts.iter().copied());
+        let words = match &paid {
+            // Of an account without billing nobody knows.
+            Some(paid) if paid.accounts.len() < accounts.len() => {
+                format!("{all}{whose} · {}{}", paid.words, of(paid))
+            }
+            Some(paid) => format!("{all} · {}{whose}", paid.words),
+            None => all + &whose,
+        };
+        (Urgency::Fine, words)
     }
 
     fn lines(&self) -> Vec<Line> {
@@ -223,6 +233,7 @@ fn grouped(rows: &[&IncidentRow], accounts: &[&AccountState]) -> Vec<Said> {
         .iter()
         .map(|group| Said {
             part: group.part(),
+            more: String::new(),
             topic: Topic::Incident,
             incident: Some(group.first.key.clone()),
             account: Some(group.first.key.account.clone()),
@@ -250,21 +261,32 @@ fn looked_after(row: &IncidentRow, accounts: &[&AccountState], now: DateTime<Utc
     Said { incident: Some(row.key.clone()), ..said }
 }
 
-/// Until when every account is paid; a report that names no date says so only for its own span.
-fn paid_until(accounts: &[&AccountState], now: DateTime<Utc>) -> Option<String> {
+/// Until when accounts are paid.
+struct PaidUntil<'a> {
+    words: String,
+    /// Of which that is known.
+    accounts: Vec<&'a AccountName>,
+}
+
+/// A report that names no date says so only for its own span.
+fn paid_until<'a>(accounts: &[&'a AccountState], now: DateTime<Utc>) -> Option<PaidUntil<'a>> {
     let dates = accounts.iter().filter_map(|account| {
         let (report, _) = account.billing.last_known()?;
-        let zone = account.profile.zone();
-        match forecast::disconnect(report) {
+        let profile = &account.profile;
+        let (at, least) = match forecast::disconnect(report) {
             // Where the charges use the balance up before the provider's date, no longer.
             Disconnect::At { at, .. } => {
-                Some((forecast::date_by_charges(report).map_or(at, |day| day.min(at)), zone, ""))
+                (forecast::date_by_charges(report).map_or(at, |day| day.min(at)), "")
             }
-            Disconnect::NotExpected => Some((report.date?, zone, " at least")),
-            Disconnect::Now | Disconnect::Unknown => None,
-        }
+            Disconnect::NotExpected => (report.date?, " at least"),
+            Disconnect::Now | Disconnect::Unknown => return None,
+        };
+        Some((at, least, profile))
     });
-    let (at, zone, least) = dates.min_by_key(|(at, _, _)| *at)?;
+    let dates: Vec<_> = dates.collect();
+    let (at, least, profile) = dates.iter().min_by_key(|(at, _, _)| *at)?;
+    let zone = profile.zone();
     let day = words::short_day(at.with_timezone(&zone).date_naive(), zone, now);
-    Some(format!("paid until {day}{least}"))
+    let accounts = dates.iter().map(|(_, _, profile)| &profile.name).collect();
+    Some(PaidUntil { words: format!("paid until {day}{least}"), accounts })
 }

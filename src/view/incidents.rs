@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::incident_rows::IncidentRows;
 use super::words;
+use crate::alert::rules::SITES_STOPPED;
 use crate::alert::{CalendarEntry, Incident, Key, Kind, Ladder, Muted, Phase, SHOWN, Severity};
 use crate::model::forecast::Disconnect;
 use crate::model::{AccountName, sanitize};
@@ -59,6 +60,9 @@ pub(crate) struct IncidentRow {
     /// What is wrong, without its name: `in error`.
     #[serde(skip)]
     pub problem: String,
+    /// Of a container: only its stopped sites show that it is off.
+    #[serde(skip)]
+    pub by_sites: bool,
     /// Of a disconnect.
     #[serde(skip)]
     pub cut_off: Option<Disconnect>,
@@ -104,6 +108,7 @@ impl IncidentRow {
             note: note.filter(|note| !note.is_empty()).cloned(),
             caused_by: incident.folded_into.clone(),
             problem: incident.problem_now(),
+            by_sites: incident.held == SITES_STOPPED,
             cut_off: incident.ladder.as_ref().map(Ladder::disconnect),
             deleted_at: incident.ladder.as_ref().and_then(|ladder| ladder.deleted_at),
         })
@@ -165,7 +170,7 @@ fn said_once(detail: &str, reason: &str) -> String {
 }
 
 /// The order of cut-offs.
-pub(super) fn soonest(cut_off: Option<Disconnect>) -> impl Ord {
+pub(crate) fn soonest(cut_off: Option<Disconnect>) -> impl Ord {
     let at = cut_off.and_then(|cut_off| cut_off.at());
     (cut_off != Some(Disconnect::Now), at.is_none(), at)
 }

@@ -5,6 +5,7 @@ pub(crate) mod advice;
 pub(crate) mod billing;
 pub(crate) mod calendar;
 pub(crate) mod cards;
+mod causes;
 pub(crate) mod chart;
 pub(crate) mod cut_off;
 pub(crate) mod decided;

@@ -25,6 +25,13 @@ pub(crate) struct Query {
     pub page: usize,
 }
 
+impl Query {
+    /// Is this account asked for?
+    pub(crate) fn is_of(&self, account: &AccountName) -> bool {
+        self.account.as_deref().is_none_or(|one| one == account.as_str())
+    }
+}
+
 /// The part of all resources that was asked for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Resources {

@@ -33,6 +33,8 @@ pub(crate) struct Line {
 #[derive(Clone, Debug)]
 pub(super) struct Said {
     pub part: Part,
+    /// What there is room for where nothing else is said: why, and what to do.
+    pub more: String,
     pub topic: Topic,
     pub incident: Option<Key>,
     /// Whose it is; `None` where it is about the daemon.
@@ -42,11 +44,16 @@ pub(super) struct Said {
 impl Said {
     pub(super) fn one(text: impl Into<String>, topic: Topic, account: Option<&AccountName>) -> Self {
         let part = Part { text: text.into(), count: 1 };
-        Self { part, topic, incident: None, account: account.cloned() }
+        Self { part, more: String::new(), topic, incident: None, account: account.cloned() }
+    }
+
+    /// The same with `more`.
+    pub(super) fn words(&self) -> String {
+        format!("{}{}", self.part.text, self.more)
     }
 
     fn in_full(&self) -> String {
-        format!("{}{}", self.part.text, sentence::whose(&self.account))
+        format!("{}{}", self.words(), sentence::whose(&self.account))
     }
 
     pub(super) fn line(&self) -> Line {

@@ -43,10 +43,13 @@ pub(crate) struct Status {
     pub clock: Option<String>,
 }
 
-/// What time it is for the daemon.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+/// What time it is for the daemon, and which daemon that is.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct DaemonTime {
     pub now: DateTime<Utc>,
+    /// Where its store is, or would be: no two daemons have the same. An older release does not say.
+    #[serde(default)]
+    pub store: Option<String>,
 }
 
 /// One account.
@@ -92,7 +95,7 @@ impl Status {
         query: &Query,
         now: DateTime<Utc>,
     ) -> Self {
-        let chosen = |name: &AccountName| query.account.as_deref().is_none_or(|one| one == name.as_str());
+        let chosen = |name: &AccountName| query.is_of(name);
         let all: Vec<&AccountState> = snapshot.accounts.values().map(|account| &**account).collect();
         let rows: Vec<&IncidentRow> = alerting.incidents.iter().collect();
         let all: Vec<&AccountState> = all.into_iter().filter(|state| chosen(&state.profile.name)).collect();
@@ -100,7 +103,7 @@ impl Status {
         let one = query.account.as_ref().and_then(|_| all.first());
         let own = troubles::of(alerting, one.map(|state| &state.profile.name), now);
         let judged = |state: &&AccountState| {
-            let own = troubles::of_account(alerting, &state.profile.name, now);
+            let own = troubles::of(alerting, Some(&state.profile.name), now);
             AccountStatus::of(state, &rows, &own, now)
         };
         let mut accounts: Vec<AccountStatus> = all.iter().map(judged).collect();

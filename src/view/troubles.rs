@@ -16,7 +16,7 @@ const GIVEN_UP_COUNTS: Duration = Duration::days(7);
 pub(super) fn of(alerting: &Alerting, account: Option<&AccountName>, now: DateTime<Utc>) -> Vec<Said> {
     let mails = &alerting.mails;
     let mut said = Vec::new();
-    said.extend(waiting(mails, now).map(|text| own(&text, Topic::Mails)));
+    said.extend(waiting(mails, now));
     let last = match account {
         Some(account) => mails.given_up_of.get(account),
         None => mails.given_up.as_ref(),
@@ -24,36 +24,31 @@ pub(super) fn of(alerting: &Alerting, account: Option<&AccountName>, now: DateTi
     said.extend(given_up(mails, last, now));
     if alerting.store_fails {
         let text = "Store cannot be written: what happens is kept in memory only, a restart loses it";
-        said.push(own(text, Topic::Store));
+        said.push(own(text, "", Topic::Store));
     }
     said
 }
 
-fn own(text: &str, topic: Topic) -> Said {
-    Said::one(sanitize::one_line(text, 200), topic, None)
+fn own(text: &str, more: &str, topic: Topic) -> Said {
+    Said { more: sanitize::one_line(more, 160), ..Said::one(text, topic, None) }
 }
 
 /// At once where the server refuses the login or the sender for good.
-fn waiting(mails: &Mails, now: DateTime<Utc>) -> Option<String> {
+fn waiting(mails: &Mails, now: DateTime<Utc>) -> Option<Said> {
     let outbox = mails.outbox.filter(|outbox| outbox.waiting() > 0)?;
     let oldest = outbox.oldest.filter(|&oldest| now - oldest > MAIL_WAITS_AT_MOST);
     let refused = mails.server_error.as_ref().filter(|error| error.refused);
     let count = words::count(usize::try_from(outbox.waiting()).unwrap_or(usize::MAX), "mail", "mails");
     let since = oldest.map(|oldest| format!(" for {}", words::lasted(now - oldest))).unwrap_or_default();
     let why = mails.server_error.as_ref().map(|error| format!(": {}", error.error)).unwrap_or_default();
-    (oldest.is_some() || refused.is_some()).then(|| format!("{count} not delivered{since}{why}"))
-}
-
-/// Of one account: mails about it that were given up.
-pub(super) fn of_account(alerting: &Alerting, account: &AccountName, now: DateTime<Utc>) -> Vec<Said> {
-    let mails = &alerting.mails;
-    given_up(mails, mails.given_up_of.get(account), now).into_iter().collect()
+    let text = format!("{count} not delivered{since}");
+    (oldest.is_some() || refused.is_some()).then(|| own(&text, &why, Topic::Mails))
 }
 
 fn given_up(mails: &Mails, last: Option<&GivenUpMails>, now: DateTime<Utc>) -> Option<Said> {
     mails.outbox?;
     let last = last.filter(|last| now - last.at < GIVEN_UP_COUNTS)?;
     let count = words::count(usize::try_from(last.count).unwrap_or(usize::MAX), "mail", "mails");
-    let text = format!("{count} given up, the last to {}: {}", last.recipient, last.error);
-    Some(own(&text, Topic::Mails))
+    let more = format!(", the last to {}: {}", last.recipient, last.error);
+    Some(own(&format!("{count} given up"), &more, Topic::Mails))
 }

@@ -57,13 +57,24 @@ pub enum Act {
     DropEarly,
     /// Says nothing until the client goes.
     Stall,
+    /// Says nothing until all rules are forgotten, then writes these bytes; not at the dot.
+    Late(Vec<u8>),
 }
 
 impl Act {
     /// A reply of one line or more, each given its CRLF.
     pub fn reply(text: &str) -> Self {
-        Self::Reply(format!("{}\r\n", text.replace('\n', "\r\n")).into_bytes())
+        Self::Reply(lines(text))
     }
+
+    /// The same, said only once all rules are forgotten.
+    pub fn late(text: &str) -> Self {
+        Self::Late(lines(text))
+    }
+}
+
+fn lines(text: &str) -> Vec<u8> {
+    format!("{}\r\n", text.replace('\n', "\r\n")).into_bytes()
 }
 
 /// How a server is set up.
@@ -144,6 +155,8 @@ pub struct SmtpServer {
 struct Shared {
     setup: Setup,
     rules: Mutex<Vec<Rule>>,
+    /// How often all rules were forgotten.
+    forgotten: watch::Sender<usize>,
     seen: watch::Sender<Seen>,
 }
 
@@ -167,8 +180,12 @@ impl SmtpServer {
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-        let shared =
-            Arc::new(Shared { setup, rules: Mutex::default(), seen: watch::Sender::new(Seen::default()) });
+        let shared = Arc::new(Shared {
+            setup,
+            rules: Mutex::default(),
+            forgotten: watch::Sender::default(),
+            seen: watch::Sender::new(Seen::default()),
+        });
         let stop = CancellationToken::new();
         let handle = runtime.handle().clone();
         let serving = serve(listener, Arc::clone(&shared), stop.clone());
@@ -194,6 +211,7 @@ impl SmtpServer {
     /// Takes everything again.
     pub fn forget_rules(&self) {
         self.shared.rules().clear();
+        self.shared.forgotten.send_modify(|times| *times += 1);
     }
 
     pub fn seen(&self) -> Seen {
@@ -247,7 +265,7 @@ impl Shared {
         let act = rule.act.clone();
         let what = match &act {
             Act::Reply(reply) => String::from_utf8_lossy(&reply[..reply.len().min(3)]).into_owned(),
-            Act::Drop | Act::AcceptAndDrop | Act::DropEarly | Act::Stall => format!("{act:?}"),
+            Act::Drop | Act::AcceptAndDrop | Act::DropEarly | Act::Stall | Act::Late(_) => format!("{act:?}"),
         };
         self.seen.send_modify(|seen| *seen.acts.entry(format!("{stage:?} {what}")).or_default() += 1);
         Some(act)
@@ -433,7 +451,7 @@ impl Session {
         let accepted = match &act {
             None | Some(Act::AcceptAndDrop) => true,
             Some(Act::Reply(reply)) => reply.starts_with(b"2"),
-            Some(Act::Drop | Act::DropEarly | Act::Stall) => false,
+            Some(Act::Drop | Act::DropEarly | Act::Stall | Act::Late(_)) => false,
         };
         let mail = Mail {
             connection: self.number,
@@ -463,6 +481,11 @@ impl Session {
             Act::Stall => {
                 while self.line().await?.is_some() {}
                 Ok(false)
+            }
+            Act::Late(bytes) => {
+                // The server, and its sender of this, outlive the session.
+                let _ = self.shared.forgotten.subscribe().changed().await;
+                self.write(&bytes).await
             }
         }
     }

@@ -74,6 +74,8 @@ fn a_date_that_moves_moves_in_calendars_and_is_gone_once_it_is_paid() {
         of_feed
     };
     heard(&world, "rung:14", &mut held);
+    let first = held["main.cut-off@example.com"].0;
+    let two = |days: i64, moves: u32| two(days, first + moves);
     assert_eq!(held, two(9, 0));
     assert_eq!(feed(&world), held);
     world.says(report(start, 130, Some(at(12)(start))));
@@ -90,4 +92,32 @@ fn a_date_that_moves_moves_in_calendars_and_is_gone_once_it_is_paid() {
     heard(&world, "resolved", &mut held);
     assert_eq!(held, Held::new());
     until("an empty feed", || feed(&world).is_empty());
+}
+
+/// An exporter keeps no store, and a store may be lost: what comes then is newer to a calendar than all before.
+#[test]
+fn calendars_take_what_a_daemon_without_its_store_says() {
+    let at = |start: chrono::DateTime<chrono::Utc>| start + Duration::hours(9 * 24 + 12);
+    let page = "[web]\nexternal_url = \"https://example.com/\"\n";
+    let mut world = World::new(page, |start| report(start, 100, Some(at(start))));
+    let (mut held, mut seen) = (Held::new(), BTreeMap::new());
+    let mut next = |world: &World, before: u32| {
+        until("newer dates", || {
+            let (status, body) = world.daemon.request("GET", "/calendar.ics");
+            assert!(status == 200 || status == 503, "{status} {body}");
+            take_in(&mut held, &mut seen, &body);
+            held.get("main.cut-off@example.com").is_some_and(|(sequence, _)| *sequence > before)
+        });
+        held["main.cut-off@example.com"].0
+    };
+    let mut sequence = next(&world, 0);
+    for minutes in 1..3 {
+        world.go(world.start + Duration::minutes(minutes));
+        world.daemon.stop();
+        if minutes == 1 {
+            world.daemon.mails_nobody();
+        }
+        world.daemon.run();
+        sequence = next(&world, sequence);
+    }
 }

@@ -84,6 +84,19 @@ fn without_a_daemon_nothing_is_known() {
     assert!(code == 3 && error.contains("is that a hostwatch?"), "{code} {error}");
 }
 
+/// Only where a person reads them: whoever searches a log wants them whole.
+#[test]
+fn errors_go_on_below_on_a_terminal() {
+    let missing = "/nonexistent/and/quite/far/away/from/everything/else/hostwatch.toml";
+    let (_, _, whole) = hostwatch(&["status", &format!("--config.file={missing}")], &[]);
+    assert!(whole.lines().count() == 1 && whole.len() > 80, "{whole}");
+    // The program as a terminal's.
+    let line = format!("{} status --config.file={missing}", env!("CARGO_BIN_EXE_hostwatch"));
+    let Some(seen) = tools::run("script", &["--quiet", "--command", &line, "/dev/null"]) else { return };
+    assert!(seen.text.contains("check-config"), "{}", seen.text);
+    assert!(seen.text.lines().all(|line| line.trim_end().chars().count() <= 80), "{}", seen.text);
+}
+
 #[test]
 fn the_socket_beside_the_store_is_asked_first() {
     let directory = tempfile::tempdir().unwrap();

@@ -171,6 +171,47 @@ fn a_group_mail_leaves_out_what_ended_while_it_waited() {
     assert_eq!(all.len(), 2, "{all:?}");
 }
 
+/// How often a recipient was named.
+fn asked(smtp: &SmtpServer) -> usize {
+    smtp.seen().commands.iter().filter(|line| line.contains("RCPT TO")).count()
+}
+
+/// A server that takes its time: what is decided meanwhile cannot withdraw what is on its way, until that comes back.
+#[test]
+fn what_is_decided_while_its_beginning_is_on_its_way_replaces_it_where_that_came_back() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let (mut clock, daemon) = watching(&provider, &smtp);
+    smtp.once(Stage::Rcpt, Act::late("451 4.7.1 greylisted"));
+    provider.set_vm(10001, "error");
+    provider.set_vm(10002, "error");
+    until("both", || open(&daemon) == ["2"]);
+    until("an attempt", || asked(&smtp) == 2);
+    provider.set_vm(10001, "active");
+    until("one", || open(&daemon) == ["1"] && !daemon.page().contains("recovering"));
+    assert_eq!(failed(&daemon), 0, "it is on its way all the while");
+    smtp.forget_rules();
+    until("two mails, each of what it is about", || outbox(&daemon).matches("withdrawn").count() == 2);
+    arrives(&mut clock, &smtp, "main/vm_error/10001 was-down");
+    arrives(&mut clock, &smtp, "main/vm_error/10002 opened");
+    let all = read(&smtp, "vm_error");
+    assert_eq!(all.len(), 2, "{all:?}");
+}
+
+#[test]
+fn the_end_of_what_was_refused_for_good_meanwhile_is_worded_as_to_somebody_who_heard_of_nothing() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let (mut clock, daemon) = watching(&provider, &smtp);
+    smtp.once(Stage::Rcpt, Act::late("550 5.1.1 no such user"));
+    fails(&provider, &daemon);
+    until("an attempt", || asked(&smtp) == 2);
+    recovers(&provider, &daemon);
+    smtp.forget_rules();
+    arrives(&mut clock, &smtp, "main/vm_error/10001 was-down");
+    assert_eq!(read(&smtp, "vm_error").len(), 1);
+}
+
 #[test]
 fn the_first_mail_does_not_come_after_the_end_of_what_it_lists() {
     let provider = Provider::start(SCENARIO);

@@ -109,6 +109,12 @@ fn usage_errors_exit_with_2() {
     for args in table {
         assert_eq!(parse(args).unwrap_err().exit_code(), 2, "{args:?}");
     }
+    for path in ["/", "/calendar.ics", "/sd/vms", "/incidents", "/-/ready"] {
+        let refused = parse(&["run", &format!("--web.telemetry-path={path}")]).unwrap_err();
+        assert_eq!(refused.exit_code(), 2, "{path}");
+    }
+    let refused = parse(&["demo", "--web.telemetry-path=/calendar.ics"]).unwrap_err().to_string();
+    assert!(refused.contains("take another path, such as /metrics"), "{refused}");
     assert_eq!(parse(&["--version"]).unwrap_err().exit_code(), 0);
     assert!(parse(&["--version"]).unwrap_err().to_string().contains(env!("CARGO_PKG_VERSION")));
 }

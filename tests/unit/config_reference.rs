@@ -136,9 +136,11 @@ fn defaults_of_the_table_are_those_of_the_layers() {
     let (_directory, path) = installed("minimal.toml");
     let settings = config::load(Some(&path), &Environment::default()).unwrap();
     let account = &settings.accounts[0];
-    // Which states have a number is the account's own.
+    // Which states have a number, and the zone, are the account's own.
     let container_states = account.alert.container_states.clone();
-    let layer = crate::alert::AlertSettings { container_states, ..crate::alert::AlertSettings::defaults() };
+    let zone = account.profile.zone();
+    let layer =
+        crate::alert::AlertSettings { container_states, zone, ..crate::alert::AlertSettings::defaults() };
     assert_eq!(format!("{:?}", account.alert), format!("{layer:?}"));
     assert_eq!(account.api.limits, crate::provider::Limits::default());
     assert_eq!(settings.metrics.state_series, crate::metrics::StateSeries::default());

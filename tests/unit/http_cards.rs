@@ -125,6 +125,32 @@ async fn ten_cards_are_shown_and_a_link_shows_all() {
     assert!(!page(&alike, rows, "/?all=1").await.contains(" more</p>"));
 }
 
+/// Sites that were mailed before their container went off are not folded, and yet it explains them.
+#[tokio::test]
+async fn what_was_mailed_before_its_cause_stands_in_the_card_of_that() {
+    let mut book = full("main");
+    book.apply(Read::Containers(all(vec![container(31, "DISABLED_BY_QUOTA")])), read_at());
+    let sites = vec![site(200, 31, "Error"), site(201, 31, "StoppedByService")];
+    book.apply(Read::Sites(ContainerId::new(31), all(sites)), read_at());
+    let rows = |by_sites| {
+        let off = IncidentRow { by_sites, ..row(Kind::ContainerDisabled, 31, "Container shop") };
+        let error = row(Kind::SiteError, 200, "Site a.example.com");
+        vec![error, row(Kind::SiteBlocked, 201, "Site b.example.com"), off]
+    };
+    let by_provider = page(&book, rows(false), "/").await;
+    assert_eq!(titles(&by_provider), ["Container shop disabled"]);
+    assert!(by_provider.contains("<title>✕ Container shop disabled (main)"), "{by_provider}");
+    assert!(
+        by_provider.contains("a.example.com") && by_provider.contains("3 open incidents"),
+        "{by_provider}"
+    );
+    // Where only stopped sites show that it is off, an error is another matter.
+    let by_sites = page(&book, rows(true), "/").await;
+    let mut cards = titles(&by_sites);
+    cards.sort_unstable();
+    assert_eq!(cards, ["Container shop disabled", "Site a.example.com in error"]);
+}
+
 /// A cause that names itself through another ends nothing, and each incident is on one card at most.
 #[tokio::test]
 async fn causes_in_a_circle_are_no_trouble() {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::server::{LONG, Server};
-use crate::alert::{Kind, Phase, Severity};
+use crate::alert::{CalendarEntry, Kind, Phase, Severity};
 use crate::model::*;
 use crate::view::{Alerting, IncidentRow};
 use account::*;
@@ -50,6 +50,34 @@ async fn endpoints_answer_with_their_status_and_type() {
             assert_eq!(answer.header("allow"), Some(allow), "{method} {path}");
         }
     }
+}
+
+/// An empty calendar says that no cut-off is ahead; whoever gets an error keeps the dates it has.
+#[tokio::test]
+async fn the_calendar_is_not_empty_before_anything_was_read() {
+    let (main, shop) = (full("main"), book(profile("shop")));
+    let vmonly = book(Profile { collectors: [Collector::Vms].into(), ..profile("vmonly") });
+    let ask = async |books: &[&KnownAccount], query: &str| {
+        let server = Server::start(books, false).await;
+        let answer = server.get(&format!("/calendar.ics{query}")).await;
+        (answer.status, answer.text().to_owned())
+    };
+    let (status, text) = ask(&[&main, &shop], "").await;
+    assert_eq!((status, text.as_str()), (503, "503: the balance of account shop was not read yet\n"));
+    assert_eq!(ask(&[&main, &shop], "?account=shop").await.0, 503);
+    for (books, query) in [(&[&main, &shop][..], "?account=main"), (&[&main, &vmonly], ""), (&[&vmonly], "")]
+    {
+        let (status, text) = ask(books, query).await;
+        assert!(status == 200 && text.starts_with("BEGIN:VCALENDAR"), "{query}: {text}");
+    }
+    assert_eq!(ask(&[&main], "?account=other").await.0, 404);
+    // What the store has of it is known.
+    let server = Server::start(&[&shop], false).await;
+    let entry =
+        CalendarEntry { sequence: 7, cut_off: t("2026-03-20T11:00:00"), pay_by: None, cancelled: false };
+    let calendar = [("shop".parse().unwrap(), entry)].into();
+    server.context.alerting.set(Alerting { calendar, ..Alerting::default() });
+    assert!(server.get("/calendar.ics").await.text().contains("SEQUENCE:7"));
 }
 
 #[tokio::test]

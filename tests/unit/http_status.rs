@@ -7,7 +7,7 @@ use super::server::Server;
 use crate::alert::{Kind, Phase, Severity};
 use crate::model::*;
 use crate::terminal::Style;
-use crate::view::incidents::{GivenUpMails, Mails};
+use crate::view::incidents::{GivenUpMails, Mails, ServerError};
 use crate::view::{Alerting, IncidentRow, OutboxSummary, Status};
 use account::*;
 use serde_json::Value;
@@ -455,4 +455,80 @@ async fn an_account_is_judged_by_the_mails_about_it_alone() {
         assert_eq!(one["verdict"]["level"], level, "{name}");
         assert_eq!(one["verdict"], all["accounts"][place]["verdict"], "{name}");
     }
+}
+
+/// Whose mails wait nobody knows: it is each account's trouble, asked for alone or in a list.
+#[tokio::test]
+async fn what_is_wrong_with_the_daemon_is_said_of_each_account() {
+    let outbox = OutboxSummary {
+        queued: 2,
+        oldest: Some(read_at() - chrono::Duration::minutes(40)),
+        ..OutboxSummary::default()
+    };
+    // Why is said below the sentence, which has to name the others.
+    let error = Some(ServerError { error: "connection refused".into(), refused: false });
+    let last =
+        GivenUpMails { count: 1, recipient: "bad@example.com".into(), error: "550".into(), at: read_at() };
+    let given_up_of = ["main", "shop"].map(|name| (name.parse().unwrap(), last.clone())).into();
+    let mails = Mails { outbox: Some(outbox), server_error: error, given_up_of, ..Mails::default() };
+    let server = Server::start(&[&full("main"), &full("shop")], false).await;
+    server.context.alerting.set(Alerting { mails, store_fails: true, ..Alerting::default() });
+    let ask = async |query: &str| -> serde_json::Value {
+        serde_json::from_slice(&server.get(&format!("/api/v1/status{query}")).await.body).unwrap()
+    };
+    let all = ask("").await;
+    for (name, place) in [("main", 0), ("shop", 1)] {
+        let one = ask(&format!("?account={name}")).await;
+        assert_eq!(one["verdict"]["level"], "attention");
+        let sentence = one["verdict"]["sentence"].as_str().unwrap();
+        assert_eq!(sentence, "3 problems: 2 mails not delivered for 40 min, 1 mail given up and 1 more");
+        let line = one["verdict"]["details"][0].as_str().unwrap();
+        assert_eq!(line, "2 mails not delivered for 40 min: connection refused");
+        assert_eq!(one["verdict"], all["accounts"][place]["verdict"], "{name}");
+    }
+}
+
+/// "Paid until" names whose: of an account without billing nobody knows.
+#[tokio::test]
+async fn paid_until_is_said_of_those_whose_balance_is_read() {
+    let unpaid = Profile { collectors: [Collector::Vms].into(), ..profile("vmonly") };
+    let mut vmonly = book(unpaid);
+    vmonly.apply(Read::Vms(all(vec![vm(17, "active", "web-1")])), read_at());
+    vmonly.end(Collector::Vms, ended(None), read_at());
+    let sentence = async |books: &[&KnownAccount]| {
+        status(books, vec![], "").await["verdict"]["sentence"].as_str().unwrap().to_owned()
+    };
+    let (main, shop) = (full("main"), full("shop"));
+    assert_eq!(
+        sentence(&[&main, &vmonly]).await,
+        "All 6 resources fine (main, vmonly) · paid until 31 May at least (main)"
+    );
+    assert_eq!(
+        sentence(&[&main, &shop]).await,
+        "All 10 resources fine · paid until 31 May at least (main, shop)"
+    );
+    assert_eq!(sentence(&[&vmonly]).await, "1 resource fine (vmonly)");
+}
+
+/// The subject of that mail, the headline and line 1 of `status` are one sentence.
+#[tokio::test]
+async fn a_balance_that_is_used_up_is_said_first() {
+    let mut main = full("main");
+    let edd = Edd::At(t("2026-03-20T11:00:00"));
+    main.apply(Read::ExpectedBalance(Report { edd, ..report("-5", "10") }), read_at());
+    let said = status(&[&main], vec![], "").await;
+    assert!(said["verdict"]["sentence"].as_str().unwrap().starts_with("All 5 resources"), "far: {said}");
+    let money = IncidentRow {
+        key: crate::alert::Key::account_wide(&"main".parse().unwrap(), Kind::Disconnect),
+        cut_off: Some(crate::model::forecast::Disconnect::At {
+            at: t("2026-03-20T11:00:00"),
+            computed: false,
+        }),
+        ..incident_row("main", Kind::Disconnect, Severity::Critical, Phase::Firing)
+    };
+    let said = status(&[&main], vec![money], "").await;
+    assert_eq!(
+        said["verdict"]["sentence"],
+        "Balance used up, cut-off Fri 20 Mar: pay 306 RUB by Tue 17 Mar (main)"
+    );
 }

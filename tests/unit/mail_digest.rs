@@ -40,7 +40,16 @@ fn the_subject_says_what_counts() {
             vec![],
             "All well, 10 resources, paid until 12 Mar (main, shop)".to_owned(),
         ),
-        (vec![due("main", "-1")], vec![], "Cut-off Mon 2 Mar: pay 302 RUB now (main)".to_owned()),
+        (
+            vec![full("shop"), book(Profile { collectors: [Collector::Vms].into(), ..profile("vmonly") })],
+            vec![],
+            "Some data is missing, 5 resources, shop paid until 31 May at least (shop, vmonly)".to_owned(),
+        ),
+        (
+            vec![due("main", "-1")],
+            vec![],
+            "Balance used up, cut-off Mon 2 Mar: pay 302 RUB now (main)".to_owned(),
+        ),
         (vec![silent], vec![], "All well, 5 resources, 1 balance not known (main)".to_owned()),
         (
             vec![full("shop"), unread],

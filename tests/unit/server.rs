@@ -104,6 +104,7 @@ impl Server {
             control: Arc::new(Deaf),
             telemetry_path: "/metrics".into(),
             calendar_domain: Shared::new("example.com".to_owned()),
+            store: "/var/lib/hostwatch/hostwatch.db".to_owned(),
             hosts: Shared::new(AllowedHosts::new(&WebSettings::default(), [])),
             lifecycle,
             reload,

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 
 use super::store::{batch, mail, now};
-use crate::alert::{Incident, Key, Kind, Severity};
+use crate::alert::{Incident, Key, Kind, Phase, Severity};
 use crate::daemon::control::{Reply, Request, Watching, answer_from};
 use crate::store::{Batch, Lane, Store};
 
 /// No accounts.
 fn nobody() -> Watching {
-    Watching { watchers: BTreeMap::new(), profiles: BTreeMap::new() }
+    Watching { watchers: BTreeMap::new(), profiles: BTreeMap::new(), mails: true }
 }
 
 #[test]
@@ -28,6 +28,29 @@ fn an_incident_is_meant_by_its_key_its_number_or_its_name() {
         assert_eq!(ask(what), "main/vm_error/7 is not open; there is nothing to acknowledge", "{what}");
     }
     assert!(!ask("other").contains("main/vm_error/7 is not open"), "{}", ask("other"));
+}
+
+/// An exporter has nobody to mail and nothing that outlives it: neither is promised.
+#[test]
+fn what_is_decided_beside_an_exporter_promises_no_mail() {
+    let key = Key::new(&"main".parse().unwrap(), Kind::VmError, 7);
+    let incident = Incident { phase: Phase::Firing, ..Incident::new(key, Severity::Critical, now()) };
+    let batch = Batch { incidents: vec![incident], ..Batch::default() };
+    let ack = Request::Ack { what: "main/vm_error/7".into(), comment: String::new() };
+    let silence = Request::Silence { pattern: "web-*".into(), seconds: 3600, comment: String::new() };
+    for (request, promise) in [(ack, "a mail when it is over"), (silence, "are mailed then")] {
+        let said = |mails| {
+            let mut store = Store::in_memory().unwrap();
+            store.commit(&batch, now()).unwrap();
+            match answer_from(&mut store, &Watching { mails, ..nobody() }, request.clone(), now()) {
+                Ok(Reply::Done(said)) => said,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert!(said(true).contains(promise), "{}", said(true));
+        let alone = said(false);
+        assert!(!alone.contains(promise) && alone.contains("forgotten when the daemon restarts"), "{alone}");
+    }
 }
 
 #[test]

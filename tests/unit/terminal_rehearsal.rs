@@ -8,6 +8,7 @@ use crate::model::PayBy;
 use crate::model::forecast::Disconnect;
 use crate::terminal::rehearsal::{Mail, Rehearsal, text};
 use crate::terminal::{Answer, Style};
+use crate::view::billing::ToPay;
 use account::*;
 
 fn rehearsal() -> Rehearsal {
@@ -30,16 +31,17 @@ fn rehearsal() -> Rehearsal {
             mail(
                 "2026-03-01T12:00:00",
                 Severity::Warning,
-                Some((7, money("44.5"))),
+                Some(ToPay::Amount(money("44.5"), 7)),
                 Some(PayBy::On("2026-03-04".parse().unwrap())),
             ),
             mail(
                 "2026-03-04T11:00:00",
                 Severity::Critical,
-                Some((7, money("70"))),
+                Some(ToPay::Amount(money("70"), 7)),
                 Some(PayBy::Today("2026-03-04".parse().unwrap())),
             ),
-            mail("2026-03-07T11:00:00", Severity::Critical, None, Some(PayBy::Now)),
+            mail("2026-03-05T11:00:00", Severity::Critical, Some(ToPay::Nothing), Some(PayBy::Now)),
+            mail("2026-03-07T11:00:00", Severity::Critical, Some(ToPay::NotKnown), Some(PayBy::Now)),
         ],
         never: vec!["the rung of 14 days: passed already".into()],
     }

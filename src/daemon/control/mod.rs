@@ -9,6 +9,6 @@ mod records;
 mod socket;
 
 pub(super) use desk::Desk;
-pub(crate) use protocol::{Reply, Request};
+pub(crate) use protocol::{Reply, Request, whole};
 pub(crate) use records::{Watching, answer as answer_from};
 pub(crate) use socket::{open, path, places};

@@ -129,7 +129,7 @@ impl Request {
 }
 
 /// A store's path by which two can be compared: without links, also where only its directory is there.
-pub(super) fn whole(store: &Path) -> PathBuf {
+pub(crate) fn whole(store: &Path) -> PathBuf {
     let in_directory = || Some(store.parent()?.canonicalize().ok()?.join(store.file_name()?));
     let found = store.canonicalize().ok().or_else(in_directory).or_else(|| std::path::absolute(store).ok());
     found.unwrap_or_else(|| store.to_owned())

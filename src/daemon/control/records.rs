@@ -26,12 +26,15 @@ const MOST_REASONS: u32 = 50;
 pub(crate) struct Watching {
     pub(crate) watchers: BTreeMap<AccountName, Watcher>,
     pub(crate) profiles: BTreeMap<AccountName, Arc<Profile>>,
+    /// Somebody can be told; else nothing is kept beyond the daemon's life.
+    pub(crate) mails: bool,
 }
 
 impl Watching {
     pub(crate) fn of(settings: &Settings) -> Self {
         let profiles = settings.accounts.iter().map(|one| (one.name().clone(), Arc::clone(&one.profile)));
-        Self { watchers: Accounts::of(settings).watchers, profiles: profiles.collect() }
+        let watchers = Accounts::of(settings).watchers;
+        Self { watchers, profiles: profiles.collect(), mails: settings.mails }
     }
 
     pub(super) fn zones(&self) -> Zones {
@@ -149,7 +152,10 @@ impl Desk<'_> {
             return Err(decided::not_open(&incident.key));
         }
         self.store.acknowledge(&incident.key, incident.episode, comment, self.now).map_err(failed)?;
-        Ok(Reply::Done(decided::acknowledged(&incident, self.now)))
+        Ok(Reply::Done(match self.watching.mails {
+            true => decided::acknowledged(&incident, self.now),
+            false => decided::acknowledged_without_mails(&incident.key),
+        }))
     }
 
     fn take_back_ack(self, what: &str) -> Answered {
@@ -167,7 +173,7 @@ impl Desk<'_> {
         let id = self.store.silence(pattern, until, comment, self.now).map_err(failed)?;
         let all = self.silences()?;
         let one = all.silences.iter().find(|one| one.id == id);
-        one.map(|one| Reply::Done(decided::silenced(one, self.now)))
+        one.map(|one| Reply::Done(decided::silenced(one, self.watching.mails, self.now)))
             .ok_or_else(|| format!("silence {id} is not there any more"))
     }
 

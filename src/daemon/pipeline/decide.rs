@@ -105,15 +105,7 @@ impl Pipeline {
             reports: self.reports_to_keep(),
             ..Batch::default()
         };
-        let mut threads = Vec::new();
-        let Dispatch { notices, withdraw, remake } = self.dispatch(outcome)?;
-        for incident in &mut batch.incidents {
-            incident.threads.retain(|to, id| !withdraw.contains(&(id.clone(), to.clone())));
-        }
-        batch.withdraw = withdraw.into_iter().map(|(id, to)| (id, address(&to))).collect();
-        for remake in &remake {
-            threads.extend(self.make_anew(remake, &mut batch, snapshot, now)?);
-        }
+        let (mut threads, notices) = self.withdraw(self.dispatch(outcome)?, &mut batch, snapshot, now)?;
         let (limited, free): (Vec<&Notice>, Vec<&Notice>) =
             notices.iter().partition(|notice| rate_limit::applies(&notice.form));
         let mut due = free;
@@ -161,6 +153,11 @@ impl Pipeline {
         if notices.is_empty() && goes_on.is_empty() {
             return Ok(Dispatch::default());
         }
+        Ok(alert::dispatch(notices.clone(), goes_on, &self.mailbox(notices)?))
+    }
+
+    /// What waits, and who heard of what these would end.
+    fn mailbox(&self, notices: &[Notice]) -> Result<Mailbox, StoreError> {
         let items = || notices.iter().flat_map(|notice| &notice.items);
         let known = self
             .engine
@@ -179,7 +176,75 @@ impl Pipeline {
             let heard = heard.into_iter().map(|(to, heard)| (as_configured(to), heard)).collect();
             mailbox.heard.insert((item.key.clone(), item.episode), heard);
         }
-        Ok(alert::dispatch(notices.clone(), goes_on, &mailbox))
+        Ok(mailbox)
+    }
+
+    /// Withdraws what is outdated; what is left of it is written anew. Returns what goes out besides.
+    fn withdraw(
+        &mut self,
+        dispatch: Dispatch,
+        batch: &mut Batch,
+        snapshot: &Snapshot,
+        now: DateTime<Utc>,
+    ) -> Result<(Threads, Vec<Notice>), StoreError> {
+        let Dispatch { notices, withdraw, remake } = dispatch;
+        for incident in &mut batch.incidents {
+            incident.threads.retain(|to, id| !withdraw.contains(&(id.clone(), to.clone())));
+        }
+        batch.withdraw = withdraw.into_iter().map(|(id, to)| (id, address(&to))).collect();
+        let mut threads = Vec::new();
+        for remake in &remake {
+            threads.extend(self.make_anew(remake, batch, snapshot, now)?);
+        }
+        Ok((threads, notices))
+    }
+
+    /// What was decided while an older mail was on its way takes its place, where that came back undelivered.
+    pub(super) fn replace_overtaken(&mut self) -> Result<(), StoreError> {
+        let overtaking = self.published.store.lock().overtaking()?;
+        for (message_id, to) in overtaking {
+            match self.replace_older(&message_id, &to) {
+                // It is on its way again: whatever comes of that is looked at then.
+                Err(StoreError::Conflict) => {}
+                result => result?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a waiting mail anew for some, as if it were decided now: without the older ones that it takes the place of.
+    fn replace_older(&mut self, message_id: &str, to: &BTreeSet<String>) -> Result<(), StoreError> {
+        let (now, snapshot) = (self.clock.now(), self.snapshot.get());
+        let made = self.published.store.lock().made(message_id)?;
+        let Some(Made { notice, created_at }) = made.filter(|made| !made.notice.form.is_overview()) else {
+            return Ok(());
+        };
+        let to: Vec<String> = notice.to.iter().filter(|one| to.contains(&address(one))).cloned().collect();
+        let keys: Vec<Key> = notice.items.iter().map(|item| item.key.clone()).collect();
+        let as_it_is = Notice { to: to.clone(), ..notice };
+        let mut mailbox = self.mailbox(std::slice::from_ref(&as_it_is))?;
+        mailbox.waiting.retain(|mail| mail.message_id != message_id || !to.contains(&mail.to));
+        mailbox.heard.values_mut().for_each(|heard| heard.retain(|one, _| to.contains(one)));
+        let mut dispatch = alert::dispatch(vec![as_it_is.clone()], &BTreeSet::new(), &mailbox);
+        let told = |notices: &[Notice]| -> BTreeSet<(Key, Event)> {
+            let items = notices.iter().flat_map(|notice| &notice.items);
+            items.map(|item| (item.key.clone(), item.event.clone())).collect()
+        };
+        if dispatch.withdraw.is_empty() && told(&dispatch.notices) == told(&[as_it_is]) {
+            return Ok(());
+        }
+        dispatch.withdraw.extend(to.into_iter().map(|to| (message_id.to_owned(), to)));
+        let incidents = keys.iter().filter_map(|key| self.engine.incidents().get(key).cloned());
+        let mut batch = Batch { incidents: incidents.collect(), ..Batch::default() };
+        let (mut threads, notices) = self.withdraw(dispatch, &mut batch, &snapshot, now)?;
+        let before = batch.mails.len();
+        threads.extend(self.write_mails(&notices.iter().collect::<Vec<_>>(), &mut batch, &snapshot, now)?);
+        batch.mails[before..].iter_mut().for_each(|mail| mail.created_at = created_at);
+        self.published.store.lock().commit(&batch, now)?;
+        self.engine.renew(batch.incidents.clone());
+        self.engine.add_threads(threads);
+        self.committed(&batch, now);
+        Ok(())
     }
 
     /// A waiting mail as a new one that leaves out what newer mails speak of. Its recipient waits since the first.

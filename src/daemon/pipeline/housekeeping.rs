@@ -102,6 +102,10 @@ impl Pipeline {
             self.return_to_file(now);
         }
         let mut result = self.check_store();
+        if let Some(count) = self.published.new_back() {
+            result = result.and_then(|()| self.replace_overtaken());
+            self.published.know_back(count);
+        }
         result = result.and_then(|()| self.release_held());
         result = result.and_then(|()| self.send_digests(now));
         self.note_store_result(result);

@@ -131,11 +131,19 @@ impl<'a> DigestMail<'a> {
     fn paid(&self) -> Option<String> {
         let first = self.accounts.first()?;
         let day = |at| words::short_day(first.local_day(at), first.zone, self.context.now);
-        match first.cut_off {
-            DueOn::At(edd) => Some(format!("paid until {}", day(edd))),
-            DueOn::Beyond(end) => Some(format!("paid until {} at least", day(end))),
-            DueOn::Now | DueOn::NotKnown | DueOn::NotWatched => None,
-        }
+        let until = match first.cut_off {
+            DueOn::At(edd) => day(edd),
+            DueOn::Beyond(end) => format!("{} at least", day(end)),
+            DueOn::Now | DueOn::NotKnown | DueOn::NotWatched => return None,
+        };
+        let is_known =
+            |account: &&AccountWeek<'_>| matches!(account.cut_off, DueOn::At(_) | DueOn::Beyond(_));
+        let whose = match self.accounts.iter().filter(is_known).count() {
+            all if all == self.accounts.len() => String::new(),
+            1 => format!("{} ", first.name),
+            some => format!("{some} accounts "),
+        };
+        Some(format!("{whose}paid until {until}"))
     }
 
     fn body(&self) -> Body {

@@ -49,6 +49,7 @@ impl<'a> DisconnectMail<'a> {
 
     fn cut_off(&self) -> CutOff<'a> {
         CutOff::of(self.ladder.disconnect(), self.payer, self.now)
+            .telling(self.item.event == Event::BalanceUsedUp)
     }
 
     /// What is new of a cut-off that is ahead, or has come.
@@ -61,9 +62,6 @@ impl<'a> DisconnectMail<'a> {
             }
             (Event::Extended(_), Some(_)) => {
                 cut_off.moved(self.ladder.told_before).unwrap_or_else(|| cut_off.sentence())
-            }
-            (Event::BalanceUsedUp, Some(at)) => {
-                cut_off.with_amount(&format!("Balance used up, cut-off {}", cut_off.day(at)))
             }
             (Event::Deletion(days), _) => match (days, self.ladder.deleted_at) {
                 (0, _) => cut_off.with_amount("Data deleted today"),

@@ -11,6 +11,7 @@ use crate::alert::deletion;
 use crate::model::forecast::{self, Disconnect, NextCharge};
 use crate::model::{Money, Profile, Report};
 use crate::terminal::Answer;
+use crate::view::incidents::soonest;
 use crate::view::{BillingFacts, Due, LastReading, Orders};
 
 /// The forecasts of accounts, the most urgent first.
@@ -72,16 +73,11 @@ impl Forecasts {
     /// Puts accounts in the order of urgency.
     pub(crate) fn new(mut accounts: Vec<AccountForecast>, now: DateTime<Utc>) -> Self {
         accounts.sort_by_cached_key(|account| {
-            let at = account.billing.as_ref().ok().and_then(|billing| match billing.facts.disconnect {
-                Disconnect::At { at, .. } => Some(at),
-                Disconnect::Now => Some(DateTime::<Utc>::MIN_UTC),
-                Disconnect::NotExpected | Disconnect::Unknown => None,
-            });
+            let cut_off = account.billing.as_ref().ok().map(|billing| billing.facts.disconnect);
             (
                 account.answer != Answer::NeedsYou,
                 account.answer != Answer::Unknown,
-                at.is_none(),
-                at,
+                soonest(cut_off),
                 account.account.clone(),
             )
         });

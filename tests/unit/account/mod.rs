@@ -213,6 +213,7 @@ pub fn incident_row(account: &str, kind: Kind, severity: Severity, phase: Phase)
         note: None,
         caused_by: None,
         problem: kind.problem().to_owned(),
+        by_sites: false,
         cut_off: None,
         deleted_at: None,
     }

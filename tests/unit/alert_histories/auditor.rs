@@ -83,8 +83,13 @@ impl Auditor {
         }
         for incident in &outcome.incidents {
             let old = before.get(&incident.key);
-            self.has_reason(incident, old, outcome);
-            self.is_proved(incident, old, input, evidence);
+            // As it was when its account was taken out.
+            let goes_on = incident.before_unwatched.is_none()
+                && old.is_some_and(|old| old.before_unwatched.is_some() && old.episode == incident.episode);
+            if !goes_on {
+                self.has_reason(incident, old, outcome);
+                self.is_proved(incident, old, input, evidence);
+            }
             assert!(!self.is_excluded(&incident.key), "a rule leaves {} out: {incident:?}", incident.key);
             let folded_into = incident.folded_into.as_ref().map(|root| {
                 let changed = outcome.incidents.iter().find(|one| one.key == *root);
@@ -129,10 +134,12 @@ impl Auditor {
     pub fn nobody_is_left_in_the_dark(&self, incidents: &Incidents) {
         for (key, episode) in self.episodes.keys() {
             let known = self.is_known(key, *episode, Excuses::Accepted);
-            // What may explain it was not looked at yet.
-            let waits =
-                |one: &Incident| one.episode == *episode && one.phase.is_open() && one.waits.is_some();
-            if incidents.get(key).is_some_and(waits) {
+            let root = incidents.get(key).and_then(|incident| incident.folded_into.as_ref());
+            // What may explain it, or its cause, was not looked at yet.
+            let waits = |one: &Incident| one.phase.is_open() && one.waits.is_some();
+            let root_waits = root.and_then(|root| incidents.get(root)).is_some_and(waits);
+            let own = incidents.get(key).filter(|one| one.episode == *episode);
+            if own.is_some_and(waits) || root_waits {
                 continue;
             }
             assert!(known.is_ok(), "{key} #{episode}: {} {:#?}", known.unwrap_err(), incidents.get(key));
