@@ -83,13 +83,8 @@ impl Auditor {
         }
         for incident in &outcome.incidents {
             let old = before.get(&incident.key);
-            // As it was when its account was taken out.
-            let goes_on = incident.before_unwatched.is_none()
-                && old.is_some_and(|old| old.before_unwatched.is_some() && old.episode == incident.episode);
-            if !goes_on {
-                self.has_reason(incident, old, outcome);
-                self.is_proved(incident, old, input, evidence);
-            }
+            self.has_reason(incident, old, outcome);
+            self.is_proved(incident, old, input, evidence);
             assert!(!self.is_excluded(&incident.key), "a rule leaves {} out: {incident:?}", incident.key);
             let folded_into = incident.folded_into.as_ref().map(|root| {
                 let changed = outcome.incidents.iter().find(|one| one.key == *root);
@@ -182,7 +177,7 @@ impl Auditor {
         if let Some((root, root_episode)) = &episode.folded_into {
             return self.is_known(root, *root_episode, excuses).map_err(|why| format!("root {root}: {why}"));
         }
-        let retired = said("its rule is switched off") || said("no longer in the configuration");
+        let retired = said("its rule is switched off");
         if (said("silenced by") || retired) && excuses == Excuses::Accepted {
             return Ok(());
         }

@@ -56,9 +56,10 @@ impl Life {
             Op::RuleOff(minutes) => {
                 let mut settings = self.settings.clone();
                 settings.rules.entry(Kind::VmError).or_default().enabled = Some(false);
-                self.reloaded(watchers(&settings), *minutes);
+                self.engine.set_watchers(watchers(&settings));
+                self.live(&Op::Wait(*minutes));
+                self.engine.set_watchers(watchers(&self.settings));
             }
-            Op::Away(minutes) => self.reloaded(BTreeMap::new(), *minutes),
             Op::Vms { rows, complete } => {
                 let rows = rows.iter().map(|&(id, state)| vm(id, state)).collect();
                 self.read(op, Collector::Vms, Read::Vms(Rows { rows, complete: *complete }), true);
@@ -131,16 +132,6 @@ impl Life {
                 }
             }
         }
-    }
-
-    /// Lives for so many minutes with these, and then with the usual ones.
-    fn reloaded(&mut self, watchers_then: BTreeMap<AccountName, Watcher>, minutes: i64) {
-        self.engine.set_watchers(watchers_then);
-        self.live(&Op::Wait(minutes));
-        self.engine.set_watchers(watchers(&self.settings));
-        let snapshot = Snapshot { accounts: [(name(), self.book.publish())].into() };
-        let delivery = self.postbox.delivery(self.engine.coming_back(&snapshot));
-        self.step(&Input::Tick(delivery), &Evidence::new());
     }
 
     /// Everything that was ever silenced is not any more.

@@ -44,8 +44,6 @@ pub enum Op {
     Ack,
     /// Reloads: for so many minutes no rule speaks of VMs in error.
     RuleOff(i64),
-    /// Reloads: for so many minutes the account is in no configuration.
-    Away(i64),
 }
 
 /// An expected-balance report.
@@ -171,8 +169,6 @@ pub fn op() -> impl Strategy<Value = Op> {
         1 => (prop::sample::select(vec!["main/vm_*/*", "vm-1", "*", "main/disconnect/*"]), minutes())
             .prop_map(|(pattern, minutes)| Op::Silence { pattern, minutes }),
         1 => Just(Op::Ack),
-        1 => minutes().prop_map(Op::RuleOff),
-        1 => minutes().prop_map(Op::Away),
     ]
 }
 
@@ -188,7 +184,8 @@ pub fn unsteady_history() -> impl Strategy<Value = Vec<Op>> {
         .prop_map(move |(state, looks)| vec![vms(state); looks]);
     let others = op().prop_map(|op| vec![op]);
     let calm = Just(vec![Op::Wait(31)]);
-    let parts = prop_oneof![8 => turn, 2 => others, 1 => calm];
+    let reload = minutes().prop_map(|minutes| vec![Op::RuleOff(minutes)]);
+    let parts = prop_oneof![16 => turn, 4 => others, 2 => calm, 1 => reload];
     prop::collection::vec(parts, 10..50).prop_map(|parts| parts.concat())
 }
 
