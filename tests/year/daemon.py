@@ -50,6 +50,9 @@ deletion_days = {deletion}
 """
 
 
+ASKED_AT_MOST = 5
+
+
 class Daemon:
     def __init__(self, binary, folder, clock, accounts, provider_port, mail_port):
         self.binary, self.folder, self.clock = binary, folder, clock
@@ -124,12 +127,14 @@ class Daemon:
 
     async def metrics(self):
         """Polls by account and collector, mails by state."""
-        try:
-            return await self.page()
-        except (OSError, asyncio.IncompleteReadError):
-            # It closed an idle connection.
-            self.hang_up()
-            return await self.page()
+        for _ in range(ASKED_AT_MOST):
+            try:
+                return await self.page()
+            except (OSError, asyncio.IncompleteReadError) as error:
+                # It closed an idle connection, or one whose request it had not read within its time.
+                self.hang_up()
+                closed = error
+        raise closed
 
     async def page(self):
         if self.reader is None:

@@ -218,6 +218,11 @@ class Judge:
         account, key = self.account, f"{self.account.name}/disconnect/account"
         offs = account.offs + ([(account.off_at, account.end)] if account.off_at else [])
         arrived = [mail for mail, which, _ in self.told if which == key]
+        # "`deletion:N` takes the place of that day's mail"; "a balance at or below 0 with the date ahead is told once as
+        # `balance-used-up`", where the provider names no date and the next charge has to stand in for it.
+        says_so = [mail for mail, which, event in self.told if which == key and (
+            "OVERDUE" in mail.subject or event.startswith("deletion:")
+            or (event == "balance-used-up" and not account.names_dates))]
         reports = [answer for answer in self.lane.provider.answers[account.name]
                    if answer.group == "report" and answer.trouble is None]
         # "A silence holds back beginnings and reminders, of a disconnect only where its pattern names that kind."
@@ -244,8 +249,12 @@ class Judge:
                     self.wrong("not heard in time", cut_off, f"known since {when(known[0])}, safe until {when(safe)}")
             after = [step for step, moment in enumerate(self.steps) if cut_off < moment < min(ended, cut_off + 4 * DAY)]
             after = [step for step in after if not cannot_hear(step)]
-            if len(after) > 2 and not any(cut_off <= mail.date < ended and "OVERDUE" in mail.subject
-                                          for mail in arrived):
+            if not account.names_dates:
+                # It was overdue from the charge on, as nobody knows of a grace: "an ack stops reminders; … of an overdue
+                # account after 3 days".
+                after = [step for step in after
+                         if not any(at < self.steps[step] < at + 3 * DAY for at in acts.acked)]
+            if len(after) > 2 and not any(cut_off <= mail.date < ended for mail in says_so):
                 self.wrong("not heard once cut off", cut_off, f"off until {when(ended)}")
 
     def safe_until(self, cut_off):
