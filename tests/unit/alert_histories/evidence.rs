@@ -133,8 +133,7 @@ impl Witness {
             | Op::Smtp(_)
             | Op::Silence { .. }
             | Op::Ack
-            | Op::RuleOff(_)
-            | Op::Away(_) => {}
+            | Op::RuleOff(_) => {}
         }
         evidence
     }
