@@ -49,7 +49,7 @@ impl StepDraft<'_> {
             };
             let is_new =
                 !incident.followed_up && cause.last_mailed.is_some_and(|told| incident.last_change > told);
-            let goes_on = incident.phase == Phase::Firing && cause.phase.is_open();
+            let goes_on = incident.phase == Phase::Firing && cause.explains();
             if is_new
                 && goes_on
                 && !lists(&cause.key, &incident.key, state)

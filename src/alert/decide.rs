@@ -174,7 +174,9 @@ impl<'a> StepDraft<'a> {
         let critical = incident.severity == Severity::Critical;
         incident.critical_mailed = incident.critical_mailed.or(Some(self.now)).filter(|_| critical);
         incident.enter_in_calendar(self.now);
-        let mut item = Item::new(&incident, event, self.now);
+        // What kept changing was over before that is told.
+        let at = incident.resolved_at.filter(|_| event.is_end()).unwrap_or(self.now);
+        let mut item = Item::new(&incident, event, at);
         item.unwatched = unseen;
         self.parts.items.push(item);
         self.record(incident);

@@ -325,7 +325,7 @@ impl Engine {
 
     /// Changes of open incidents that are due to time alone.
     fn tick_open(&self, draft: &mut StepDraft<'_>, snapshot: &Snapshot) {
-        for incident in self.incidents().values().filter(|one| one.phase.is_open() || one.flapping) {
+        for incident in self.incidents().values().filter(|one| one.phase.is_open()) {
             let key = &incident.key;
             let (Some(watcher), Some(state)) =
                 (self.watchers.get(&key.account), snapshot.accounts.get(&key.account))

@@ -121,6 +121,8 @@ pub(crate) struct Incident {
     pub threads: BTreeMap<String, String>,
     /// Openings and closings within the last hour.
     pub changes: Vec<DateTime<Utc>>,
+    /// Told as changing again and again. It is open, one episode, until its end is told: firing while it is wrong; while
+    /// it is right recovering, with `resolved_at`, which is its end if that lasts.
     pub flapping: bool,
     /// Of `disconnect` alone.
     pub ladder: Option<Ladder>,
@@ -202,6 +204,7 @@ impl Incident {
     /// What is wrong as last seen: `in error`, or `not OK (now blocked, was in error)`.
     pub(crate) fn problem_now(&self) -> String {
         match &self.moved_on {
+            _ if self.flapping => keeps_failing(&self.problem).to_owned(),
             Some(state) if self.phase == Phase::Firing => {
                 format!("not OK (now {state}, was {})", self.problem)
             }
@@ -283,10 +286,51 @@ impl Incident {
         self.phase = phase;
         self.last_change = now;
         self.streak = 0;
-        if matches!(phase, Phase::Resolved | Phase::Unwatched) {
-            self.resolved_at = Some(now);
-        }
+        self.resolved_at = matches!(phase, Phase::Resolved | Phase::Unwatched).then_some(now);
     }
+
+    /// Right for now, of what keeps changing: open until it has been so for long.
+    pub(super) fn enter_settling(&mut self, now: DateTime<Utc>) {
+        self.enter(Phase::Recovering, now);
+        self.resolved_at = Some(now);
+    }
+
+    pub(crate) fn is_settling(&self) -> bool {
+        self.flapping && self.phase == Phase::Recovering && self.resolved_at.is_some()
+    }
+
+    /// Open, and wrong as far as is known: what else is wrong may follow from it.
+    pub(crate) fn explains(&self) -> bool {
+        self.phase.is_open() && !self.is_settling()
+    }
+
+    /// Its changes count anew: else the next might be the fourth again, told twice for one episode.
+    pub(super) fn stop_flapping(&mut self) {
+        self.changes.clear();
+        if self.phase.is_open() {
+            self.resolved_at = None;
+        }
+        self.flapping = false;
+    }
+
+    /// Stores of older releases have what keeps changing as over each time that it is right.
+    pub(super) fn flaps_openly(mut self) -> Self {
+        if self.flapping && !self.phase.is_open() {
+            self.phase = Phase::Recovering;
+            self.streak = 0;
+            self.resolved_at = Some(self.resolved_at.unwrap_or(self.last_change));
+        }
+        if self.flapping {
+            self.announced = true;
+            self.folded_into = None;
+        }
+        self
+    }
+}
+
+/// What keeps changing, without its name.
+pub(crate) fn keeps_failing(problem: &str) -> &'static str {
+    if problem.is_empty() { "again and again" } else { "keeps failing" }
 }
 
 /// `VM db-1 in error`; where nothing is to be added, the subject alone.

@@ -8,7 +8,7 @@ use super::decide::{Decision, StepDraft};
 use super::incident::{Incident, Phase};
 use super::key::Key;
 use super::kind::{Event, Kind};
-use super::next::{REMINDERS, reminder_at};
+use super::next::{FLAPPING_QUIET, REMINDERS, reminder_at};
 use super::reason::{Cause, Typed, Withheld};
 use super::remembered::CHANGES_COUNT;
 use super::root_cause;
@@ -16,9 +16,8 @@ use super::rules::{self, Finding, SITES_STOPPED, Verdict};
 use super::settings::AlertSettings;
 use crate::model::AccountState;
 
-/// Four changes within `CHANGES_COUNT` are told once, and once more when it has been quiet for half an hour.
+/// Four changes within `CHANGES_COUNT` are told once, and once more when it has been quiet for `FLAPPING_QUIET`.
 const FLAPPING_CHANGES: usize = 4;
-const FLAPPING_QUIET_MINUTES: i64 = 30;
 /// What began to recover is not told of as wrong, unless nothing more was seen of it for so long.
 const UNDECIDED_MINUTES: i64 = 5;
 
@@ -80,7 +79,10 @@ impl StepDraft<'_> {
     pub(super) fn time_passed(&mut self, key: &Key, state: &AccountState, settings: &AlertSettings) {
         let Some(mut incident) = self.get(key).cloned() else { return };
         if incident.flapping {
-            self.settle(incident);
+            match self.escalates(&incident, settings) {
+                Some(why) => self.escalate(incident, why),
+                None => self.settle(incident),
+            }
             return;
         }
         if incident.folded_into.is_some() {
@@ -116,7 +118,7 @@ impl StepDraft<'_> {
         let Some(incident) = self.get(key).filter(|incident| incident.phase == Phase::Firing).cloned() else {
             return;
         };
-        let is_over = |root: &Key| self.get(root).is_none_or(|root| !root.phase.is_open());
+        let is_over = |root: &Key| self.get(root).is_none_or(|root| !root.explains());
         if let Some(root) = incident.folded_into.clone().filter(is_over) {
             self.keep(incident, Withheld::CoverOver(root));
         }
@@ -124,19 +126,25 @@ impl StepDraft<'_> {
 
     /// Ends flapping, once it has been quiet.
     fn settle(&mut self, mut incident: Incident) {
-        let settled = matches!(incident.phase, Phase::Firing | Phase::Resolved);
-        if !settled || self.now - incident.last_change < Duration::minutes(FLAPPING_QUIET_MINUTES) {
+        let is_right = incident.is_settling() && incident.streak == 0 && incident.moved_on.is_none();
+        let is_wrong = incident.phase == Phase::Firing && self.silenced(&incident).is_none();
+        if !(is_right || is_wrong) || self.now - incident.last_change < FLAPPING_QUIET {
             return;
         }
-        incident.flapping = false;
-        // Or the next change might be the fourth again, told twice for one episode.
-        incident.changes.clear();
-        let decision = match &incident.folded_into {
-            Some(root) => Decision::Withhold(Withheld::StillFolded(root.clone())),
-            None if incident.phase.is_open() => Decision::Tell(Event::Opened),
-            None => Decision::Tell(Event::Resolved),
+        let event = if is_right {
+            incident.phase = Phase::Resolved;
+            if incident.key.kind == Kind::CollectorFailing {
+                self.name_still_failing(&mut incident);
+            }
+            Event::Resolved
+        } else {
+            incident.since = incident.held_since.min(incident.last_change);
+            // Not the mail of its beginning once more.
+            incident.arming += 1;
+            Event::Opened
         };
-        self.decide(incident, Cause::Stable, decision);
+        incident.stop_flapping();
+        self.decide(incident, Cause::Stable, Decision::Tell(event));
     }
 
     fn reminder_is_due(&self, incident: &Incident, settings: &AlertSettings) -> bool {
@@ -154,6 +162,14 @@ impl StepDraft<'_> {
     ) {
         match incident.phase {
             Phase::Pending => {
+                incident.streak += 1;
+                self.confirm(incident, hold, state, settings);
+            }
+            // Once more it has to be confirmed.
+            Phase::Recovering if incident.is_settling() => {
+                if incident.streak == 0 {
+                    incident.held_since = self.now;
+                }
                 incident.streak += 1;
                 self.confirm(incident, hold, state, settings);
             }
@@ -204,7 +220,7 @@ impl StepDraft<'_> {
         if incident.phase != Phase::Firing {
             return;
         }
-        let goes_on = |root: &Key| self.get(root).is_some_and(|root| root.phase.is_open());
+        let goes_on = |root: &Key| self.get(root).is_some_and(Incident::explains);
         if !incident.is_listed(state) && incident.folded_into.as_ref().is_some_and(goes_on) {
             return;
         }
@@ -216,8 +232,6 @@ impl StepDraft<'_> {
         incident.announced &= self.started;
         if !self.started {
             self.decide(incident, Cause::CoverEnded, Decision::Withhold(Withheld::FirstStart));
-        } else if incident.flapping {
-            self.decide(incident, Cause::CoverEnded, Decision::Withhold(Withheld::Flapping));
         } else {
             self.tell_beginning(incident, Cause::CoverEnded, state, settings);
         }
@@ -249,12 +263,13 @@ impl StepDraft<'_> {
             1 => Cause::SeenWrong,
             polls => Cause::SeenWrongInARow { polls },
         };
-        if let Some(root) = root_cause::of(self, &incident, state, settings) {
+        if incident.flapping {
+            // Who was told of it is told of it further, whatever explains it by now.
+            self.note(incident, Withheld::Flapping);
+        } else if let Some(root) = root_cause::of(self, &incident, state, settings) {
             self.decide(incident, cause, Decision::FoldInto(root));
         } else if !self.started {
             self.note(incident, Withheld::FirstStart);
-        } else if incident.flapping {
-            self.note(incident, Withheld::Flapping);
         } else if root_cause::is_awaited(&incident, state) {
             self.wait_for_a_look(incident);
         } else {
@@ -272,6 +287,15 @@ impl StepDraft<'_> {
             }
             // Several listings read at once may each say so, as of a resource that is gone: one observation.
             Phase::Recovering if incident.last_observed == self.now => {}
+            Phase::Recovering if incident.is_settling() && verdict == Verdict::Good => {
+                incident.last_observed = self.now;
+                let was_doubted = std::mem::take(&mut incident.streak) > 0;
+                if was_doubted {
+                    self.note(incident, Withheld::Flapping);
+                } else {
+                    self.put(incident);
+                }
+            }
             Phase::Firing | Phase::Recovering => {
                 incident.last_observed = self.now;
                 if incident.phase == Phase::Firing {
@@ -296,6 +320,12 @@ impl StepDraft<'_> {
 
     /// Ends an episode.
     pub(super) fn close(&mut self, mut incident: Incident, gone: bool) {
+        if incident.flapping && !gone {
+            incident.enter_settling(self.now);
+            self.note(incident, Withheld::Flapping);
+            return;
+        }
+        incident.flapping = false;
         self.unseen = self.unseen_since(incident.streak);
         let good = Cause::OkInARow { polls: incident.streak.into() };
         incident.enter(Phase::Resolved, self.now);
@@ -308,9 +338,8 @@ impl StepDraft<'_> {
             Decision::Tell(Event::Resolved)
         } else if let Some(root) = incident.folded_into.take() {
             Decision::Withhold(Withheld::WasFolded(root))
-        } else if incident.flapping {
-            Decision::Withhold(Withheld::Flapping)
-        } else if incident.key.kind != Kind::Disconnect && self.begins_to_flap(&incident) {
+        } else if !gone && incident.key.kind != Kind::Disconnect && self.begins_to_flap(&incident) {
+            incident.enter_settling(self.now);
             Decision::Tell(Event::Flapping)
         } else if !incident.announced {
             Decision::Tell(Event::WasDown)
@@ -325,7 +354,7 @@ impl StepDraft<'_> {
     fn begins_to_flap(&self, incident: &Incident) -> bool {
         let since = self.now - CHANGES_COUNT;
         let changes = incident.changes.iter().filter(|&&at| at > since).count();
-        let is_quiet = self.now - incident.last_change >= Duration::minutes(FLAPPING_QUIET_MINUTES);
+        let is_quiet = self.now - incident.last_change >= FLAPPING_QUIET;
         changes >= FLAPPING_CHANGES && !is_quiet && self.silenced(incident).is_none()
     }
 

@@ -40,7 +40,7 @@ pub(crate) use calendar::CalendarEntry;
 pub(crate) use dispatch::{Dispatch, Heard, Mailbox, Remake, Stage, Waiting, dispatch, remainder};
 pub(crate) use engine::{Delivery, Engine, Input, Outcome};
 pub(crate) use history::{Episode, History, Past};
-pub(crate) use incident::{Incident, Phase};
+pub(crate) use incident::{Incident, Phase, keeps_failing};
 pub(crate) use key::{Key, Sort, Target};
 pub(crate) use kind::{Event, Kind, Severity};
 pub(crate) use ladder::Ladder;

@@ -12,6 +12,8 @@ use super::overdue::{ReminderPlan, days};
 use super::settings::{AlertSettings, Watcher};
 use super::silence::{Ack, Muted};
 
+/// What kept changing is stable after so long.
+pub(super) const FLAPPING_QUIET: Duration = Duration::minutes(30);
 /// After these the digest speaks of it.
 pub(super) const REMINDERS: u32 = 3;
 
@@ -35,6 +37,8 @@ pub(crate) enum Next {
     Silenced(DateTime<Utc>),
     Acknowledged,
     Reminder(DateTime<Utc>),
+    /// It keeps changing: not before then, and then only if it stays as it is.
+    Stable(DateTime<Utc>),
     /// The step so many days before the cut-off.
     Rung(u32, DateTime<Utc>),
     /// The account is still cut off, or its data are about to be deleted.
@@ -123,6 +127,9 @@ impl Next {
         if let Some(silence) = muted.silence(incident, now) {
             return Self::Silenced(silence.until);
         }
+        if incident.flapping {
+            return Self::Stable((incident.last_change + FLAPPING_QUIET).max(now));
+        }
         if let (Some(ladder), Some(settings)) = (&incident.ladder, settings) {
             return of_ladder(ladder, settings, zone, muted.acknowledgement(incident, now), now)
                 .unwrap_or(Self::End);
@@ -173,6 +180,7 @@ pub(super) fn reminder_at(incident: &Incident, settings: &AlertSettings) -> Opti
     // That a VM is stopped is told once: it may well be meant to be.
     let reminds = !matches!(incident.key.kind, Kind::Disconnect | Kind::VmStopped)
         && incident.phase == Phase::Firing
+        && !incident.flapping
         && !incident.pre_existing
         && incident.folded_into.is_none()
         && !incident.told_unwatched
@@ -215,6 +223,14 @@ mod tests {
         assert_eq!(next(|incident, _, _| incident.pre_existing = true), Next::End);
         assert_eq!(next(|incident, _, _| incident.phase = Phase::Pending), Next::Confirmation(1));
         assert_eq!(next(|incident, _, _| incident.phase = Phase::Resolved), Next::Over);
+        let flaps = |minutes| {
+            next(move |incident, _, _| {
+                incident.flapping = true;
+                incident.last_change = now() - Duration::minutes(minutes);
+            })
+        };
+        assert_eq!(flaps(10), Next::Stable(now() + Duration::minutes(20)));
+        assert_eq!(flaps(40), Next::Stable(now()));
         assert_eq!(next(|_, watcher, _| watcher.to.clear()), Next::Nobody);
         let cause = open(Kind::ContainerDisabled).key;
         assert_eq!(

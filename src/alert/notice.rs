@@ -152,13 +152,14 @@ pub(crate) struct Item {
 impl Item {
     /// The item of an incident in its present state.
     pub(crate) fn new(incident: &Incident, event: Event, at: DateTime<Utc>) -> Self {
+        let says_what = event.is_end() || event == Event::Flapping;
         Self {
             key: incident.key.clone(),
             episode: incident.episode,
             arming: incident.arming,
             severity: incident.severity,
             subject: incident.subject.clone(),
-            problem: if event.is_end() { incident.problem.clone() } else { incident.problem_now() },
+            problem: if says_what { incident.problem.clone() } else { incident.problem_now() },
             event,
             detail: incident.detail.clone(),
             reason: incident.reason.clone(),

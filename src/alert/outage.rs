@@ -149,14 +149,14 @@ fn name(incident: &Incident) -> String {
 /// The incident of another collector that covers this one: the one it was told with, or one of its group that fails
 /// for the same reason.
 pub(super) fn cause(draft: &StepDraft<'_>, incident: &Incident, state: &AccountState) -> Option<Key> {
-    let is_open = |key: &&Key| draft.get(key).is_some_and(|other| other.phase.is_open());
+    let is_open = |key: &&Key| draft.get(key).is_some_and(Incident::explains);
     if let Some(told_with) = incident.folded_into.as_ref().filter(is_open) {
         return Some(told_with.clone());
     }
     let Target::Collector(collector) = incident.key.resource else { return None };
     let why = reason(state, collector)?;
     let mut others = draft.of_kind(state, Kind::CollectorFailing).filter(|other| {
-        other.phase.is_open() && other.announced && other.folded_into.is_none() && other.key != incident.key
+        other.explains() && other.announced && other.folded_into.is_none() && other.key != incident.key
     });
     let same = others.find(|other| {
         let Target::Collector(other) = other.key.resource else { return false };

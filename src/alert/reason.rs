@@ -156,6 +156,7 @@ pub(crate) enum Withheld {
     /// The mail of that incident covers this one.
     #[strum(to_string = "no mail: covered by {0}")]
     Folded(Key),
+    /// Of a store from before what keeps changing had mails of its own throughout.
     #[strum(to_string = "no mail: still covered by {0}")]
     StillFolded(Key),
     #[strum(to_string = "no mail: was covered by {0}")]
@@ -206,6 +207,11 @@ impl Reason {
             Self::Typed(Typed { cause: Some(Cause::Flapping { changes }), .. }) => Some(*changes),
             Self::Typed(_) | Self::Text(_) | Self::Unknown(_) => None,
         }
+    }
+
+    /// What kept changing is stable.
+    pub(crate) fn is_stable(&self) -> bool {
+        matches!(self, Self::Typed(Typed { cause: Some(Cause::Stable), .. }))
     }
 
     /// As a text that `of_stored` reads back.

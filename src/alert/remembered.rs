@@ -37,7 +37,7 @@ impl Remembered {
         let mut memory = Self::default();
         let mut shown: BTreeMap<AccountName, usize> = BTreeMap::new();
         for incident in stored {
-            let incident = incident?;
+            let incident = incident?.flaps_openly();
             let mut is_shown = incident.is_shown(now);
             if is_shown {
                 let count = shown.entry(incident.key.account.clone()).or_default();
@@ -111,9 +111,7 @@ impl Remembered {
 impl Incident {
     /// Nothing of it goes on: it is over, and no date is watched.
     pub(crate) fn is_forgotten(&self) -> bool {
-        matches!(self.phase, Phase::Watching | Phase::Resolved | Phase::Unwatched)
-            && self.ladder.is_none()
-            && !self.flapping
+        matches!(self.phase, Phase::Watching | Phase::Resolved | Phase::Unwatched) && self.ladder.is_none()
     }
 
     /// More than its number may still matter: its next opening may be flapping, its account may come back, the next report

@@ -93,12 +93,12 @@ pub(crate) fn explains_site(by_sites: bool, kind: Kind, site: &Site) -> bool {
 fn container_of(draft: &StepDraft<'_>, of: &Key, state: &AccountState) -> Option<Key> {
     let site = state.site(of.id()?.into())?;
     let key = Key::new(&state.profile.name, Kind::ContainerDisabled, site.container.get());
-    let incident = draft.get(&key).filter(|incident| incident.phase.is_open())?;
+    let incident = draft.get(&key).filter(|incident| incident.explains())?;
     if !explains_site(incident.held == SITES_STOPPED, of.kind, site) {
         return None;
     }
     let root = incident.folded_into.clone();
-    let root = root.filter(|root| draft.get(root).is_some_and(|root| root.phase.is_open()));
+    let root = root.filter(|root| draft.get(root).is_some_and(Incident::explains));
     Some(root.unwrap_or(key))
 }
 
@@ -106,7 +106,7 @@ fn container_of(draft: &StepDraft<'_>, of: &Key, state: &AccountState) -> Option
 fn off_for_non_payment(draft: &StepDraft<'_>, state: &AccountState) -> Option<Key> {
     let mut containers = draft.of_kind(state, Kind::ContainerDisabled);
     let unpaid = containers.find(|incident| {
-        incident.phase.is_open()
+        incident.explains()
             && incident.announced
             && incident.folded_into.is_none()
             && is_unpaid(incident, state)

@@ -69,7 +69,7 @@ impl Turns {
                 let written = self.written.entry(key.clone()).or_default();
                 written.retain(|&at| is_within(at, turned.at, Duration::hours(1)));
                 written.push(turned.at);
-            } else if !incident.phase.is_open() && !incident.flapping {
+            } else if !incident.phase.is_open() {
                 self.written.remove(key);
             }
         }

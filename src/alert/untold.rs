@@ -15,6 +15,7 @@ impl StepDraft<'_> {
             return;
         };
         incident.announced = false;
+        incident.stop_flapping();
         // Whoever was sent it, and could not take it, is to see that this is another.
         incident.arming += 1;
         incident.pre_existing = false;

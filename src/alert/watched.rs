@@ -94,12 +94,14 @@ impl StepDraft<'_> {
     /// Ends what nothing looks at any more. Who was told of it is told of that, and never that it is over.
     pub(super) fn retire(&mut self, key: &Key, why: Cause) {
         let Some(mut before) = self.get(key).cloned() else { return };
-        let shown = before.phase.is_open() || before.flapping;
-        let told = shown && before.announced && before.folded_into.is_none() && !before.told_unwatched;
+        let told = before.phase.is_open()
+            && before.announced
+            && before.folded_into.is_none()
+            && !before.told_unwatched;
         before.told_unwatched |= told;
+        before.stop_flapping();
         let mut ended = before.clone();
         ended.enter(Phase::Unwatched, self.now);
-        ended.flapping = false;
         ended.folded_into = None;
         ended.ladder = None;
         // That it is looked at again is no change of what it is about.

@@ -28,6 +28,9 @@ pub(super) fn words(item: &Item, state: Option<&AccountState>) -> (String, Strin
 pub(super) fn past(item: &Item) -> (String, String) {
     match item.subject.strip_prefix("Cannot ") {
         Some(read) if item.problem.is_empty() => (format!("Could not {read}"), String::new()),
+        _ if item.reason.is_stable() && !item.problem.is_empty() => {
+            (item.subject.clone(), "kept failing".to_owned())
+        }
         _ if item.problem.is_empty() => (item.subject.clone(), "was seen".to_owned()),
         _ => match item.problem.strip_prefix("does not ") {
             Some(problem) => {

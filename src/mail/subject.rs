@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::parts::Telling;
 use super::{parts as common, resolved};
-use crate::alert::{Event, Form, Item, Notice, Severity, Started};
+use crate::alert::{Event, Form, Item, Notice, Severity, Started, keeps_failing};
 use crate::model::{AccountName, sanitize};
 use crate::view::sentence::{self, Part, Problem};
 use crate::view::words;
@@ -155,8 +155,7 @@ fn still(item: &Item) -> (String, String) {
 
 /// `VM web-1 keeps failing`.
 fn again(item: &Item) -> (String, String) {
-    let words = if item.problem.is_empty() { "again and again" } else { "keeps failing" };
-    (item.subject.clone(), words.to_owned())
+    (item.subject.clone(), keeps_failing(&item.problem).to_owned())
 }
 
 /// Text of others on one line that stays what it is: `=?` begins an encoded word (RFC 2047), which mail programs

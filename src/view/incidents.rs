@@ -82,7 +82,7 @@ impl IncidentRow {
             resource_name: incident.subject.clone(),
             since: incident.since,
             last_change: incident.last_change,
-            resolved_at: incident.resolved_at,
+            resolved_at: incident.resolved_at.filter(|_| !incident.phase.is_open()),
             reason: format!(
                 "{}{}",
                 said_once(&incident.detail, &incident.reason.to_string()),

@@ -72,7 +72,7 @@ impl ProblemGroup<'_> {
         let Some(things) = plural(key.kind) else {
             return format!("{} and {} more", joined(subject, words), self.count - 1);
         };
-        let words = words.replace(", was ", ", were ");
+        let words = words.replace(", was ", ", were ").replace("keeps ", "keep ");
         let words = words.strip_prefix("was ").map_or_else(|| words.clone(), |was| format!("were {was}"));
         let place = place.as_ref().map_or_else(String::new, |name| format!(" in {name}"));
         joined(&format!("{} {things}", self.count), &words) + &place

@@ -143,6 +143,9 @@ fn next(facts: &Facts<'_>) -> String {
         Next::Reminder(at) => {
             format!("Next: a reminder {}, if it is still open; a mail when it is over.", when(at))
         }
+        Next::Stable(at) => {
+            format!("Next: a mail once it has stayed as it is for half an hour, not before {}.", when(at))
+        }
         Next::Rung(0, at) => format!("Next: a mail at the cut-off, {}, unless somebody pays.", when(at)),
         Next::Rung(days, at) => {
             let days = super::words::count(days as usize, "day", "days");

@@ -30,7 +30,7 @@ impl Judge<'_> {
         let all = stopped > 0 && stopped == sites;
         let name = row.name.as_deref().map_or_else(|| container.to_string(), str::to_owned);
         let (verdict, detail) = match held {
-            Some(held) if stopped == 0 || (!all && !held.phase.is_open()) => {
+            Some(held) if stopped == 0 || (!all && !held.explains()) => {
                 (Verdict::Good, "its sites are no longer stopped by the service".to_owned())
             }
             None if !all || known.is_some() || !self.wants_container(&name) => return None,

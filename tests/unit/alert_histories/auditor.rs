@@ -36,7 +36,7 @@ struct Episode {
     folded_into: Option<(Key, u32)>,
 }
 
-/// Whether a silence or flapping is a reason not to have been told.
+/// Whether a silence, or that nothing watched it any more, is a reason not to have been told.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Excuses {
     Accepted,
@@ -129,14 +129,12 @@ impl Auditor {
     pub fn nobody_is_left_in_the_dark(&self, incidents: &Incidents) {
         for (key, episode) in self.episodes.keys() {
             let known = self.is_known(key, *episode, Excuses::Accepted);
-            // One mail said that it comes and goes; its turns since are not written down.
-            let flaps = |key: &Key| incidents.get(key).is_some_and(|incident| incident.flapping);
             let root = incidents.get(key).and_then(|incident| incident.folded_into.as_ref());
             // What may explain it, or its cause, was not looked at yet.
             let waits = |one: &Incident| one.phase.is_open() && one.waits.is_some();
             let root_waits = root.and_then(|root| incidents.get(root)).is_some_and(waits);
             let own = incidents.get(key).filter(|one| one.episode == *episode);
-            if flaps(key) || root.is_some_and(flaps) || own.is_some_and(waits) || root_waits {
+            if own.is_some_and(waits) || root_waits {
                 continue;
             }
             assert!(known.is_ok(), "{key} #{episode}: {} {:#?}", known.unwrap_err(), incidents.get(key));
@@ -145,7 +143,6 @@ impl Auditor {
 
     /// The end of what people were told of was told to them, once everything is over.
     pub fn ends_are_told(&self) {
-        let ends = |event: &Event| event.is_end() || *event == Event::Flapping;
         for ((key, number), episode) in &self.episodes {
             let event_only = key.kind == Kind::BalanceDrop;
             // News of a later episode took the place of its end.
@@ -154,14 +151,11 @@ impl Auditor {
             let moved_on =
                 later.flat_map(|(_, later)| &later.told).any(|(_, mail)| !self.withdrawn.contains(mail));
             let mut told = episode.told.iter().filter(|(_, mail)| !self.withdrawn.contains(mail)).peekable();
-            let excuse = |reason: &Reason| {
-                let reason = reason.to_string();
-                reason.contains("silenced by") || reason.contains("keeps changing")
-            };
+            let excuse = |reason: &Reason| reason.to_string().contains("silenced by");
             if told.peek().is_none() || event_only || moved_on || episode.reasons.iter().any(excuse) {
                 continue;
             }
-            assert!(told.any(|(event, _)| ends(event)), "{key} #{number} never ended: {episode:#?}");
+            assert!(told.any(|(event, _)| event.is_end()), "{key} #{number} never ended: {episode:#?}");
         }
     }
 
@@ -183,12 +177,8 @@ impl Auditor {
         if let Some((root, root_episode)) = &episode.folded_into {
             return self.is_known(root, *root_episode, excuses).map_err(|why| format!("root {root}: {why}"));
         }
-        // The last word was that it keeps changing; its turns since are not all written down.
-        let earlier = (1..=number).rev().filter_map(|earlier| self.episodes.get(&(key.clone(), earlier)));
-        let last = earlier.filter_map(|earlier| earlier.told.last()).next();
-        let flaps = last.is_some_and(|(event, _)| *event == Event::Flapping);
-        let excused = said("silenced by") || flaps;
-        if excused && excuses == Excuses::Accepted {
+        let retired = said("its rule is switched off");
+        if (said("silenced by") || retired) && excuses == Excuses::Accepted {
             return Ok(());
         }
         let all: Vec<_> = self.episodes.iter().filter(|((other, _), _)| other == key).collect();
@@ -239,7 +229,9 @@ impl Auditor {
         if key.kind == Kind::BalanceDrop {
             return;
         }
-        if was.is_open() && incident.phase == Phase::Resolved {
+        // It was seen right for half an hour.
+        let has_settled = old.is_some_and(Incident::is_settling) && matches!(input, Input::Tick(_));
+        if was.is_open() && incident.phase == Phase::Resolved && !has_settled {
             assert!(is_good(seen), "{key} is closed by {input:?}");
             let enough = self.settings.recover_polls;
             assert!(streaks.good >= enough, "{key} is closed after {} of {enough}", streaks.good);
@@ -352,13 +344,9 @@ pub fn the_last_word_is_true(postbox: &Postbox, incidents: &Incidents) {
             continue;
         }
         let open = incident.phase.is_open();
-        let flaps = incident.flapping || event == Event::Flapping;
         // Another episode may be open that did not go to them.
         let open = if to == "boss" { open && !event.is_end() } else { open };
-        assert!(
-            flaps || open != event.is_end(),
-            "the last that {to} reads of {key} is {event}: {incident:#?}"
-        );
+        assert!(open != event.is_end(), "the last that {to} reads of {key} is {event}: {incident:#?}");
     }
 }
 

@@ -127,7 +127,13 @@ impl Witness {
             }
             Op::NoSites => self.ended(&mut evidence, Collector::Sites, None),
             Op::Fails(collector, kind) => self.ended(&mut evidence, *collector, Some(*kind)),
-            Op::Wait(_) | Op::Restart(_) | Op::Clock(_) | Op::Smtp(_) | Op::Silence { .. } | Op::Ack => {}
+            Op::Wait(_)
+            | Op::Restart(_)
+            | Op::Clock(_)
+            | Op::Smtp(_)
+            | Op::Silence { .. }
+            | Op::Ack
+            | Op::RuleOff(_) => {}
         }
         evidence
     }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration as Span;
 
 use crate::alert::{
-    Ack, AlertSettings, Delivery, Engine, Incident, Input, Key, Muted, Remembered, Silence, Stage, Watcher,
+    Ack, AlertSettings, Delivery, Engine, Incident, Input, Key, Kind, Muted, Remembered, Silence, Stage,
+    Watcher,
 };
 use crate::model::*;
 use chrono::{DateTime, Duration, Utc};
@@ -52,6 +53,13 @@ impl Life {
 
     pub fn live(&mut self, op: &Op) {
         match op {
+            Op::RuleOff(minutes) => {
+                let mut settings = self.settings.clone();
+                settings.rules.entry(Kind::VmError).or_default().enabled = Some(false);
+                self.engine.set_watchers(watchers(&settings));
+                self.live(&Op::Wait(*minutes));
+                self.engine.set_watchers(watchers(&self.settings));
+            }
             Op::Vms { rows, complete } => {
                 let rows = rows.iter().map(|&(id, state)| vm(id, state)).collect();
                 self.read(op, Collector::Vms, Read::Vms(Rows { rows, complete: *complete }), true);

@@ -42,6 +42,8 @@ pub enum Op {
     },
     /// Acknowledges the oldest incident that is open.
     Ack,
+    /// Reloads: for so many minutes no rule speaks of VMs in error.
+    RuleOff(i64),
 }
 
 /// An expected-balance report.
@@ -173,6 +175,18 @@ pub fn op() -> impl Strategy<Value = Op> {
 /// A first look at everything, as each start brings it; then whatever comes.
 pub fn history() -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec(op(), 1..60)
+}
+
+/// All VMs come and go together, again and again, with whatever else comes in between.
+pub fn unsteady_history() -> impl Strategy<Value = Vec<Op>> {
+    let vms = |state| Op::Vms { rows: VMS.map(|id| (id, state)).to_vec(), complete: true };
+    let turn = (prop::sample::select(vec!["error", "blocked", "active"]), 1usize..4)
+        .prop_map(move |(state, looks)| vec![vms(state); looks]);
+    let others = op().prop_map(|op| vec![op]);
+    let calm = Just(vec![Op::Wait(31)]);
+    let reload = minutes().prop_map(|minutes| vec![Op::RuleOff(minutes)]);
+    let parts = prop_oneof![16 => turn, 4 => others, 2 => calm, 1 => reload];
+    prop::collection::vec(parts, 10..50).prop_map(|parts| parts.concat())
 }
 
 pub fn settings() -> impl Strategy<Value = AlertSettings> {

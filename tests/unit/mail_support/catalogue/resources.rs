@@ -47,7 +47,7 @@ pub fn all() -> Vec<Entry> {
     let flapping = Item { reason: Cause::Flapping { changes: 4 }.into(), ..web_1(Event::Flapping) };
     put("flapping", Form::Opened, vec![flapping]);
     let mut stable = over(web_1(Event::Resolved), "its state is now active");
-    stable.reason = Reason::Text("stable for 30 min after flapping".into());
+    stable.reason = Cause::Stable.into();
     put("flapping_over", Form::Closed, vec![stable]);
 
     let mut missed = web_1(Event::Opened);
