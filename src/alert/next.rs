@@ -180,6 +180,7 @@ pub(super) fn reminder_at(incident: &Incident, settings: &AlertSettings) -> Opti
     // That a VM is stopped is told once: it may well be meant to be.
     let reminds = !matches!(incident.key.kind, Kind::Disconnect | Kind::VmStopped)
         && incident.phase == Phase::Firing
+        && incident.announced
         && !incident.flapping
         && !incident.pre_existing
         && incident.folded_into.is_none()
@@ -200,7 +201,7 @@ mod tests {
     fn open(kind: Kind) -> Incident {
         let mut incident =
             Incident::new(Key::new(&"main".parse().unwrap(), kind, 7), Severity::Critical, now());
-        incident.phase = Phase::Firing;
+        (incident.phase, incident.announced) = (Phase::Firing, true);
         incident.last_mailed = Some(now() - Duration::hours(3));
         incident
     }
@@ -231,6 +232,8 @@ mod tests {
         };
         assert_eq!(flaps(10), Next::Stable(now() + Duration::minutes(20)));
         assert_eq!(flaps(40), Next::Stable(now()));
+        // No reminder of what nobody was told of.
+        assert_eq!(next(|incident, _, _| incident.announced = false), Next::End);
         assert_eq!(next(|_, watcher, _| watcher.to.clear()), Next::Nobody);
         let cause = open(Kind::ContainerDisabled).key;
         assert_eq!(
