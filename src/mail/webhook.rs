@@ -13,7 +13,7 @@ use super::message::{self, MailIdentity, Rendered};
 use super::recipient::Recipient;
 use super::render::{content, events, test_content, test_incident};
 use super::subject;
-use crate::alert::{Event, Form, Item, Notice, Severity};
+use crate::alert::{Event, Form, Item, Kind, Notice, Severity};
 use crate::model::AccountName;
 
 /// Where it goes, and what it links to.
@@ -31,7 +31,7 @@ const LONGEST_KEY: usize = 200;
 /// What is no incident: digest, test, first start, overflow.
 const NOTICE: &str = "HostwatchNotice";
 /// A notice is a message, and nothing ends it: whoever keeps what is open lets go of it by then. No sooner, as a post may
-/// wait for its webhook.
+/// wait for its webhook. The same of an incident of which nothing more will be told.
 const NOTICE_LASTS: Duration = Duration::days(1);
 /// The label that an incident's alert alone has.
 const INCIDENT: &str = "incident";
@@ -183,6 +183,22 @@ fn is_over(item: &Item) -> bool {
     item.event.is_end() && item.event != Event::Unwatched
 }
 
+/// Is nothing told of it after this, though nobody knows that it is over?
+fn is_last_word(item: &Item) -> bool {
+    item.event == Event::Unwatched || item.key.kind == Kind::BalanceDrop
+}
+
+/// When it ends, as far as that is known.
+fn end_of(item: &Item) -> String {
+    if is_over(item) {
+        moment(item.at)
+    } else if is_last_word(item) {
+        moment(item.at + NOTICE_LASTS)
+    } else {
+        NO_END.to_owned()
+    }
+}
+
 /// As what it would have gone out by itself, had the hourly limit not held it back.
 fn form_of(event: &Event) -> Form {
     if *event == Event::Unwatched {
@@ -197,7 +213,6 @@ fn form_of(event: &Event) -> Form {
 }
 
 fn incident_alert(item: &Item, said: &Said<'_>, target: WebhookTarget<'_>) -> WebhookAlert {
-    let is_over = is_over(item);
     let severity = if item.event == Event::Unwatched { Severity::Info } else { item.severity };
     let key = item.key.to_string();
     let labels = [
@@ -210,11 +225,11 @@ fn incident_alert(item: &Item, said: &Said<'_>, target: WebhookTarget<'_>) -> We
         (INCIDENT, key.clone()),
     ];
     WebhookAlert {
-        status: if is_over { Status::Resolved } else { Status::Firing },
+        status: if is_over(item) { Status::Resolved } else { Status::Firing },
         labels: labels.map(|(name, value)| (name.to_owned(), value)).into(),
         annotations: annotations(said),
         starts_at: moment(item.since),
-        ends_at: if is_over { moment(item.at) } else { NO_END.to_owned() },
+        ends_at: end_of(item),
         generator_url: link(item, target),
         fingerprint: message::hash_of([key.as_str()])[..16].to_owned(),
     }

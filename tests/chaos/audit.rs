@@ -167,12 +167,12 @@ impl Auditor<'_> {
                 _ if flapped.is_some_and(|flapped| {
                     let watched =
                         !self.history.away.iter().any(|at| (flapped.date..told.until()).contains(at));
-                    watched && told.date - flapped.date < TimeDelta::minutes(29)
+                    watched && told.event != "removed" && told.date - flapped.date < TimeDelta::minutes(29)
                 }) =>
                 {
                     problem = Some("told while it flaps");
                 }
-                "opened" | "resolved" if flapped.is_some() => flapped = None,
+                "opened" | "resolved" | "removed" if flapped.is_some() => flapped = None,
                 // The end between them gave way to the newer news before it could go out.
                 "opened"
                     if open

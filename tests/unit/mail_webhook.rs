@@ -4,7 +4,7 @@
 use super::account;
 use super::mail_support;
 
-use crate::alert::{Event, Form, Item, Kind, Notice, Overflow, Started};
+use crate::alert::{Event, Form, Item, Key, Kind, Notice, Overflow, Started};
 use crate::mail::{Rendered, WebhookTarget, render_webhook, render_webhook_test};
 use crate::model::Snapshot;
 use account::*;
@@ -216,7 +216,17 @@ fn ends_resolve_and_what_is_no_longer_watched_does_not() {
         assert_eq!((&json["status"], &alert["status"]), (&status.into(), &status.into()), "{event}");
         assert_eq!(alert["labels"]["severity"], severity, "{event}");
         let ends = alert["endsAt"].as_str().unwrap();
-        assert_eq!(ends == "0001-01-01T00:00:00Z", status == "firing", "{event}: {ends}");
+        let goes_on = status == "firing" && event != Event::Unwatched;
+        assert_eq!(ends == "0001-01-01T00:00:00Z", goes_on, "{event}: {ends}");
+    }
+    // Nothing more is told of these: a day later whoever keeps what is open lets go.
+    let mut drop = vm(17, Event::Opened);
+    drop.key = Key::account_wide(&"main".parse().unwrap(), Kind::BalanceDrop);
+    for (form, item) in [(Form::Opened, drop), (Form::Unwatched, vm(17, Event::Unwatched))] {
+        let at = item.at;
+        let (_, json) = posted(&notice(form, vec![item]), &snapshot);
+        let ends = json["alerts"][0]["endsAt"].as_str().unwrap().parse::<DateTime<Utc>>().unwrap();
+        assert_eq!((ends - at, &json["status"]), (Duration::days(1), &"firing".into()));
     }
 }
 
