@@ -130,7 +130,7 @@ pub fn get(address: SocketAddr, path: &str, headers: &str) -> Option<String> {
 /// What the daemon shows of itself at one moment.
 pub struct Page {
     text: String,
-    /// Reasons of incidents that are not over, by key; asked for after the metrics.
+    /// Reasons of incidents that are not over, nor right for now, by key; asked for after the metrics.
     pub open: BTreeMap<String, String>,
     /// When both were there: what they show was decided before.
     pub at: Moment,
@@ -142,7 +142,14 @@ impl Page {
         let status: serde_json::Value = serde_json::from_str(&get(address, "/api/v1/status", "")?).ok()?;
         let rows = status["incidents"]["open"].as_array()?;
         let word = |row: &serde_json::Value, name: &str| row[name].as_str().unwrap_or_default().to_owned();
-        let open = rows.iter().map(|row| (word(row, "key"), word(row, "reason"))).collect();
+        // What keeps changing stays open for half an hour after it became right.
+        let keeps_changing = |row: &serde_json::Value| {
+            let title = word(row, "title");
+            title.ends_with("keeps failing") || title.ends_with("again and again")
+        };
+        let is_right = |row: &&serde_json::Value| keeps_changing(row) && word(row, "state") == "recovering";
+        let rows = rows.iter().filter(|row| !is_right(row));
+        let open = rows.map(|row| (word(row, "key"), word(row, "reason"))).collect();
         Some(Self { text, open, at: crate::common::now() })
     }
 

@@ -277,12 +277,15 @@ fn what_was_tried_for_five_days_is_told_with_its_subject_by_the_next_mail_that_a
     assert!(words.iter().all(|word| line.contains(word)), "{line}");
     smtp.forget_rules();
     provider.set_vm(10002, "error");
-    let mail = arrives(&mut clock, &smtp, "main/vm_error/10002 opened");
-    let note = mail.text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        note.contains("A mail to ops@example.com had to be given up: [") && note.contains("greylisted"),
-        "{note}"
-    );
+    arrives(&mut clock, &smtp, "main/vm_error/10002 opened");
+    // A poll that a jump of the clock cut short may have been mailed before.
+    let texts = received(&smtp).into_iter().map(|mail| mail.text);
+    let texts: Vec<String> =
+        texts.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let notes = texts.iter().filter(|text| {
+        text.contains("A mail to ops@example.com had to be given up: [") && text.contains("greylisted")
+    });
+    assert_eq!(notes.count(), 1, "{texts:?}");
 }
 
 #[test]
