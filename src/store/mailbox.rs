@@ -16,6 +16,15 @@ pub(crate) struct Made {
     pub created_at: DateTime<Utc>,
 }
 
+/// What a mail takes the place of.
+#[derive(Clone, Default, Debug, PartialEq, Eq)]
+pub(crate) struct Overtaking {
+    /// For these of its recipients, as bare addresses.
+    pub to: BTreeSet<String>,
+    /// Message-IDs.
+    pub older: BTreeSet<String>,
+}
+
 impl Store {
     /// Mails that wait, one a recipient, oldest first. Recipients are bare addresses.
     pub(crate) fn waiting(&self) -> Result<Vec<Waiting>, StoreError> {
@@ -47,21 +56,25 @@ impl Store {
         Ok(waiting)
     }
 
-    /// Mails that wait behind older ones about their incidents that surely did not arrive, with their recipients: they
-    /// were decided while those were on their way.
-    pub(crate) fn overtaking(&self) -> Result<BTreeMap<String, BTreeSet<String>>, StoreError> {
+    /// Mails that wait, and were decided while older ones about their incidents were on their way that surely did not arrive.
+    /// What one step decided stands side by side.
+    pub(crate) fn overtaking(&self) -> Result<BTreeMap<String, Overtaking>, StoreError> {
         let mut statement = self.connection.prepare_cached(
-            "SELECT DISTINCT e.message_id, e.recipient
+            "SELECT DISTINCT e.message_id, e.recipient, b.message_id
              FROM envelopes e JOIN messages m USING (message_id) JOIN news n USING (message_id)
                JOIN news o ON o.incident = n.incident
                JOIN envelopes b ON b.message_id = o.message_id AND b.recipient = e.recipient
-             WHERE e.state = 'queued' AND NOT e.perhaps AND m.notice IS NOT NULL AND b.id < e.id
+               JOIN messages older ON older.message_id = b.message_id
+             WHERE e.state = 'queued' AND NOT e.perhaps AND m.notice IS NOT NULL
+               AND b.id < e.id AND older.created_at < m.created_at
                AND (b.state = 'queued' AND NOT b.perhaps OR b.state = 'dead' AND o.episode = n.episode)",
         )?;
         let mut rows = statement.query([])?;
-        let mut overtaking: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut overtaking: BTreeMap<String, Overtaking> = BTreeMap::new();
         while let Some(row) = rows.next()? {
-            overtaking.entry(row.get(0)?).or_default().insert(row.get(1)?);
+            let one = overtaking.entry(row.get(0)?).or_default();
+            one.to.insert(row.get(1)?);
+            one.older.insert(row.get(2)?);
         }
         Ok(overtaking)
     }

@@ -688,6 +688,26 @@ fn mails_that_were_given_up_or_wait_are_counted_by_the_account_they_are_about() 
 }
 
 #[test]
+fn what_one_step_decided_takes_no_place_of_its_own() {
+    let mut store = Store::in_memory().unwrap();
+    let later = |id: &str| Outgoing {
+        created_at: now() + Duration::minutes(1),
+        ..mail_about(&key(), id, Lane::Normal)
+    };
+    store.commit(&batch(vec![mail_about(&key(), "first", Lane::Normal)]), now()).unwrap();
+    let claim = store.claim(&Queue::Mail, now()).unwrap().unwrap();
+    store.commit(&batch(vec![later("used-up"), later("rung")]), now()).unwrap();
+    assert!(store.overtaking().unwrap().values().all(|one| one.to == ["b@example.com".to_owned()].into()));
+    store.finish(&claim, &retry(now(), "451"), now()).unwrap();
+    let overtaking = store.overtaking().unwrap();
+    assert_eq!(overtaking.keys().collect::<Vec<_>>(), ["rung", "used-up"]);
+    for one in overtaking.values() {
+        assert_eq!(one.to.len(), 2);
+        assert_eq!(one.older, ["first".to_owned()].into(), "and not the one beside it");
+    }
+}
+
+#[test]
 fn an_open_incident_of_which_nothing_arrived_is_unheard_until_somebody_can_be_reached() {
     let mut store = Store::in_memory().unwrap();
     let mut incident = Incident::new(key(), Severity::Critical, now());

@@ -7,11 +7,11 @@ use chrono::{DateTime, Utc};
 use super::super::notes::{address, names, noted};
 use super::{Pipeline, story};
 use crate::alert::{
-    self, Cause, Delivery, Dispatch, Event, Input, Key, Mailbox, Notice, Outcome, Remake, rate_limit,
+    self, Cause, Delivery, Dispatch, Event, Input, Key, Mailbox, Notice, Outcome, Remake, Stage, rate_limit,
 };
 use crate::failpoint;
 use crate::model::{AccountName, Snapshot, lives_on};
-use crate::store::{Batch, Made, RateLimited, StoreError};
+use crate::store::{Batch, Made, Overtaking, RateLimited, StoreError};
 
 /// Message-IDs of opening mails: incident, recipient, id.
 pub(super) type Threads = Vec<(Key, String, String)>;
@@ -202,8 +202,8 @@ impl Pipeline {
     /// What was decided while an older mail was on its way takes its place, where that came back undelivered.
     pub(super) fn replace_overtaken(&mut self) -> Result<(), StoreError> {
         let overtaking = self.published.store.lock().overtaking()?;
-        for (message_id, to) in overtaking {
-            match self.replace_older(&message_id, &to) {
+        for (message_id, overtaking) in overtaking {
+            match self.replace_older(&message_id, &overtaking) {
                 // It is on its way again: whatever comes of that is looked at then.
                 Err(StoreError::Conflict) => {}
                 result => result?,
@@ -213,17 +213,21 @@ impl Pipeline {
     }
 
     /// Writes a waiting mail anew for some, as if it were decided now: without the older ones that it takes the place of.
-    fn replace_older(&mut self, message_id: &str, to: &BTreeSet<String>) -> Result<(), StoreError> {
+    fn replace_older(&mut self, message_id: &str, overtaking: &Overtaking) -> Result<(), StoreError> {
         let (now, snapshot) = (self.clock.now(), self.snapshot.get());
         let made = self.published.store.lock().made(message_id)?;
         let Some(Made { notice, created_at }) = made.filter(|made| !made.notice.form.is_overview()) else {
             return Ok(());
         };
-        let to: Vec<String> = notice.to.iter().filter(|one| to.contains(&address(one))).cloned().collect();
+        let gets_older = |to: &&String| overtaking.to.contains(&address(to));
+        let to: Vec<String> = notice.to.iter().filter(gets_older).cloned().collect();
         let keys: Vec<Key> = notice.items.iter().map(|item| item.key.clone()).collect();
         let as_it_is = Notice { to: to.clone(), ..notice };
         let mut mailbox = self.mailbox(std::slice::from_ref(&as_it_is))?;
         mailbox.waiting.retain(|mail| mail.message_id != message_id || !to.contains(&mail.to));
+        // What was decided in the same step, or later, is not replaced by it.
+        let others = mailbox.waiting.iter_mut().filter(|mail| !overtaking.older.contains(&mail.message_id));
+        others.for_each(|mail| mail.stage = Stage::BeingSent);
         mailbox.heard.values_mut().for_each(|heard| heard.retain(|one, _| to.contains(one)));
         let mut dispatch = alert::dispatch(vec![as_it_is.clone()], &BTreeSet::new(), &mailbox);
         let told = |notices: &[Notice]| -> BTreeSet<(Key, Event)> {
