@@ -176,7 +176,13 @@ impl SmtpServer {
     }
 
     pub fn start(setup: Setup) -> Self {
-        let listener = std::net::TcpListener::bind(("127.0.0.1", setup.port)).unwrap();
+        // A port that was ours may be somebody's for a moment.
+        let mut bound = None;
+        super::until("a port to listen on", || {
+            bound = std::net::TcpListener::bind(("127.0.0.1", setup.port)).ok();
+            bound.is_some()
+        });
+        let listener = bound.unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();

@@ -93,7 +93,8 @@ fn who_holds_connections_keeps_no_scrape_waiting() {
             .collect();
         let asked = Instant::now();
         assert_eq!(daemon.request("GET", "/metrics").0, 200);
-        assert!(asked.elapsed() < std::time::Duration::from_secs(1), "{first:?}: {:?}", asked.elapsed());
+        // An idle connection is left alone for ten: nobody waits for that.
+        assert!(asked.elapsed() < std::time::Duration::from_secs(5), "{first:?}: {:?}", asked.elapsed());
         until("one client holds 64", || daemon.descriptors() <= before + 64 + 16);
         drop(idle);
     }
