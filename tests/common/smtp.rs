@@ -177,12 +177,13 @@ impl SmtpServer {
 
     pub fn start(setup: Setup) -> Self {
         // A port that was ours may be somebody's for a moment.
-        let mut bound = None;
-        super::until("a port to listen on", || {
-            bound = std::net::TcpListener::bind(("127.0.0.1", setup.port)).ok();
-            bound.is_some()
-        });
-        let listener = bound.unwrap();
+        let end = Instant::now() + Duration::from_secs(30);
+        let listener = loop {
+            match std::net::TcpListener::bind(("127.0.0.1", setup.port)) {
+                Err(_) if Instant::now() < end => std::thread::sleep(Duration::from_millis(20)),
+                bound => break bound.unwrap(),
+            }
+        };
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
