@@ -105,6 +105,37 @@ fn summaries_are_those_of_a_group() {
     }
 }
 
+/// Of two alerts that end together the silenced one ends first, or Alertmanager may send it in between.
+#[test]
+fn what_is_silenced_is_found_before_what_silences_it() {
+    let alerts: Vec<Rule> = rules().into_iter().filter(|rule| rule.is_alert).collect();
+    let places = |matchers: &str| -> Vec<usize> {
+        let value =
+            |label: &str| Some(matchers.split_once(&format!("{label}="))?.1.split('"').nth(1).unwrap());
+        let names: Vec<&str> = value("alertname").unwrap().split('|').collect();
+        let is_named = |rule: &Rule| {
+            names.iter().any(|name| match name.strip_suffix(".+") {
+                Some(start) => rule.name.starts_with(start),
+                None => rule.name == *name,
+            })
+        };
+        let is_as_bad = |rule: &Rule| {
+            value("severity").is_none_or(|severity| rule.text.contains(&format!(" severity: {severity}\n")))
+        };
+        let places = alerts.iter().enumerate().filter(|(_, rule)| is_named(rule) && is_as_bad(rule));
+        places.map(|(place, _)| place).collect()
+    };
+    let config = read(ALERTMANAGER);
+    let pairs: Vec<&str> = config.split("source_matchers: [").skip(1).collect();
+    assert!(pairs.len() > 5, "inhibitions are not found where they stand");
+    for pair in pairs {
+        let (source, rest) = pair.split_once("]\n").unwrap();
+        let target = rest.split_once("target_matchers: [").unwrap().1.split_once("]\n").unwrap().0;
+        let (first_source, last_target) = (places(source)[0], *places(target).last().unwrap());
+        assert!(last_target < first_source, "{source} is found before {target}");
+    }
+}
+
 #[test]
 fn each_rule_is_tested_to_fire_and_not_to() {
     for Rule { file, name, is_alert, .. } in rules() {
