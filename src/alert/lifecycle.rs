@@ -98,6 +98,8 @@ impl StepDraft<'_> {
         let untold = (incident.phase == Phase::Firing || waits) && !incident.announced && self.started;
         if untold && !self.is_kept_silent(&incident) {
             self.tell_untold(incident, state, settings);
+        } else if self.is_back_otherwise(&incident) {
+            self.tell_unless_covered(incident, Cause::WatchedAgain, state, settings);
         } else if self.is_read_in_part(&incident, state) {
             self.name_failing(&mut incident, state, settings);
             // Not the mail of its beginning once more.
@@ -111,6 +113,12 @@ impl StepDraft<'_> {
             let cause = Cause::Reminder { count, most: REMINDERS };
             self.decide(incident, cause, Decision::Tell(Event::Reminder(count)));
         }
+    }
+
+    /// Told as no longer watched, and back in another state that is no recovery.
+    fn is_back_otherwise(&self, incident: &Incident) -> bool {
+        let is_otherwise = incident.phase == Phase::Firing && incident.moved_on.is_some();
+        is_otherwise && incident.told_unwatched && self.started
     }
 
     /// Of what is not seen now: no cause that is over covers it any more.

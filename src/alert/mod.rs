@@ -52,4 +52,5 @@ pub(crate) use remembered::{Remembered, SHOWN};
 pub(crate) use root_cause::explains_site;
 pub(crate) use settings::{AlertSettings, Rule, Watcher};
 pub(crate) use silence::{Ack, Muted, Silence};
+pub(crate) use untold::tries_again;
 pub(crate) use watched::Back;

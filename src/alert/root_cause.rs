@@ -31,6 +31,9 @@ pub(super) fn of(
     if key.kind == Kind::CollectorFailing {
         return outage::cause(draft, incident, state);
     }
+    if let Some(told) = told_as_another(draft, incident) {
+        return Some(told);
+    }
     let explained = explained(incident, state);
     let by = |may: bool| may.then_some(());
     let account = || by(explained.by_non_payment).and_then(|()| overdue(draft, state));
@@ -68,6 +71,17 @@ fn explained(incident: &Incident, state: &AccountState) -> Explained {
         Kind::SiteError | Kind::SiteStuck => Explained { by_container: true, ..Explained::default() },
         _ => Explained::default(),
     }
+}
+
+/// What people know to be wrong with the same resource, where that went on from one bad state to another.
+fn told_as_another(draft: &StepDraft<'_>, incident: &Incident) -> Option<Key> {
+    incident.moved_on.as_ref()?;
+    let key = &incident.key;
+    let same_sight =
+        Kind::ALL.iter().filter(|kind| **kind != key.kind && kind.seen_by() == key.kind.seen_by());
+    let mut others = same_sight.filter_map(|&kind| draft.get(&Key { kind, ..key.clone() }));
+    let told = others.find(|other| other.explains() && other.announced && other.folded_into.is_none());
+    told.map(|other| other.key.clone())
 }
 
 /// The disconnect incident, once people were told that nothing is left.

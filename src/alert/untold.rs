@@ -1,5 +1,7 @@
 //! What is wrong and nobody was told of yet: why not, and how it is told once that is over. Pure.
 
+use chrono::{DateTime, Duration, Utc};
+
 use super::decide::{Decision, StepDraft};
 use super::incident::{Incident, Waits};
 use super::key::Key;
@@ -8,12 +10,30 @@ use super::root_cause;
 use super::settings::AlertSettings;
 use crate::model::AccountState;
 
+/// Who refused it may take it later: it is told anew an hour after it was given up, then after twice as long, at last
+/// once a day.
+const FIRST_AGAIN: Duration = Duration::hours(1);
+const LAST_AGAIN: Duration = Duration::days(1);
+
+/// Is it time to tell somebody anew of what was given up at each of these moments?
+pub(crate) fn tries_again(given_up: &[DateTime<Utc>], now: DateTime<Utc>) -> bool {
+    let Some(&last) = given_up.iter().max() else { return true };
+    let doubled = u32::try_from(given_up.len() - 1).ok().and_then(|again| 2_i32.checked_pow(again));
+    let wait = doubled
+        .and_then(|times| FIRST_AGAIN.checked_mul(times))
+        .map_or(LAST_AGAIN, |wait| wait.min(LAST_AGAIN));
+    // The clock may have been set back.
+    (now - last).abs() >= wait
+}
+
 impl StepDraft<'_> {
     /// Forgets that mails were made of an incident none of which arrived: it is to be told as it is now.
     pub(super) fn untell(&mut self, key: &Key) {
-        let Some(mut incident) = self.get(key).filter(|incident| incident.phase.is_open()).cloned() else {
-            return;
+        // What another mail covers is told by that; what is untold already waits for its reason.
+        let is_told = |incident: &&Incident| {
+            incident.phase.is_open() && incident.announced && incident.folded_into.is_none()
         };
+        let Some(mut incident) = self.get(key).filter(is_told).cloned() else { return };
         incident.announced = false;
         incident.stop_flapping();
         // Whoever was sent it, and could not take it, is to see that this is another.
@@ -66,5 +86,25 @@ impl StepDraft<'_> {
         let unwatched = self.unseen.take();
         incident.waits.get_or_insert(Waits { unwatched });
         self.keep(incident, Withheld::NotLooked);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_given_up_is_tried_again_ever_more_seldom_and_never_not_at_all() {
+        let now = DateTime::UNIX_EPOCH + Duration::days(20_000);
+        let is_due = |times: usize, after: Duration| tries_again(&vec![now; times], now + after);
+        assert!(tries_again(&[], now), "another recipient");
+        let table = [(1, 60), (2, 120), (3, 240), (5, 960), (6, 1440), (33, 1440), (1000, 1440)];
+        for (times, minutes) in table {
+            assert!(!is_due(times, Duration::minutes(minutes) - Duration::seconds(1)), "{times}");
+            assert!(is_due(times, Duration::minutes(minutes)), "{times}");
+        }
+        let older = [now - Duration::days(3), now];
+        assert!(!tries_again(&older, now + Duration::hours(1)), "counted from the last");
+        assert!(is_due(1, -Duration::days(2)), "a clock that was set back holds nothing up");
     }
 }

@@ -1,13 +1,13 @@
 //! Mails that were given up, and who was told of it. A note counts once a mail that carries it arrived.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, params};
 
 use super::outbox::{Expired, FORGET_TOLD, stamp};
 use super::queues::{Queue, queue_of};
-use super::{Store, StoreError, json};
+use super::{Store, StoreError, json, moment};
 use crate::alert::{Event, Key};
 use crate::model::AccountName;
 
@@ -91,9 +91,9 @@ impl Store {
         Ok(given_up)
     }
 
-    /// Open incidents of which no mail arrived, with those to whom one waits, or for whom it was given up and nothing shows
-    /// that they can be reached by now. Recipients are bare addresses.
-    pub(crate) fn unheard(&self) -> Result<Vec<(Key, BTreeSet<String>)>, StoreError> {
+    /// Open incidents of which no mail arrived, with those to whom one waits, or for whom it was given up and nothing was
+    /// sent since. Recipients are bare addresses.
+    pub(crate) fn unheard(&self) -> Result<Vec<(Key, Recipients)>, StoreError> {
         let any = "SELECT EXISTS (SELECT 1 FROM envelopes WHERE state IN ('dead', 'queued'))";
         if !self.connection.query_row(any, [], |row| row.get::<_, bool>(0))? {
             return Ok(Vec::new());
@@ -104,15 +104,35 @@ impl Store {
         while let Some(row) = rows.next()? {
             let key: String = row.get(0)?;
             let key = key.parse().map_err(|error| StoreError::Content(format!("{error}")))?;
-            unheard.push((key, json(&row.get::<_, String>(1)?)?));
+            let tries: Vec<(String, Option<String>)> = json(&row.get::<_, String>(1)?)?;
+            let mut unreached = BTreeMap::<String, Unreached>::new();
+            for (recipient, ended_at) in tries {
+                let one = unreached.entry(recipient).or_default();
+                match ended_at {
+                    Some(at) => one.given_up.push(moment(&at)?),
+                    None => one.waits = true,
+                }
+            }
+            unheard.push((key, unreached));
         }
         Ok(unheard)
     }
 }
 
+/// By bare address.
+type Recipients = BTreeMap<String, Unreached>;
+
+/// A recipient whom no mail about an incident reached.
+#[derive(Debug, Default)]
+pub(crate) struct Unreached {
+    pub waits: bool,
+    /// When each mail was given up.
+    pub given_up: Vec<DateTime<Utc>>,
+}
+
 /// Open incidents of which no mail can have arrived, with those recipients to whom one waits or nothing was sent since.
 pub(super) const UNHEARD: &str = "
-SELECT n.incident, json_group_array(e.recipient) FILTER (WHERE e.state = 'queued' OR NOT EXISTS (
+SELECT n.incident, json_group_array(json_array(e.recipient, iif(e.state = 'dead', e.ended_at, NULL))) FILTER (WHERE e.state = 'queued' OR NOT EXISTS (
   SELECT 1 FROM envelopes s WHERE s.recipient = e.recipient AND s.state = 'sent' AND s.ended_at > e.ended_at))
 FROM incidents i CROSS JOIN news n ON n.incident = i.key AND n.episode = json_extract(i.body, '$.episode')
   JOIN envelopes e USING (message_id)

@@ -28,7 +28,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
-pub(crate) use given_up::{GivenUp, Named};
+pub(crate) use given_up::{GivenUp, Named, Unreached};
 pub(crate) use mailbox::{Made, Overtaking};
 pub(crate) use outbox::{Claim, Expired, Lane, Outgoing, SendResult, retry_delay};
 pub(crate) use polls::Polls;

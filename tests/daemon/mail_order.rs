@@ -314,6 +314,26 @@ fn what_did_not_arrive_at_a_wrong_address_is_told_once_the_address_is_right() {
     );
 }
 
+/// By a filter, say; an hour later it takes the same news, and no other mail was due in between.
+#[test]
+fn what_was_refused_for_good_once_is_told_anew_an_hour_later() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let (mut clock, daemon) = watching(&provider, &smtp);
+    smtp.once(Stage::Dot, Act::reply("554 5.7.1 looks like spam"));
+    fails(&provider, &daemon);
+    daemon.shows("hostwatch_outbox_messages{state=\"dead\"} 1");
+    clock.pass(Duration::minutes(55));
+    provider.all_polled(1);
+    assert_eq!(read(&smtp, "vm_error"), [""; 0]);
+    clock.pass(Duration::minutes(10));
+    let mail = wait_for(&smtp, "main/vm_error/10001 opened");
+    assert!(mail.text.contains("had to be given up"), "{}", mail.text);
+    recovers(&provider, &daemon);
+    wait_for(&smtp, "main/vm_error/10001 resolved");
+    assert_eq!(read(&smtp, "vm_error").len(), 2);
+}
+
 #[test]
 fn whoever_heard_of_the_beginning_hears_of_the_end_and_nobody_else() {
     let provider = Provider::start(SCENARIO);

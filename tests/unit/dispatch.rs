@@ -280,6 +280,32 @@ fn what_was_told_as_no_longer_watched_is_told_again() {
     }
 }
 
+/// Told as no longer watched, and back in another state that is no recovery.
+#[test]
+fn what_is_watched_again_in_another_bad_state_is_told_as_it_is() {
+    let others = [
+        ("building", "main/vm_error/1 opened", "VM vm-1 not OK (now building, was in error)"),
+        ("blocked", "main/vm_blocked/1 opened", "VM vm-1 blocked"),
+    ];
+    for (state, told, words) in others {
+        let mut world = World::healthy();
+        let mut postbox = Postbox::default();
+        vm_fails(&mut world);
+        post(&mut world, &mut postbox);
+        world.leave();
+        post(&mut world, &mut postbox);
+        postbox.deliver();
+        world.come_back(&postbox);
+        world.told.clear();
+        for _ in 0..3 {
+            world.vms(&[(1, state), (2, "active")]);
+        }
+        world.pass(Duration::hours(1));
+        assert_eq!(world.events(), [told]);
+        assert_eq!(world.told[0].items[0].words(), words);
+    }
+}
+
 #[test]
 fn what_nobody_heard_of_before_its_account_left_is_told_as_any_other_once_it_is_back() {
     for recovers in [true, false] {

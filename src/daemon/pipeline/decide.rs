@@ -11,7 +11,7 @@ use crate::alert::{
 };
 use crate::failpoint;
 use crate::model::{AccountName, Snapshot, lives_on};
-use crate::store::{Batch, Made, Overtaking, RateLimited, StoreError};
+use crate::store::{Batch, Made, Overtaking, RateLimited, StoreError, Unreached};
 
 /// Message-IDs of opening mails: incident, recipient, id.
 pub(super) type Threads = Vec<(Key, String, String)>;
@@ -49,7 +49,7 @@ impl Pipeline {
         let snapshot = self.snapshot.get();
         let outcome = match input {
             // Asked at each try: what waited may be on its way by now.
-            Input::Tick(_) => self.engine.step(&Input::Tick(self.delivery(&snapshot)?), &snapshot, now),
+            Input::Tick(_) => self.engine.step(&Input::Tick(self.delivery(&snapshot, now)?), &snapshot, now),
             Input::Poll { .. } => self.engine.step(input, &snapshot, now),
         };
         if outcome.is_empty() {
@@ -128,19 +128,21 @@ impl Pipeline {
         Ok((batch, threads))
     }
 
-    /// Incidents of which no mail arrived, and that somebody can be told of by now: a recipient is another, or mail gets
-    /// through again.
-    fn unheard(&self) -> Vec<Key> {
+    /// Incidents of which no mail arrived, and that somebody can be told of by now: a recipient is another, mail gets
+    /// through again, or enough time has passed to try.
+    fn unheard(&self, now: DateTime<Utc>) -> Vec<Key> {
         let unheard = self.published.store.lock().unheard().unwrap_or_default();
-        let reachable = |key: &Key, lost: &BTreeSet<String>| {
-            self.engine.recipients(key).iter().any(|to| !lost.contains(&address(to)))
+        let is_reachable = |one: Option<&Unreached>| {
+            one.is_none_or(|one| !one.waits && alert::tries_again(&one.given_up, now))
         };
-        let reachable = unheard.into_iter().filter(|(key, lost)| reachable(key, lost));
-        reachable.map(|(key, _)| key).collect()
+        let is_due = |key: &Key, unreached: &BTreeMap<String, Unreached>| {
+            self.engine.recipients(key).iter().any(|to| is_reachable(unreached.get(&address(to))))
+        };
+        unheard.into_iter().filter(|(key, unreached)| is_due(key, unreached)).map(|(key, _)| key).collect()
     }
 
-    fn delivery(&self, snapshot: &Snapshot) -> Result<Delivery, StoreError> {
-        let unheard = self.unheard();
+    fn delivery(&self, snapshot: &Snapshot, now: DateTime<Utc>) -> Result<Delivery, StoreError> {
+        let unheard = self.unheard(now);
         let coming_back = self.engine.coming_back(snapshot);
         let store = self.published.store.lock();
         let heard = |(key, episode): (Key, u32)| Ok((key.clone(), store.heard_back(&key, episode)?));
