@@ -284,6 +284,23 @@ fn a_site_that_joins_a_disabled_container_and_is_broken_is_told() {
     assert_eq!(world.take_events(), ["main/container_disabled/10 covered:1"]);
 }
 
+/// A mail about money stands alone, also where both causes have more to tell of.
+#[test]
+fn what_follows_from_a_cut_off_and_from_a_container_is_two_mails() {
+    let mut world = World::healthy();
+    world.containers(&[(10, "DISABLED_BY_QUOTA"), (11, "ENABLED")]);
+    world.report(report("-3", crate::model::Edd::Null));
+    world.told.clear();
+    world.vms(&[(1, "blocked"), (2, "active")]);
+    world.sites(10, &[(100, "Active"), (101, "Active"), (102, "Error")]);
+    world.pass(Duration::minutes(4));
+    assert_eq!(world.told.len(), 2);
+    assert_eq!(
+        world.take_events(),
+        ["main/disconnect/account covered:1", "main/container_disabled/10 covered:1"]
+    );
+}
+
 #[test]
 fn what_follows_after_the_mail_is_told_in_one_more_at_most_one_an_hour() {
     let mut world = World::healthy();
