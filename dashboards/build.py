@@ -29,17 +29,56 @@ ITS_HISTORY = to_dashboard("resources", "&var-resource=${__data.fields.Name}", "
 NAMED = f'{A}, name=~"$resource"'
 
 
+# Which collector reads a family, by how its name begins. What is configured is read by none.
+READ_BY = {"hosting_billing_lead_days": None, "hosting_billing_charged_amount": "charges", "hosting_billing_": "expected_balance",
+           "hosting_vm": "vms", "hosting_container": "containers", "hosting_site": "sites"}
+# What a daemon that cannot read goes on reporting of the account.
+KINDS = {"expected_balance": "disconnect|billing_report|order_suspended|balance_drop", "vms": "vm_.+", "containers": "container_.+",
+         "sites": "site_.+"}
+
+
+def behind(collector):
+    """The daemons whose word does not count, as in resources.rules.yml: those that cannot read while another can, or that
+    read before another did, which may have died since. Sites are read container by container: a whole reading that is
+    older says nothing of them."""
+    labels, on = f'{{{A}, collector="{collector}"}}', "on (job, instance, account)"
+    reads = f"hostwatch_collector_success{labels}"
+    if collector == "sites":
+        return f"({reads} == 0 and on (job, account) {reads} == 1)"
+    last = f'last_over_time(hostwatch_collector_last_success_timestamp_seconds{labels[:-1]}}}[2d])'
+    # Whoever can read comes before all that cannot, by more than those two days.
+    rank = f"({last} + {on} 864000 * {reads} or {on} {last} or {on} 0 * {reads})"
+    return f"({rank} < on (job, account) group_left () max by (job, account) {rank})"
+
+
+def counts(metric, more=""):
+    """A family of the account, of the daemons whose word counts: the one place where that is decided."""
+    collector = next((collector for begins, collector in READ_BY.items() if metric.startswith(begins)), None)
+    family = f"{metric}{{{A}{more}}}"
+    return f"({family} unless on (job, instance, account) {behind(collector)})" if collector else family
+
+
 def one(metric, more=""):
     """A family of the account as one series where two daemons watch it."""
-    return f"max without (instance, job) ({metric}{{{A}{more}}})"
+    return f"max without (instance, job) ({counts(metric, more)})"
+
+
+def of_account(metric, more="", by="account", of="max"):
+    """What an account has of a family."""
+    return f"{of} by ({by}) ({counts(metric, more)})"
+
+
+def top_up(days):
+    return of_account("hosting_billing_top_up_required", f', days="{days}"')
 
 
 def days_left(by=""):
     """Days until the cut-off; 100000 where every report says that there will be none."""
-    expected = f"hosting_billing_disconnect_expected{{{A}}}"
-    unknown = f'hostwatch_collector_polls_total{{{A}, collector="expected_balance", result="success"}}'
-    return (f"min{by} ((hosting_billing_disconnect_timestamp_seconds{{{A}}} - time()) / 86400 or 0 * ({expected} == 1)) "
-            f"or (min{by} ({expected} == 0) + 100000 unless group{by} ({unknown} unless on (job, instance, account) {expected}))")
+    expected = counts("hosting_billing_disconnect_expected")
+    unknown = (f'hostwatch_collector_polls_total{{{A}, collector="expected_balance", result="success"}} unless on (job, instance, account) '
+               f"(hosting_billing_disconnect_expected{{{A}}} or {behind('expected_balance')})")
+    return (f"min{by} (({counts('hosting_billing_disconnect_timestamp_seconds')} - time()) / 86400 or 0 * ({expected} == 1)) "
+            f"or (min{by} ({expected} == 0) + 100000 unless group{by} ({unknown}))")
 
 
 LEAD = f"1 + max{{by}} (hosting_billing_lead_days{{{{{A}}}}})"
@@ -83,9 +122,16 @@ def known(expression):
 OPEN = ', state=~"firing|recovering"'
 
 
+def reported(more=""):
+    """Open incidents, without what a daemon goes on to say of an account that another has read since."""
+    gone = " or ".join(f'hostwatch_incidents{{{A}, kind=~"{kinds}"}} and on (job, instance, account) {behind(collector)}'
+                       for collector, kinds in KINDS.items())
+    return f"max without (instance, job) (hostwatch_incidents{{{A}{more}{OPEN}}} unless ({gone}))"
+
+
 def incidents(severity):
-    labels = f', severity="{severity}"{OPEN}'
-    return f"sum({one('hostwatch_incidents', labels)}) {OR_ZERO}"
+    labels = f', severity="{severity}"'
+    return f"sum({reported(labels)}) {OR_ZERO}"
 
 
 BROKEN_NOW = known(counted(f'=~"{VM_BAD}"', f'=~"{BOX_BAD}"', f'=~"{SITE_BAD}"'))
@@ -112,7 +158,7 @@ def overview():
               8, 0, 4, 4),
         place(stat("To pay for 30 days", "The least payment that keeps each account up for 30 days, in its currency. "
                    "Absent: the report is not known or ends before.",
-                   [query(money(f"max by (account) (hosting_billing_top_up_required{{{A}, days=\"30\"}})"), "{{account}} {{currency}}")],
+                   [query(money(top_up(30)), "{{account}} {{currency}}")],
                    unit="locale", decimals=0, thresholds=[("green", None), ("blue", 0.01)], links=[to_billing]),
               12, 0, 4, 4),
         place(stat("Broken resources", "VMs in error or blocked, sites in Error or stopped by somebody else, containers "
@@ -125,13 +171,13 @@ def overview():
               20, 0, 4, 4),
         place(table("Accounts", "What to pay, and by when. Amounts are in the currency of the account. An empty date: no "
                     "cut-off is expected, or none is known.",
-                    [query(f"max by (account) (hosting_billing_balance{{{A}}})"),
+                    [query(of_account("hosting_billing_balance")),
                      query(days_left(" by (account)")),
-                     query(f"min by (account) (hosting_billing_disconnect_timestamp_seconds{{{A}}}) * 1000"),
-                     *[query(f'max by (account) (hosting_billing_top_up_required{{{A}, days="{days}"}})')
+                     query(f"{of_account('hosting_billing_disconnect_timestamp_seconds', of='min')} * 1000"),
+                     *[query(top_up(days))
                        for days in (7, 30, 90)],
-                     query(f"min by (account) (hosting_billing_next_charge_timestamp_seconds{{{A}}}) * 1000"),
-                     query(f"max by (account) (hosting_billing_next_charge_amount{{{A}}})"),
+                     query(f"{of_account('hosting_billing_next_charge_timestamp_seconds', of='min')} * 1000"),
+                     query(of_account("hosting_billing_next_charge_amount")),
                      query(f"max by (account, currency) (hosting_account_info{{{A}}})"),
                      query(urgency(" by (account)"))],
                     {"account": "Account", "Value #J": "Pay", "Value #A": "Balance", "Value #B": "Days left", "Value #C": "Cut-off",
@@ -153,7 +199,7 @@ def overview():
               0, 10, 14, 9),
         place(table("Open incidents", "How many of each kind are open. The link says what a kind means "
                     "and what to do.",
-                    [query(f"sum by (account, kind, severity) ({one('hostwatch_incidents', OPEN)}) > 0")],
+                    [query(f"sum by (account, kind, severity) ({reported()}) > 0")],
                     {"severity": "Severity", "kind": "Kind", "Value": "Open", "account": "Account"},
                     colours={"Severity": [("critical", "red"), ("warning", "orange"), ("info", "blue")]},
                     links={"Kind": [link("What to do", "https://github.com/hostwatch/hostwatch/blob/main/docs/alerts.md#${__value.raw}")]},
@@ -180,39 +226,39 @@ def overview():
 
 
 def billing():
-    costs = (f"max without (instance, job) (hosting_billing_order_charges_amount{{{A}}} * on (job, instance, account, order) "
+    costs = (f"max without (instance, job) ({counts('hosting_billing_order_charges_amount')} * on (job, instance, account, order) "
              "group_left (comment, tariff, generic_type, state) hosting_billing_order_info * on (job, instance, account) "
              "group_left (currency) hosting_account_info)")
-    days = f"((max by (account) (hosting_billing_horizon_timestamp_seconds{{{A}}}) - time()) / 86400)"
+    days = f"(({of_account('hosting_billing_horizon_timestamp_seconds')} - time()) / 86400)"
     panels = [
         place(stat("Balance", "The balance now, in the currency of the account.",
-                   [query(money(f"max by (account) (hosting_billing_balance{{{A}}})"), "{{account}} {{currency}}")], unit="locale", decimals=2,
+                   [query(money(of_account("hosting_billing_balance")), "{{account}} {{currency}}")], unit="locale", decimals=2,
                    thresholds=[("red", None), ("text", 0.01)]), 0, 0, 4, 4),
         place(stat("Until cut-off", "Days until each account is cut off for non-payment. " + CUT_OFF,
                    until(" by (account)"), unit="suffix: days", decimals=1, ranges=[NOT_EXPECTED]),
               4, 0, 4, 4),
         *[place(stat(f"To pay for {days} days", f"The least payment that keeps the balance above 0 through every charge "
                      f"within {days} days. Absent: the report ends before.",
-                     [query(money(f'max by (account) (hosting_billing_top_up_required{{{A}, days="{days}"}})'), "{{account}} {{currency}}")],
+                     [query(money(top_up(days)), "{{account}} {{currency}}")],
                      unit="locale", decimals=0, thresholds=[("green", None), (colour, 0.01)]), 8 + 4 * index, 0, 4, 4)
           for index, (days, colour) in enumerate(((7, "orange"), (30, "blue"), (90, "blue")))],
         place(stat("Charged in 30 days", "What was charged in the last 30 days. From the charges, read once a day.",
-                   [query(money(f"max by (account) (hosting_billing_charged_amount{{{A}}})"), "{{account}} {{currency}}")], unit="locale",
+                   [query(money(of_account("hosting_billing_charged_amount")), "{{account}} {{currency}}")], unit="locale",
                    decimals=0), 20, 0, 4, 4),
         place(timeseries("Balance and forecast", "The balance, and what will be left of it after the last charge within 7, 30 "
                          "and 90 days and at the end of the report. A forecast below 0 is a payment due before.",
-                         [query(money(f"max by (account) (hosting_billing_balance{{{A}}})"), "{{account}} now, {{currency}}"),
-                          query(money(f"max by (account, days) (hosting_billing_forecast_balance{{{A}}})"), "{{account}} in {{days}} days, {{currency}}"),
-                          query(money(f"max by (account) (hosting_billing_expected_balance{{{A}}})"), "{{account}} at the end of the report, {{currency}}")],
+                         [query(money(of_account("hosting_billing_balance")), "{{account}} now, {{currency}}"),
+                          query(money(of_account("hosting_billing_forecast_balance", by="account, days")), "{{account}} in {{days}} days, {{currency}}"),
+                          query(money(of_account("hosting_billing_expected_balance")), "{{account}} at the end of the report, {{currency}}")],
                          unit="locale", thresholds=[("red", None), ("transparent", 0)], steps=True, floor=None),
               0, 4, 24, 9),
         place(table("What comes next", "The next charge, all orders of that moment together; when the account is cut off, and when by "
                     "its charges the balance is used up; how far the report looks.",
-                    [query(f"min by (account) (hosting_billing_next_charge_timestamp_seconds{{{A}}}) * 1000"),
-                     query(f"max by (account) (hosting_billing_next_charge_amount{{{A}}})"),
-                     query(f"min by (account) (hosting_billing_disconnect_timestamp_seconds{{{A}}}) * 1000"),
-                     query(f"min by (account) (hosting_billing_disconnect_computed_timestamp_seconds{{{A}}}) * 1000"),
-                     query(f"max by (account) (hosting_billing_horizon_timestamp_seconds{{{A}}}) * 1000"),
+                    [query(f"{of_account('hosting_billing_next_charge_timestamp_seconds', of='min')} * 1000"),
+                     query(of_account("hosting_billing_next_charge_amount")),
+                     query(f"{of_account('hosting_billing_disconnect_timestamp_seconds', of='min')} * 1000"),
+                     query(f"{of_account('hosting_billing_disconnect_computed_timestamp_seconds', of='min')} * 1000"),
+                     query(f"{of_account('hosting_billing_horizon_timestamp_seconds')} * 1000"),
                      query(f"max by (account) (hosting_billing_lead_days{{{A}}})"),
                      query(f"max by (account, currency, time_zone) (hosting_account_info{{{A}}})")],
                     {"account": "Account", "Value #A": "Next charge", "Value #B": "Amount", "Value #C": "Cut-off",
@@ -228,7 +274,7 @@ def billing():
                           query(LEAD.format(by=" by (account)"), "{{account}}: last day to pay", "red")],
                          unit="suffix: days", floor=None, dashed="B"), 0, 18, 12, 8),
         place(timeseries("To pay", "The least payment for 7, 30 and 90 days as it was at each time.",
-                         [query(money(f"max by (account, days) (hosting_billing_top_up_required{{{A}}})"), "{{account}} for {{days}} days, {{currency}}")],
+                         [query(money(of_account("hosting_billing_top_up_required", by="account, days")), "{{account}} for {{days}} days, {{currency}}")],
                          unit="locale", steps=True), 12, 18, 12, 8),
         place(table("Orders by cost", "The 50 most expensive orders with charges ahead: what they cost a day, and in all until the end "
                     "of the report.",
@@ -260,7 +306,8 @@ def unwell(title, noun, well, names):
     """A table of a kind that is in other states than these, with the names of its `_info`."""
     labels = {"name": "Name", "state": "State", noun: "Id", **{name: name.capitalize() for name in names},
               "account": "Account", "Value": None}
-    expression = (f"max without (instance, job) ((hosting_{noun}_state{{{A}, state!~\"{well}\"}} == 1) "
+    states = f', state!~"{well}"'
+    expression = (f"max without (instance, job) (({counts(f'hosting_{noun}_state', states)} == 1) "
                   f"* on (job, instance, account, {noun}) group_left (name, {', '.join(names)}) hosting_{noun}_info{{{NAMED}}})")
     return table(title, f"{title}. Those that their owner stopped are left out.", [query(expression)], labels,
                  colours={"State": BROKEN},
@@ -385,12 +432,13 @@ def itself():
         place(stat("Store", "Whether incidents and mails are kept. In memory only: they are lost if the daemon ends.",
                    [query(f"min(hostwatch_store_usable{{{i}}})")],
                    mappings={"0": ("in memory only", "red"), "1": ("on disk", "green")}), 15, 0, 3, 4),
-        place(stat("Heartbeat", "Since the last ping of heartbeat.url. Off: none is configured, or none got through yet. "
+        place(stat("Heartbeat", "Since the last ping of heartbeat.url, or since the start where none got through. Off: none is configured. "
                    "HostwatchHeartbeatFailing fires past a quarter of an hour.",
-                   [query(f"max(time() - hostwatch_heartbeat_last_success_timestamp_seconds{{{i}}})")], unit="s", decimals=0,
+                   [query(f"max(time() - (hostwatch_heartbeat_last_success_timestamp_seconds{{{i}}} or process_start_time_seconds "
+                          f"and on (job, instance) hostwatch_heartbeat_configured{{{i}}} == 1))")], unit="s", decimals=0,
                    thresholds=[("green", None), ("orange", 900)], none="off"), 18, 0, 3, 4),
         place(stat("Collectors failing", "Those whose last poll failed. HostwatchCollectorFailing fires after 20 minutes.",
-                   [query(f"count(hostwatch_collector_success{{{ai}}} == 0) {OR_ZERO}")], thresholds=GREEN_TO_ORANGE), 21, 0, 3, 4),
+                   [query(f"count(hostwatch_collector_success{{{ai}}} == 0 and hostwatch_collector_complete{{{ai}}}) {OR_ZERO}")], thresholds=GREEN_TO_ORANGE), 21, 0, 3, 4),
         place(timeline("Polls", "Whether each collector's last poll succeeded, and showed every row.",
                        [query(f"min by (account, collector) (hostwatch_collector_success{{{ai}}} + "
                               f"hostwatch_collector_complete{{{ai}}})", "{{account}} {{collector}}")],

@@ -290,6 +290,7 @@ fn restore(
 fn own_metrics(settings: &Settings, now: DateTime<Utc>) -> Arc<Own> {
     let own = Arc::new(Own::new(VERSION, COMMIT).with_process());
     own.select(settings.metrics.selection.clone());
+    own.heartbeat_configured(settings.heartbeat_url.is_some());
     own.external_url(settings.web.external_url.as_ref().map(AsRef::as_ref));
     own.reload(true, now);
     own

@@ -66,6 +66,7 @@ impl Reloader {
             shared.set(renewed);
         }
         self.heartbeat.set(heartbeat);
+        self.own.heartbeat_configured(settings.heartbeat_url.is_some());
         self.own.external_url(settings.web.external_url.as_ref().map(AsRef::as_ref));
         self.calendar_domain.set(mails::domain(&settings));
         self.hosts.set(AllowedHosts::new(&settings.web, host_names::read()));

@@ -90,6 +90,8 @@ own_metrics! {
         "Whether the store's file takes incidents and mails; 0 while they go on in memory.";
     loop_last_run: GaugeVec = "hostwatch_loop_last_run_timestamp_seconds", ["loop"],
         "When a loop of the daemon last ran: pipeline, sender, collectors (the account that waited longest).";
+    heartbeat_configured: GaugeVec = "hostwatch_heartbeat_configured", [],
+        "Whether heartbeat.url is set (0 or 1).";
     heartbeat_at: GaugeVec = "hostwatch_heartbeat_last_success_timestamp_seconds", [],
         "When heartbeat.url was last pinged, absent before the first time.";
     reload_ok: GaugeVec = "hostwatch_config_last_reload_successful", [],
@@ -301,6 +303,15 @@ impl Own {
     /// When a loop of the daemon last ran.
     pub(crate) fn loop_ran(&self, name: &str, at: DateTime<Utc>) {
         self.vectors.loop_last_run.with_label_values(&[name]).set(seconds(at));
+    }
+
+    /// Whether a heartbeat is to be sent at all. Without one, when it last got through says nothing.
+    pub(crate) fn heartbeat_configured(&self, configured: bool) {
+        let _whole = self.lock();
+        self.vectors.heartbeat_configured.with_label_values(&[]).set(f64::from(configured));
+        if !configured {
+            self.vectors.heartbeat_at.reset();
+        }
     }
 
     /// The heartbeat got through.

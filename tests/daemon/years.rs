@@ -50,6 +50,7 @@ fn the_heartbeat_beats_while_polls_and_mails_go_through_and_not_otherwise() {
     let ping = pings.recv_timeout(Duration::from_secs(20)).unwrap();
     assert!(ping.starts_with("GET /ping/secret-path "), "{ping}");
     until("a metric of it", || daemon.page().contains("hostwatch_heartbeat_last_success_timestamp_seconds"));
+    assert!(daemon.page().contains("hostwatch_heartbeat_configured 1"));
     assert!(daemon.page().contains("hostwatch_store_usable 1"));
     for name in ["pipeline", "sender", "collectors"] {
         let series = format!("hostwatch_loop_last_run_timestamp_seconds{{loop=\"{name}\"}}");
@@ -68,6 +69,12 @@ fn the_heartbeat_beats_while_polls_and_mails_go_through_and_not_otherwise() {
     provider.clear_faults();
     pings.recv_timeout(Duration::from_secs(20)).unwrap();
     daemon.log.wait("heartbeat sent again");
+
+    // Taken out: nobody waits for one any more.
+    daemon.configure(&format!("[heartbeat]\nurl = \"{url}\""), "");
+    assert_eq!(daemon.request("POST", "/-/reload").0, 200);
+    until("none is configured", || daemon.page().contains("hostwatch_heartbeat_configured 0"));
+    assert!(!daemon.page().contains("hostwatch_heartbeat_last_success_timestamp_seconds"));
 }
 
 #[test]

@@ -47,10 +47,30 @@ fn own() -> Own {
     own.outbox(&BTreeMap::from([("queued", 2)]), Some(read_at()));
     own.store_usable(true);
     own.loop_ran("pipeline", read_at());
+    own.heartbeat_configured(true);
     own.heartbeat(read_at());
     own.external_url(Some("https://watch.example.com/"));
     own.reload(true, read_at());
     own
+}
+
+#[test]
+fn a_heartbeat_that_is_set_no_more_was_never_pinged() {
+    let own = Own::new("0.2.0", "abcdef");
+    let shown = || {
+        let page = String::from_utf8(own.encode(false)).unwrap();
+        page.lines().filter(|line| line.starts_with("hostwatch_heartbeat_")).collect::<Vec<_>>().join("\n")
+    };
+    own.heartbeat_configured(true);
+    assert_eq!(shown(), "hostwatch_heartbeat_configured 1");
+    own.heartbeat(read_at());
+    own.heartbeat_configured(true);
+    assert!(
+        shown().contains("hostwatch_heartbeat_last_success_timestamp_seconds "),
+        "a reload forgets no ping"
+    );
+    own.heartbeat_configured(false);
+    assert_eq!(shown(), "hostwatch_heartbeat_configured 0");
 }
 
 #[test]

@@ -26,6 +26,7 @@ mod config_layers;
 mod config_reference;
 mod config_values;
 mod dashboards;
+mod dashboards_of_two;
 mod dispatch;
 mod docs;
 mod generated;
