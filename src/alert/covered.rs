@@ -1,6 +1,6 @@
 //! What follows from an incident after the mail about it: told in one more mail, at most one an hour. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::Duration;
 
@@ -30,6 +30,7 @@ impl StepDraft<'_> {
         if !self.started {
             return;
         }
+        self.note_sites_told(state);
         for (cause, new) in self.uncovered(state) {
             let Some(cause) = self.get(&cause).cloned() else { continue };
             let gathered = new.iter().any(|one| self.now - one.last_change >= GATHER);
@@ -37,6 +38,19 @@ impl StepDraft<'_> {
             if gathered && allowed && self.silenced(&cause).is_none() {
                 self.tell_covered(cause, new);
             }
+        }
+    }
+
+    /// Of containers that the first mail told of, or a daemon that kept no list: those that are in it now.
+    fn note_sites_told(&mut self, state: &AccountState) {
+        let told = |incident: &&Incident| {
+            incident.explains() && incident.last_mailed.is_some() && incident.sites_told.is_none()
+        };
+        let told: Vec<Incident> =
+            self.of_kind(state, Kind::ContainerDisabled).filter(told).cloned().collect();
+        for incident in told {
+            let sites_told = sites_of(&incident.key, state);
+            self.put(Incident { sites_told, ..incident });
         }
     }
 
@@ -52,7 +66,7 @@ impl StepDraft<'_> {
             let goes_on = incident.phase == Phase::Firing && cause.explains();
             if is_new
                 && goes_on
-                && !lists(&cause.key, &incident.key, state)
+                && !lists(cause, &incident.key, state)
                 && incident.is_listed(state)
                 && self.silenced(incident).is_none()
             {
@@ -74,11 +88,23 @@ impl StepDraft<'_> {
     }
 }
 
-/// The mail about a container has all its sites in it.
-fn lists(cause: &Key, other: &Key, state: &AccountState) -> bool {
-    let site = other.id().and_then(|id| state.site(id.into()));
-    let in_it = site.is_some_and(|site| cause.id() == Some(site.container.get()));
-    cause.kind == Kind::ContainerDisabled
-        && other.kind.seen_by() == Some(crate::model::Collector::Sites)
-        && in_it
+/// The mail about a container has the sites in it that were known then; that about a resource tells of it in whatever
+/// state.
+fn lists(cause: &Incident, other: &Key, state: &AccountState) -> bool {
+    let Key { kind, resource, .. } = &cause.key;
+    if kind.seen_by() == other.kind.seen_by() && *resource == other.resource {
+        return true;
+    }
+    let site = other.id().filter(|_| other.kind.seen_by() == Some(crate::model::Collector::Sites));
+    let Some(site) = site.and_then(|id| state.site(id.into())) else { return false };
+    *kind == Kind::ContainerDisabled
+        && cause.key.id() == Some(site.container.get())
+        && cause.sites_told.as_ref().is_none_or(|told| told.contains(&site.id.get()))
+}
+
+/// The sites in the container that an incident is about.
+pub(super) fn sites_of(key: &Key, state: &AccountState) -> Option<BTreeSet<u64>> {
+    let container = key.id().filter(|_| key.kind == Kind::ContainerDisabled)?;
+    let sites = state.sites.get(&container.into()).into_iter().flat_map(|listing| listing.rows.iter());
+    Some(sites.map(|site| site.id.get()).collect())
 }

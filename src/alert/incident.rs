@@ -1,6 +1,6 @@
 //! One incident: everything the engine has to remember of it, in a form the store can keep.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
@@ -137,6 +137,9 @@ pub(crate) struct Incident {
     pub covered: u32,
     #[serde(default)]
     pub covered_at: Option<DateTime<Utc>>,
+    /// Of a container: the sites in it that the mail of its beginning had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sites_told: Option<BTreeSet<u64>>,
     /// It is told once what may explain it was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<Waits>,
@@ -187,6 +190,7 @@ impl Incident {
             covered_at: None,
             waits: None,
             followed_up: false,
+            sites_told: None,
             before_unwatched: None,
         }
     }
@@ -233,6 +237,7 @@ impl Incident {
         self.told_unwatched = false;
         self.covered = 0;
         self.covered_at = None;
+        self.sites_told = None;
         self.followed_up = false;
         self.resolved_at = None;
         self.moved_on = None;

@@ -4,6 +4,7 @@ use std::time;
 
 use chrono::Duration;
 
+use super::covered;
 use super::decide::{Decision, StepDraft};
 use super::incident::{Incident, Phase};
 use super::key::Key;
@@ -219,6 +220,7 @@ impl StepDraft<'_> {
         if incident.key.kind == Kind::CollectorFailing {
             self.gather_failing(&mut incident, state, settings);
         }
+        incident.sites_told = covered::sites_of(&incident.key, state);
         let event = if self.begins_to_flap(&incident) { Event::Flapping } else { Event::Opened };
         self.decide(incident, cause, Decision::Tell(event));
     }
@@ -306,8 +308,9 @@ impl StepDraft<'_> {
             }
             Phase::Firing | Phase::Recovering => {
                 incident.last_observed = self.now;
-                if incident.phase == Phase::Firing {
-                    incident.phase = Phase::Recovering;
+                // What is counted while it settles are doubts.
+                if incident.phase == Phase::Firing || incident.is_settling() {
+                    (incident.phase, incident.resolved_at) = (Phase::Recovering, None);
                     incident.streak = 0;
                 }
                 incident.streak += gone.unwrap_or(1);
@@ -363,7 +366,7 @@ impl StepDraft<'_> {
         let since = self.now - CHANGES_COUNT;
         let changes = incident.changes.iter().filter(|&&at| at > since).count();
         let is_quiet = self.now - incident.last_change >= FLAPPING_QUIET;
-        changes >= FLAPPING_CHANGES && !is_quiet && self.silenced(incident).is_none()
+        self.started && changes >= FLAPPING_CHANGES && !is_quiet && self.silenced(incident).is_none()
     }
 
     fn count_change(&self, incident: &mut Incident) {

@@ -34,7 +34,11 @@ pub(crate) enum Next {
     Confirmation(u32),
     /// That incident's mails speak of it.
     Covered(Key),
-    Silenced(DateTime<Utc>),
+    /// What is due after its end; `None` where nothing is.
+    Silenced {
+        until: DateTime<Utc>,
+        then: Option<DateTime<Utc>>,
+    },
     Acknowledged,
     Reminder(DateTime<Utc>),
     /// It keeps changing: not before then, and then only if it stays as it is.
@@ -111,8 +115,7 @@ impl Next {
         if let Some(out) = Self::of_kind(kind, watcher) {
             return out;
         }
-        let settings = watcher.map(|watcher| &watcher.settings);
-        let acknowledged = muted.is_acknowledged(incident, now);
+        let settings = watcher.map(|watcher| watcher.settings.as_ref());
         match incident.phase {
             Phase::Resolved => return Self::Over,
             Phase::Unwatched => return Self::Unwatched,
@@ -124,9 +127,22 @@ impl Next {
         if let Some(cause) = &incident.folded_into {
             return Self::Covered(cause.clone());
         }
-        if let Some(silence) = muted.silence(incident, now) {
-            return Self::Silenced(silence.until);
-        }
+        let due = Self::unless_silenced(incident, settings, muted, zone, now);
+        let Some(silence) = muted.silence(incident, now) else { return due };
+        let until = silence.until;
+        // What it held back is told at its end; what was told before goes on as it would have.
+        let is_held_back = !incident.announced || incident.reason.is_silenced();
+        let then = if is_held_back { Some(until) } else { due.at().map(|at| at.max(until)) };
+        Self::Silenced { until, then }
+    }
+
+    fn unless_silenced(
+        incident: &Incident,
+        settings: Option<&AlertSettings>,
+        muted: &Muted,
+        zone: Tz,
+        now: DateTime<Utc>,
+    ) -> Self {
         if incident.flapping {
             return Self::Stable((incident.last_change + FLAPPING_QUIET).max(now));
         }
@@ -134,11 +150,28 @@ impl Next {
             return of_ladder(ladder, settings, zone, muted.acknowledgement(incident, now), now)
                 .unwrap_or(Self::End);
         }
-        if acknowledged {
+        if muted.is_acknowledged(incident, now) {
             return Self::Acknowledged;
         }
         let reminder = settings.and_then(|settings| reminder_at(incident, settings));
         reminder.map_or(Self::End, |at| Self::Reminder(at.max(now)))
+    }
+
+    /// When the next mail is due, where a time is known.
+    const fn at(&self) -> Option<DateTime<Utc>> {
+        match self {
+            Self::Reminder(at) | Self::Stable(at) | Self::Rung(_, at) | Self::Overdue(at) => Some(*at),
+            Self::Silenced { then, .. } => *then,
+            Self::AccountGone
+            | Self::RuleOff
+            | Self::Nobody
+            | Self::Unwatched
+            | Self::Over
+            | Self::Confirmation(_)
+            | Self::Covered(_)
+            | Self::Acknowledged
+            | Self::End => None,
+        }
     }
 
     /// What the configuration says of a kind, whatever happens.
@@ -244,11 +277,20 @@ mod tests {
             muted.acks.insert(incident.key.clone(), Ack { episode: 0, at: now(), comment: String::new() });
         };
         assert_eq!(next(ack), Next::Acknowledged);
-        let silence = |_: &mut Incident, _: &mut Watcher, muted: &mut Muted| {
-            let (pattern, comment) = ("main/*".to_owned(), String::new());
-            muted.silences.push(Silence { id: 1, pattern, at: now(), until: at, comment });
+        let silenced = |until: DateTime<Utc>, change: fn(&mut Incident)| {
+            next(move |incident, _, muted| {
+                change(incident);
+                let (pattern, comment) = ("main/*".to_owned(), String::new());
+                muted.silences.push(Silence { id: 1, pattern, at: now(), until, comment });
+            })
         };
-        assert_eq!(next(silence), Next::Silenced(at));
+        let (soon, late) = (at - Duration::hours(1), at + Duration::hours(1));
+        assert_eq!(silenced(soon, |_| ()), Next::Silenced { until: soon, then: Some(at) });
+        assert_eq!(silenced(late, |_| ()), Next::Silenced { until: late, then: Some(late) });
+        let untold = silenced(soon, |incident| incident.announced = false);
+        assert_eq!(untold, Next::Silenced { until: soon, then: Some(soon) });
+        let last = silenced(soon, |incident| incident.reminders = REMINDERS);
+        assert_eq!(last, Next::Silenced { until: soon, then: None });
         assert_eq!(Next::of_kind(Kind::ResourceGone, Some(&watcher())), Some(Next::RuleOff));
         assert_eq!(Next::of_kind(Kind::VmError, None), Some(Next::AccountGone));
     }

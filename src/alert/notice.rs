@@ -223,12 +223,11 @@ pub(super) fn group<T: AsRef<[String]>>(news: &[(Item, T)]) -> Vec<Notice> {
             }
         }
         for (to, indices) in by_recipient {
-            let bundles = if form == Form::Disconnect {
-                indices.into_iter().map(|index| vec![index]).collect()
-            } else {
-                vec![indices]
-            };
-            for indices in bundles {
+            let stands_alone =
+                |index: &usize| form != Form::Unwatched && news[*index].0.key.kind == Kind::Disconnect;
+            let (alone, together): (Vec<usize>, Vec<usize>) = indices.into_iter().partition(stands_alone);
+            let together = Some(together).filter(|together| !together.is_empty());
+            for indices in alone.into_iter().map(|index| vec![index]).chain(together) {
                 let same = mails.iter_mut().find(|(f, i, _)| *f == form && *i == indices);
                 match same {
                     Some((_, _, tos)) => tos.push(to.to_owned()),

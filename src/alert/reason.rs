@@ -24,6 +24,13 @@ pub(crate) enum Reason {
     Unknown(serde_json::Value),
 }
 
+impl Reason {
+    /// A silence held back the mail.
+    pub(super) fn is_silenced(&self) -> bool {
+        matches!(self, Self::Typed(Typed { withheld: Some(Withheld::Silenced(_)), .. }))
+    }
+}
+
 /// What happened, and why no mail says so, where none does.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Typed {

@@ -29,7 +29,8 @@ pub(super) fn of_mails(mails: &Mails, now: DateTime<Utc>) -> Vec<Said> {
 }
 
 fn own(text: &str, more: &str, topic: Topic) -> Said {
-    Said { more: sanitize::one_line(more, 160), ..Said::one(text, topic, None) }
+    let more = if more.is_empty() { String::new() } else { sanitize::one_line(more, 160) };
+    Said { more, ..Said::one(text, topic, None) }
 }
 
 /// At once where the server refuses the login or the sender for good.

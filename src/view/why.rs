@@ -136,8 +136,13 @@ fn next(facts: &Facts<'_>) -> String {
         Next::Covered(cause) => {
             format!("Next: what is mailed about its cause speaks of it too: hostwatch why {cause}")
         }
-        Next::Silenced(until) => {
-            format!("Next: silenced until {}; if it is still open then, a mail then.", when(until))
+        Next::Silenced { until, then } => {
+            let due = match then {
+                Some(at) if at == until => "if it is still open then, a mail then".to_owned(),
+                Some(at) => format!("the next mail, if it is still open, {}", when(at)),
+                None => "no reminders after that; a mail when it is over".to_owned(),
+            };
+            format!("Next: silenced until {}; {due}.", when(until))
         }
         Next::Acknowledged => "Next: no reminders, as it is acknowledged; a mail when it is over.".to_owned(),
         Next::Reminder(at) => {

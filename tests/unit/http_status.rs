@@ -526,10 +526,18 @@ async fn what_is_wrong_with_the_daemon_is_said_of_each_account() {
         assert_eq!(one["verdict"]["level"], "attention");
         let sentence = one["verdict"]["sentence"].as_str().unwrap();
         assert_eq!(sentence, "3 problems: 2 mails not delivered for 40 min, 1 mail given up and 1 more");
-        let line = one["verdict"]["details"][0].as_str().unwrap();
-        assert_eq!(line, "2 mails not delivered for 40 min: connection refused");
+        let lines = [
+            "2 mails not delivered for 40 min: connection refused",
+            "1 mail given up, the last to bad@example.com: 550",
+            "Store cannot be written: what happens is kept in memory only, a restart loses it",
+        ];
+        assert_eq!(one["verdict"]["details"], serde_json::json!(lines));
         assert_eq!(one["verdict"], all["accounts"][place]["verdict"], "{name}");
     }
+    // The server answers, but takes none of that recipient's.
+    let mails = Mails { outbox: Some(outbox), ..Mails::default() };
+    server.context.alerting.set(Alerting { mails, ..Alerting::default() });
+    assert_eq!(ask("").await["verdict"]["sentence"], "2 mails not delivered for 40 min");
 }
 
 /// "Paid until" names whose: of an account without billing nobody knows.

@@ -92,6 +92,23 @@ fn what_outlives_its_cause_in_another_state_is_told_in_that_alone() {
     assert_eq!(world.take_events(), ["main/vm_error/1 resolved", "main/vm_blocked/1 resolved"]);
 }
 
+/// Told as in error, blocked for a while with its account, and in error again when that is paid for.
+#[test]
+fn what_was_told_before_its_cause_is_not_told_after_it_in_other_words() {
+    let mut world = World::healthy();
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.report(report("-3", crate::model::Edd::Null));
+    for state in ["blocked", "blocked", "error"] {
+        world.vms(&[(1, state), (2, "active")]);
+    }
+    for _ in 0..2 {
+        world.report(rich());
+    }
+    world.told.clear();
+    world.pass(Duration::hours(2));
+    assert_eq!(world.take_events(), [""; 0]);
+}
+
 /// After a sleep the VMs may be read before the report that explains them.
 #[test]
 fn what_a_report_may_explain_waits_until_it_was_looked_at() {
@@ -249,6 +266,39 @@ fn a_container_all_of_whose_sites_the_service_stopped_is_one_incident() {
     }
     let ends = ["main/site_error/100 resolved", "main/container_disabled/10 resolved"];
     assert_eq!(world.take_events(), ends);
+}
+
+/// The mail about a container has the sites that were in it by then.
+#[test]
+fn a_site_that_joins_a_disabled_container_and_is_broken_is_told() {
+    let mut world = World::healthy();
+    world.containers(&[(10, "DISABLED_BY_QUOTA"), (11, "ENABLED")]);
+    assert_eq!(world.take_events(), ["main/container_disabled/10 opened"]);
+    world.sites(10, &[(100, "Error"), (101, "Active")]);
+    world.pass(Duration::hours(2));
+    assert_eq!(world.take_events(), [""; 0], "the mail had it");
+    world.sites(10, &[(100, "Error"), (101, "Active"), (102, "Error")]);
+    world.pass(Duration::minutes(4));
+    let words = world.told.first().map(|notice| notice.items[0].covers.clone());
+    assert_eq!(words, Some(vec!["Site site-102 in error".to_owned()]));
+    assert_eq!(world.take_events(), ["main/container_disabled/10 covered:1"]);
+}
+
+/// A mail about money stands alone, also where both causes have more to tell of.
+#[test]
+fn what_follows_from_a_cut_off_and_from_a_container_is_two_mails() {
+    let mut world = World::healthy();
+    world.containers(&[(10, "DISABLED_BY_QUOTA"), (11, "ENABLED")]);
+    world.report(report("-3", crate::model::Edd::Null));
+    world.told.clear();
+    world.vms(&[(1, "blocked"), (2, "active")]);
+    world.sites(10, &[(100, "Active"), (101, "Active"), (102, "Error")]);
+    world.pass(Duration::minutes(4));
+    assert_eq!(world.told.len(), 2);
+    assert_eq!(
+        world.take_events(),
+        ["main/disconnect/account covered:1", "main/container_disabled/10 covered:1"]
+    );
 }
 
 #[test]

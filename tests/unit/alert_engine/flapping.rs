@@ -321,6 +321,26 @@ fn what_flaps_and_is_removed_is_told_so_at_once() {
     }
 }
 
+/// A look that found it wrong once more is none that found it gone.
+#[test]
+fn what_flaps_is_gone_only_after_as_many_listings_as_anything_else() {
+    let mut world = flapping();
+    world.settings.confirm_polls = 3;
+    world.settings.recover_polls = 3;
+    world.set_settings();
+    for state in ["active", "active", "active", "error"] {
+        world.vms(&[(1, state), (2, "active")]);
+    }
+    assert!(world.incident(Kind::VmError, "1").is_settling());
+    world.told.clear();
+    for _ in 0..2 {
+        world.vms(&[(2, "active")]);
+        assert_eq!(world.take_events(), [""; 0]);
+    }
+    world.vms(&[(2, "active")]);
+    assert_eq!(world.take_events(), ["main/vm_error/1 removed"]);
+}
+
 #[test]
 fn what_flaps_is_wrong_again_only_where_that_is_confirmed() {
     let mut settings = crate::alert::AlertSettings::defaults();

@@ -177,7 +177,11 @@ impl Auditor {
         if let Some((root, root_episode)) = &episode.folded_into {
             return self.is_known(root, *root_episode, excuses).map_err(|why| format!("root {root}: {why}"));
         }
-        let retired = said("its rule is switched off");
+        // Its news may have been replaced by newer of what nobody heard of before its rule was switched off.
+        let since = self.episodes.range((key.clone(), number)..).take_while(|((other, _), _)| other == key);
+        let retired = since
+            .flat_map(|(_, later)| &later.reasons)
+            .any(|reason| reason.to_string().contains("its rule is switched off"));
         if (said("silenced by") || retired) && excuses == Excuses::Accepted {
             return Ok(());
         }
