@@ -101,6 +101,9 @@ class Machine:
         """The name of one, as the metrics have it."""
         return re.search(r'(?m)^hosting_vm_info\{.*\bname="([^"]+)"', fetch(f"{self.url}/metrics"))[1]
 
+    def try_printed(self, texts):
+        """Runs what mail and page tell to run, in the same shell that README.md's commands were run in."""
+
     def account_for_it(self):
         """What it took, where everything was done by README.md's commands."""
 
@@ -168,6 +171,20 @@ class Installed(Machine):
         self.servers.start("hostwatch", "chroot", f"--userspec={USER}:{USER}", self.root, *command,
                            f"--web.listen-address=127.0.0.1:{port}",
                            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "STATE_DIRECTORY": STATE, "CREDENTIALS_DIRECTORY": CREDENTIALS})
+
+    def try_printed(self, texts):
+        """Every command line in them, from /, with no secret and no variable: as root, and as the service's user."""
+        lines = sorted({line for text in texts for line in re.findall(r"hostwatch (?:why|ack|outbox) [^<\n]+", text)})
+        expect("sorts of commands that are printed", {line.split()[1] for line in lines} >= {"why", "ack"}, True)
+        for who in ((), (f"--userspec={USER}:{USER}",)):
+            for line in [*lines, "hostwatch status", "hostwatch incidents", "hostwatch outbox list"]:
+                said = subprocess.run(["chroot", *who, self.root, "/usr/bin/env", "-i", "PATH=/usr/bin:/bin", "sh", "-c",
+                                       f"cd / && {line}"], text=True, timeout=30, stdin=subprocess.DEVNULL,
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                print(f"$ {line}: {said.returncode}, {said.stdout.splitlines()[:1]}")
+                # `status` tells by it how things stand: by 3, once the VM is acknowledged, of states without a name.
+                worked = (1, 3) if line == "hostwatch status" else (0,)
+                expect(f"{line!r} works, with {said.returncode}: {said.stdout}", said.returncode in worked, True)
 
     def account_for_it(self):
         steps = ", ".join(f"{step} {number}" for step, number in self.counted.items())
