@@ -236,7 +236,7 @@ impl StepDraft<'_> {
         incident.problem = drop_words(missing, &state.profile.currency);
         let (unit, forecast, actual) = (unit(&state.profile.currency), foreseen.spaced(), now.spaced());
         incident.detail = format!("forecast {forecast}{unit}, actual {actual}{unit}");
-        if self.tells_disconnect(state) {
+        if self.tells(&Key::account_wide(&state.profile.name, Kind::Disconnect)) {
             self.note(incident, Withheld::SameReport);
         } else if told_today {
             self.note(incident, Withheld::ToldToday);

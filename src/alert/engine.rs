@@ -39,6 +39,8 @@ pub(crate) struct Delivery {
     pub unheard: Vec<Key>,
     /// Who heard what of those that are watched again.
     pub back: BTreeMap<Key, Back>,
+    /// Recipients who were mailed nothing of these, while others were.
+    pub newcomers: Vec<(Key, Vec<String>)>,
 }
 
 /// What a step decided.
@@ -192,7 +194,7 @@ impl Engine {
                 for key in &delivery.unheard {
                     draft.untell(key);
                 }
-                self.tick(&mut draft, snapshot, &delivery.back);
+                self.tick(&mut draft, snapshot, delivery);
             }
         }
         self.finish(draft, snapshot, seen, now)
@@ -245,6 +247,9 @@ impl Engine {
         }
         let findings = rules::judge(state, observed, self.incidents(), &watcher.settings);
         self.take(draft, state, findings, watcher);
+        if matches!(observed, Observed::Sites(..)) {
+            draft.sites_were_read(state, &watcher.settings);
+        }
     }
 
     fn take(
@@ -261,8 +266,8 @@ impl Engine {
         }
     }
 
-    fn tick(&self, draft: &mut StepDraft<'_>, snapshot: &Snapshot, back: &BTreeMap<Key, Back>) {
-        self.retire(draft, snapshot, back);
+    fn tick(&self, draft: &mut StepDraft<'_>, snapshot: &Snapshot, delivery: &Delivery) {
+        self.retire(draft, snapshot, &delivery.back);
         for (account, watcher) in &self.watchers {
             let Some(state) = snapshot.accounts.get(account) else { continue };
             // What is known from before a start or a sleep may be out of date: look first, then speak.
@@ -284,6 +289,15 @@ impl Engine {
         for account in self.watchers.keys() {
             if let Some(state) = snapshot.accounts.get(account).filter(|state| attempted(state)) {
                 draft.follow_up(state);
+            }
+        }
+        for (key, to) in &delivery.newcomers {
+            let state = snapshot.accounts.get(&key.account);
+            // A date goes on counting while no report can be read.
+            if self.started
+                && state.is_some_and(|state| key.kind == Kind::Disconnect || may_speak(key, state))
+            {
+                draft.tell_newcomers(key, to);
             }
         }
     }
@@ -335,12 +349,10 @@ impl Engine {
             if draft.get(key).is_some_and(Incident::is_forgotten) {
                 continue;
             }
-            // While its collector fails it is not known whether it lasts; mails about it wait.
-            let seen = key.kind.seen_by().is_none_or(|collector| state.is_seen(collector, key.id()));
-            match (all_looked(state), seen) {
-                (true, true) => draft.time_passed(key, state, &watcher.settings),
-                (true, false) => draft.unseen_goes_on(key),
-                (false, _) => {}
+            if may_speak(key, state) {
+                draft.time_passed(key, state, &watcher.settings);
+            } else if all_looked(state) {
+                draft.unseen_goes_on(key);
             }
         }
     }
@@ -368,6 +380,7 @@ impl Engine {
         // Who was told of these is asked of the outbox: no configuration may name them any more.
         notices.extend(unwatched.into_iter().map(|item| Notice::alone(item, Vec::new())));
         first.append(&mut notices);
+        first.extend(notice::group(&parts.items_for));
         let told: BTreeSet<&Key> = news.iter().map(|(item, _)| &item.key).collect();
         let (incidents, turned) = self.turns.split(parts.changed.into_values(), self.incidents(), &told, now);
         let mut decisions = parts.decisions;
@@ -402,6 +415,11 @@ impl Engine {
     fn looks(&self, account: &AccountName, listing: &str) -> u32 {
         self.seen.get(&(account.clone(), listing.to_owned())).copied().unwrap_or(0)
     }
+}
+
+/// Has everything been looked at? And while its collector fails it is not known whether it lasts; mails about it wait.
+fn may_speak(key: &Key, state: &AccountState) -> bool {
+    all_looked(state) && key.kind.seen_by().is_none_or(|collector| state.is_seen(collector, key.id()))
 }
 
 fn listing_name(observed: &Observed) -> String {

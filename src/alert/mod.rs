@@ -20,6 +20,7 @@ mod kind;
 mod ladder;
 mod ladder_moves;
 mod lifecycle;
+mod newcomers;
 mod next;
 mod notice;
 mod outage;

@@ -204,6 +204,31 @@ fn credentials_that_let_another_collector_in_are_not_rejected() {
     assert_eq!(world.incident(Kind::CollectorFailing, "containers").phase, Phase::Pending);
 }
 
+/// Alone, and as it stands; where it is silenced, in doubt, covered or told to all by the same step, not now.
+#[test]
+fn whoever_becomes_a_recipient_is_told_what_is_open() {
+    let told = |world: &mut World, kind: Kind, resource: &str| {
+        world.told.clear();
+        world.newcomers(world.key(kind, resource), &["new@example.com"]);
+        assert!(world.told.iter().all(|notice| notice.to == ["new@example.com"]), "{:?}", world.told);
+        world.take_events()
+    };
+    let mut world = World::healthy();
+    world.vms(&[(1, "error"), (2, "blocked")]);
+    assert_eq!(told(&mut world, Kind::VmError, "1"), ["main/vm_error/1 opened"]);
+    world.report(cut_off_in(24 * 5));
+    assert_eq!(told(&mut world, Kind::Disconnect, "account"), ["main/disconnect/account rung:7"]);
+    world.fail(Collector::ExpectedBalance, FailureKind::Other);
+    world.fail(Collector::Vms, FailureKind::Other);
+    assert_eq!(told(&mut world, Kind::Disconnect, "account"), ["main/disconnect/account rung:7"]);
+    assert_eq!(told(&mut world, Kind::VmError, "1"), [""; 0], "is it so still?");
+    world.vms(&[(1, "active"), (2, "blocked")]);
+    assert_eq!(told(&mut world, Kind::VmError, "1"), [""; 0], "it may be over");
+    assert_eq!(told(&mut world, Kind::VmBlocked, "2"), ["main/vm_blocked/2 opened"]);
+    world.silence("main/*", Duration::hours(1));
+    assert_eq!(told(&mut world, Kind::VmBlocked, "2"), [""; 0]);
+}
+
 #[test]
 fn sites_of_the_last_container_are_gone_with_it() {
     let mut world = World::healthy();
