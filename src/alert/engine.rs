@@ -191,7 +191,8 @@ impl Engine {
                 }
             }
             Input::Tick(delivery) => {
-                for key in &delivery.unheard {
+                // Where it cannot be told anew yet, a mail that waits may arrive before.
+                for key in delivery.unheard.iter().filter(|key| can_be_told(key, snapshot)) {
                     draft.untell(key);
                 }
                 self.tick(&mut draft, snapshot, delivery);
@@ -292,11 +293,7 @@ impl Engine {
             }
         }
         for (key, to) in &delivery.newcomers {
-            let state = snapshot.accounts.get(&key.account);
-            // A date goes on counting while no report can be read.
-            if self.started
-                && state.is_some_and(|state| key.kind == Kind::Disconnect || may_speak(key, state))
-            {
+            if self.started && can_be_told(key, snapshot) {
                 draft.tell_newcomers(key, to);
             }
         }
@@ -420,6 +417,15 @@ impl Engine {
 /// Has everything been looked at? And while its collector fails it is not known whether it lasts; mails about it wait.
 fn may_speak(key: &Key, state: &AccountState) -> bool {
     all_looked(state) && key.kind.seen_by().is_none_or(|collector| state.is_seen(collector, key.id()))
+}
+
+/// The same. A cut-off's date goes on while no report can be read.
+fn can_be_told(key: &Key, snapshot: &Snapshot) -> bool {
+    let Some(state) = snapshot.accounts.get(&key.account) else { return false };
+    if key.kind == Kind::Disconnect {
+        return has_looked(state, Collector::ExpectedBalance);
+    }
+    may_speak(key, state)
 }
 
 fn listing_name(observed: &Observed) -> String {

@@ -47,7 +47,7 @@ pub(crate) use kind::{Event, Kind, Severity};
 pub(crate) use ladder::Ladder;
 pub(crate) use next::{Escalation, Next};
 pub(crate) use notice::{Digest, DigestAccount, Form, Item, Notice, Overflow, Started};
-pub(crate) use overdue::deletion;
+pub(crate) use overdue::{days_left, deletion};
 pub(crate) use reason::{Cause, Reason};
 pub(crate) use remembered::{Remembered, SHOWN};
 pub(crate) use root_cause::explains_site;

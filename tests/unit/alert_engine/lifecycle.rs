@@ -316,6 +316,31 @@ fn a_clock_that_is_set_back_holds_nothing_back() {
     assert_eq!(world.take_events(), ["main/vm_error/1 opened"]);
 }
 
+/// One recipient's mail was given up, the other's waits, and may leave before anybody has looked again.
+#[test]
+fn what_nobody_heard_of_is_forgotten_only_once_it_can_be_told_anew() {
+    let mut world = World::healthy();
+    let states = |world: &mut World| {
+        world.vms(&[(1, "error"), (2, "active")]);
+        world.containers(&[(10, "ENABLED"), (11, "ENABLED")]);
+        world.sites(10, &[(100, "Active"), (101, "Active")]);
+        world.sites(11, &[(110, "Active")]);
+        world.end(Collector::Sites, None);
+    };
+    states(&mut world);
+    world.report(cut_off_in(6 * 24));
+    assert_eq!(world.take_events(), ["main/vm_error/1 opened", "main/disconnect/account rung:7"]);
+    let keys = vec![world.key(Kind::VmError, "1"), world.key(Kind::Disconnect, "account")];
+    world.book.look_again();
+    world.not_delivered(keys.clone());
+    states(&mut world);
+    world.report(cut_off_in(6 * 24));
+    world.tick();
+    assert_eq!(world.take_events(), [""; 0], "by now it may have arrived");
+    world.not_delivered(keys);
+    assert_eq!(world.take_events(), ["main/disconnect/account rung:7", "main/vm_error/1 opened"]);
+}
+
 #[test]
 fn a_rule_that_is_switched_off_while_open_speaks_for_nobody_any_more() {
     let mut world = World::healthy();
