@@ -79,9 +79,8 @@ impl Fields {
 
     /// An optional whole number.
     pub(super) fn int(&mut self, name: &str) -> Option<i64> {
-        self.read(name, "a whole number", |value, form| match value {
-            Value::String(text) if form => text.trim().parse().ok(),
-            value => value.as_i64(),
+        self.read(name, "a whole number", |value, form| {
+            value.as_i64().or_else(|| value.as_str().filter(|_| form)?.trim().parse().ok())
         })
     }
 
@@ -108,9 +107,8 @@ impl Fields {
 
     /// An optional truth value; forms write it as true/false, 1/0, yes/no, on/off.
     pub(super) fn flag(&mut self, name: &str) -> Option<bool> {
-        self.read(name, "true or false", |value, form| match value {
-            Value::String(text) if form => truth(text),
-            value => value.as_bool(),
+        self.read(name, "true or false", |value, form| {
+            value.as_bool().or_else(|| truth(value.as_str().filter(|_| form)?))
         })
     }
 
