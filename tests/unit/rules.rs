@@ -44,7 +44,9 @@ fn the_rules_pass_their_unit_tests() {
     let tests = files_with(".test.yml");
     assert_eq!(tests, ["recording.rules", "resources.days", "resources.rules", "self.rules"]);
     for file in tests {
-        let Some(run) = run("promtool", &["test", "rules", &format!("{FOLDER}/{file}.test.yml")]) else { return };
+        let Some(run) = run("promtool", &["test", "rules", &format!("{FOLDER}/{file}.test.yml")]) else {
+            return;
+        };
         assert!(run.ok, "{}", run.text);
     }
 }
