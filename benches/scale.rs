@@ -28,6 +28,12 @@ mod state;
 #[path = "../src/view/mod.rs"]
 mod view;
 
+/// Where the tests of those modules look for it.
+#[cfg(test)]
+mod unit {
+    pub(crate) use crate::account;
+}
+
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::io::Write as _;

@@ -224,6 +224,7 @@ impl Common {
             housekeeping,
             digest: accounts.digest,
             addresses: addresses::or_none(),
+            recipients_may_be_new: true,
             inconsistent: BTreeSet::new(),
         }
     }

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Days, Utc};
 
-use super::family::{FactSet, Family, Write};
+use super::family::{FactSet, Family, Write, of_set};
 use super::given::Given;
 use super::states;
 use super::text::{Label, Lines, Value};
@@ -114,14 +114,7 @@ pub(super) const FAMILIES: &[Family] = &[
     ),
 ];
 
-const fn balance(
-    name: &'static str,
-    labels: &'static [&'static str],
-    about: &'static str,
-    write: Write,
-) -> Family {
-    Family::of(FactSet::Balance, name, labels, about, write)
-}
+of_set!(balance: Balance);
 
 const fn disconnect(name: &'static str, about: &'static str, write: Write) -> Family {
     Family::of(FactSet::Disconnect, name, &["account"], about, write)
@@ -170,18 +163,17 @@ fn with_orders<'a>(given: &Given<'a>) -> Option<(&'a Report, DateTime<Utc>)> {
 
 fn order_info(given: &Given<'_>, lines: &mut Lines<'_>) {
     let Some((report, _)) = with_orders(given) else { return };
-    for order in &report.orders {
+    lines.info(&report.orders, |order| {
         let tariff = order.tariff.as_ref();
         let name = tariff.and_then(|tariff| tariff.name.as_deref().or(tariff.short_name.as_deref()));
-        let labels = [
+        [
             Label::Id(order.id.get()),
             Label::maybe(order.comment.as_deref()),
             Label::maybe(name),
             Label::maybe(tariff.and_then(|tariff| tariff.generic_type.as_deref())),
             Label::Text(order.state.as_str()),
-        ];
-        lines.put(&labels, true);
-    }
+        ]
+    });
 }
 
 fn order_charges(given: &Given<'_>, lines: &mut Lines<'_>) {
@@ -205,9 +197,8 @@ fn orders(given: &Given<'_>, lines: &mut Lines<'_>) {
             *ahead = true;
         }
     }
-    let known = OrderState::KNOWN.iter().map(OrderState::as_str);
     let ahead = report.orders.iter().zip(ahead).filter(|(_, ahead)| *ahead);
-    states::count(lines, known, ahead.map(|(order, _)| order.state.as_str()));
+    states::count(lines, OrderState::known_names(), ahead.map(|(order, _)| order.state.as_str()));
 }
 
 /// The place of the order that a moment charges, where it names one.

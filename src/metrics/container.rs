@@ -1,6 +1,6 @@
 //! Containers (interface 2.1) as metrics.
 
-use super::family::{FactSet, Family, Write};
+use super::family::{Family, of_set};
 use super::given::Given;
 use super::states;
 use super::text::Label;
@@ -12,15 +12,14 @@ pub(super) const FAMILIES: &[Family] = &[
         &["account", "container", "login", "name", "server"],
         "Descriptions of the container with this id, always 1.",
         |given, lines| {
-            for container in containers(given) {
-                let labels = [
+            lines.info(containers(given), |container| {
+                [
                     Label::Id(container.id.get()),
                     Label::maybe(container.login.as_deref()),
                     Label::maybe(container.name.as_deref()),
                     Label::maybe(container.server.as_deref()),
-                ];
-                lines.put(&labels, true);
-            }
+                ]
+            });
         },
     ),
     family(
@@ -28,10 +27,9 @@ pub(super) const FAMILIES: &[Family] = &[
         &["account", "container", "state"],
         "State of the container, 1 on the current one.",
         |given, lines| {
-            for container in containers(given) {
-                let state = container.state.as_str();
-                states::state(lines, container.id.get(), state, known(), given.state_series);
-            }
+            let states =
+                containers(given).iter().map(|container| (container.id.get(), container.state.as_str()));
+            states::each(lines, states, ContainerState::known_names, given.state_series);
         },
     ),
     family(
@@ -70,27 +68,20 @@ pub(super) const FAMILIES: &[Family] = &[
         "Containers by state, once the listing was read completely.",
         |given, lines| {
             if let Some(rows) = given.counted(Collector::Containers, &given.state.containers) {
-                states::count(lines, known(), rows.iter().map(|container| container.state.as_str()));
+                states::count(
+                    lines,
+                    ContainerState::known_names(),
+                    rows.iter().map(|container| container.state.as_str()),
+                );
             }
         },
     ),
 ];
 
-const fn family(
-    name: &'static str,
-    labels: &'static [&'static str],
-    about: &'static str,
-    write: Write,
-) -> Family {
-    Family::of(FactSet::Containers, name, labels, about, write)
-}
+of_set!(family: Containers);
 
 fn containers<'a>(given: &Given<'a>) -> &'a [Container] {
     given.rows(Collector::Containers, &given.state.containers)
-}
-
-fn known() -> impl Iterator<Item = &'static str> {
-    ContainerState::KNOWN.iter().map(ContainerState::as_str)
 }
 
 /// The provider does not say which MB it means; the help texts say that it is taken as 2^20.

@@ -6,7 +6,8 @@ use super::text::Lines;
 use crate::model::Collector;
 
 /// The type of a family, as `# TYPE` says it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub(crate) enum Type {
     Gauge,
     Counter,
@@ -16,11 +17,7 @@ pub(crate) enum Type {
 impl Type {
     /// The word after `# TYPE name`.
     pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Gauge => "gauge",
-            Self::Counter => "counter",
-            Self::Histogram => "histogram",
-        }
+        self.into_str()
     }
 }
 
@@ -75,6 +72,21 @@ pub(crate) struct Family {
     /// None for the daemon's own, which `own` keeps.
     pub(super) facts: Option<(FactSet, Write)>,
 }
+
+/// A function that makes the rows of one set.
+macro_rules! of_set {
+    ($name:ident: $set:ident) => {
+        const fn $name(
+            name: &'static str,
+            labels: &'static [&'static str],
+            about: &'static str,
+            write: $crate::metrics::family::Write,
+        ) -> Family {
+            Family::of($crate::metrics::family::FactSet::$set, name, labels, about, write)
+        }
+    };
+}
+pub(super) use of_set;
 
 impl Family {
     /// A gauge of the provider's facts.

@@ -1,6 +1,6 @@
 //! Sites (interface 2.3) as metrics. Each container's listing becomes stale by itself.
 
-use super::family::{FactSet, Family, Write};
+use super::family::{FactSet, Family, of_set};
 use super::given::Given;
 use super::states;
 use super::text::Label;
@@ -12,16 +12,15 @@ pub(super) const FAMILIES: &[Family] = &[
         &["account", "site", "name", "container", "engine", "engine_version"],
         "Descriptions of the site with this id, always 1.",
         |given, lines| {
-            for site in sites(given) {
-                let labels = [
+            lines.info(sites(given), |site| {
+                [
                     Label::Id(site.id.get()),
                     Label::maybe(site.name.as_deref()),
                     Label::Id(site.container.get()),
                     Label::maybe(site.engine.as_deref()),
                     Label::maybe(site.engine_version.as_deref()),
-                ];
-                lines.put(&labels, true);
-            }
+                ]
+            });
         },
     ),
     family(
@@ -29,9 +28,8 @@ pub(super) const FAMILIES: &[Family] = &[
         &["account", "site", "state"],
         "State of the site, 1 on the current one.",
         |given, lines| {
-            for site in sites(given) {
-                states::state(lines, site.id.get(), site.state.as_str(), known(), given.state_series);
-            }
+            let states = sites(given).map(|site| (site.id.get(), site.state.as_str()));
+            states::each(lines, states, SiteState::known_names, given.state_series);
         },
     ),
     family("hosting_site_workers", &["account", "site"], "Workers of the site.", |given, lines| {
@@ -69,30 +67,19 @@ pub(super) const FAMILIES: &[Family] = &[
         |given, lines| {
             if all_are_known(given) {
                 let sites = given.state.all_sites();
-                states::count(lines, known(), sites.map(|site| site.state.as_str()));
+                states::count(lines, SiteState::known_names(), sites.map(|site| site.state.as_str()));
             }
         },
     ),
 ];
 
-const fn family(
-    name: &'static str,
-    labels: &'static [&'static str],
-    about: &'static str,
-    write: Write,
-) -> Family {
-    Family::of(FactSet::Sites, name, labels, about, write)
-}
+of_set!(family: Sites);
 
 /// The sites of the shard's containers.
 fn sites<'a>(given: &Given<'a>) -> impl Iterator<Item = &'a Site> {
     let given = *given;
     let listings = given.state.sites.iter().filter(move |(container, _)| given.wants(container.get()));
     listings.flat_map(move |(_, listing)| given.rows(Collector::Sites, listing))
-}
-
-fn known() -> impl Iterator<Item = &'static str> {
-    SiteState::KNOWN.iter().map(SiteState::as_str)
 }
 
 fn all_are_known(given: &Given<'_>) -> bool {

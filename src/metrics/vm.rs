@@ -1,6 +1,6 @@
 //! VMs (interface 2.5) as metrics.
 
-use super::family::{FactSet, Family, Write};
+use super::family::{Family, of_set};
 use super::given::Given;
 use super::states;
 use super::text::Label;
@@ -12,15 +12,14 @@ pub(super) const FAMILIES: &[Family] = &[
         &["account", "vm", "vm_id", "name", "tariff"],
         "Descriptions of the VM with this numeric id, always 1.",
         |given, lines| {
-            for vm in vms(given) {
-                let labels = [
+            lines.info(vms(given), |vm| {
+                [
                     Label::Id(vm.id.get()),
                     Label::maybe(vm.vm_id.as_deref()),
                     Label::maybe(vm.name.as_deref()),
                     Label::maybe(vm.tariff.as_deref()),
-                ];
-                lines.put(&labels, true);
-            }
+                ]
+            });
         },
     ),
     family(
@@ -28,9 +27,8 @@ pub(super) const FAMILIES: &[Family] = &[
         &["account", "vm", "state"],
         "State of the VM, 1 on the current one.",
         |given, lines| {
-            for vm in vms(given) {
-                states::state(lines, vm.id.get(), vm.state.as_str(), known(), given.state_series);
-            }
+            let states = vms(given).map(|vm| (vm.id.get(), vm.state.as_str()));
+            states::each(lines, states, VmState::known_names, given.state_series);
         },
     ),
     family("hosting_vm_cpus", &["account", "vm"], "CPUs of the VM.", |given, lines| {
@@ -64,20 +62,13 @@ pub(super) const FAMILIES: &[Family] = &[
         |given, lines| {
             let counted = given.counted(Collector::Vms, &given.state.vms);
             if let Some(vms) = counted.filter(|_| given.is_first_shard()) {
-                states::count(lines, known(), vms.iter().map(|vm| vm.state.as_str()));
+                states::count(lines, VmState::known_names(), vms.iter().map(|vm| vm.state.as_str()));
             }
         },
     ),
 ];
 
-const fn family(
-    name: &'static str,
-    labels: &'static [&'static str],
-    about: &'static str,
-    write: Write,
-) -> Family {
-    Family::of(FactSet::Vms, name, labels, about, write)
-}
+of_set!(family: Vms);
 
 /// From so many on they are cut into shards: else all would be encoded in one piece, of megabytes.
 const MANY: usize = 1000;
@@ -87,8 +78,4 @@ fn vms<'a>(given: &Given<'a>) -> impl Iterator<Item = &'a Vm> + use<'a> {
     let (rows, given) = (given.rows(Collector::Vms, &given.state.vms), *given);
     let are_many = rows.len() >= MANY;
     rows.iter().filter(move |vm| if are_many { given.wants(vm.id.get()) } else { given.is_first_shard() })
-}
-
-fn known() -> impl Iterator<Item = &'static str> {
-    VmState::KNOWN.iter().map(VmState::as_str)
 }

@@ -25,15 +25,13 @@ pub(crate) mod when;
 pub(crate) use account::{KnownAccount, Observed, Seen};
 pub(crate) use billing::{Charge, Edd, Order, Report, Tariff};
 pub(crate) use charge_moment::ChargeMoment;
-pub(crate) use ids::{
-    AccountName, ContainerId, CronJobId, DatabaseId, IpId, OrderId, SiteId, SshKeyId, VmId,
-};
+pub(crate) use ids::{AccountName, ContainerId, IpId, OrderId, SiteId, VmId};
 pub(crate) use last_report::LastReport;
 pub(crate) use moments::Moments;
 pub(crate) use money::Money;
 pub(crate) use pay_by::PayBy;
 pub(crate) use recipients::WEBHOOK;
-pub(crate) use resources::{Container, CronJob, Database, Ip, Resource, Site, SshKey, Vm, VmIp};
+pub(crate) use resources::{Container, Counted, Ip, Resource, Site, Vm, VmIp};
 pub(crate) use self_hosted::{OwnVm, lives_on};
 pub(crate) use snapshot::{
     AccountState, Collector, CollectorStatus, Failure, FailureKind, Group, Guide, Listing, PollEnd, Profile,

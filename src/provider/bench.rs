@@ -7,10 +7,10 @@ use chrono_tz::Tz;
 use super::error::ErrorKind;
 use super::report;
 use super::wire::{
-    ChargeRow, ContainerRow, CronJobRow, DatabaseRow, DecodeContext, Diagnostics, IpRow, OddValue, RowOf,
-    Shape, SiteRow, SshKeyRow, VmRow, page,
+    ChargeRow, ContainerRow, CountedRow, DecodeContext, Diagnostics, IpRow, OddValue, RowOf, SiteRow, VmRow,
+    page,
 };
-use crate::model::{Charge, Container, ContainerId, CronJob, Database, Ip, Report, Site, SshKey, Vm};
+use crate::model::{Charge, Container, ContainerId, Counted, Group, Ip, Report, Site, Vm};
 
 /// A page of VMs (interface 4.5), as a poll decodes it.
 ///
@@ -91,10 +91,10 @@ pub(crate) trait Paged: Sized {
 }
 
 macro_rules! paged {
-    ($($model:ty: $row:ty, $shape:ident, $parent:expr;)*) => {$(
+    ($($model:ty: $row:ty, $group:ident, $parent:expr;)*) => {$(
         impl Paged for $model {
             fn page(body: &[u8], account: &Account) -> Result<Decoded<Vec<Self>>, ErrorKind> {
-                rows::<$row>(body, Shape::$shape, $parent(account), account)
+                rows::<$row>(body, Group::$group, $parent(account), account)
             }
         }
     )*};
@@ -103,21 +103,19 @@ macro_rules! paged {
 paged! {
     Vm: VmRow, Vm, |_| ();
     Ip: IpRow, Vm, |_| ();
-    SshKey: SshKeyRow, Vm, |_| ();
     Container: ContainerRow, Hosting, |_| ();
     Site: SiteRow, Hosting, |account: &Account| account.container;
-    Database: DatabaseRow, Hosting, |_| ();
-    CronJob: CronJobRow, Hosting, |_| ();
-    Charge: ChargeRow, Charges, |_| ();
+    Counted: CountedRow, Hosting, |_| ();
+    Charge: ChargeRow, Billing, |_| ();
 }
 
 fn rows<R: RowOf>(
     body: &[u8],
-    shape: Shape,
+    group: Group,
     parent: R::Parent,
     account: &Account,
 ) -> Result<Decoded<Vec<R::Model>>, ErrorKind> {
     let mut notes = Diagnostics::default();
-    let page = page::<R>(body, shape, parent, &account.context(), &mut notes)?;
+    let page = page::<R>(body, group, parent, &account.context(), &mut notes)?;
     Ok(Decoded { value: page.rows, rejected: page.rejected, fields: notes.fields, problems: notes.problems })
 }

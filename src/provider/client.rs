@@ -100,7 +100,7 @@ impl Client {
     ) -> Result<Self, ApiError> {
         let transport = ApiTransport::new(&settings, &timing, &hosts).map_err(|(group, kind)| {
             let operation = Operation::first_of(group);
-            ApiError::new(operation, operation.path(), kind)
+            ApiError::new(operation, operation.row().path, kind)
         })?;
         let context =
             DecodeContext { zone: settings.time_zone, container_states: settings.container_states.clone() };
@@ -132,7 +132,7 @@ impl Client {
             };
             match self.endpoint(operation, "1") {
                 Ok(endpoint) => endpoint.error(kind),
-                Err(_) => ApiError::new(operation, operation.path(), kind),
+                Err(_) => ApiError::new(operation, operation.row().path, kind),
             }
         })?;
         let poll =
@@ -253,7 +253,7 @@ impl Client {
         let started = Instant::now();
         let operation = endpoint.operation;
         let call = self.shared.throttle.call(operation).await;
-        let place = self.shared.hosts.place(url, operation.priority()).await;
+        let place = self.shared.hosts.place(url, operation.row().priority).await;
         let waited = started.elapsed();
         if waited >= Duration::from_millis(1) {
             self.shared.observer.throttled(operation.group(), waited);

@@ -25,10 +25,11 @@ use chrono::{DateTime, Utc};
 pub use control::{Command, Which};
 pub use faults::{Fault, Kind as FaultKind};
 pub use options::{Args, ChargeOrder, ErrorBody, PastTheLimit, SshKeys};
+use parking_lot::{Mutex, MutexGuard};
 use scenario::Scenario;
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 pub use time::{DatetimeFormat, Span};
 pub use world::World;
 
@@ -107,17 +108,12 @@ impl Simulator {
     }
 
     fn world(&self) -> MutexGuard<'_, World> {
-        // A panic in one request leaves a world that is still one.
-        self.world.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn log(&self) -> MutexGuard<'_, VecDeque<Entry>> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+        self.world.lock()
     }
 
     fn note(&self, entry: Entry) {
         tracing::debug!(method = %entry.method, path = %entry.path, status = entry.status, "request");
-        let mut log = self.log();
+        let mut log = self.log.lock();
         if log.len() == MOST_ENTRIES {
             log.pop_front();
         }
@@ -126,7 +122,7 @@ impl Simulator {
 
     /// The requests so far, oldest first (the last 10,000).
     pub fn requests(&self) -> Vec<Entry> {
-        self.log().iter().cloned().collect()
+        self.log.lock().iter().cloned().collect()
     }
 
     /// Does something to the account: what `POST /_sim/…` does.
@@ -143,7 +139,7 @@ impl Simulator {
             ("GET", "state") => Ok(Answer::json(200, &self.state())),
             ("GET", "log") => Ok(Answer::json(200, &self.requests())),
             ("DELETE", "log") => {
-                self.log().clear();
+                self.log.lock().clear();
                 Ok(Answer::empty(204))
             }
             ("GET", "faults") => Ok(Answer::json(200, &self.world().faults.list())),
@@ -188,10 +184,10 @@ impl Simulator {
             containers: BTreeMap::new(),
         };
         for vm in world.vms.rows() {
-            *summary.vms.entry(vm.state.to_string()).or_default() += 1;
+            *summary.vms.entry(vm.life.state.to_string()).or_default() += 1;
         }
         for site in world.sites.rows() {
-            *summary.sites.entry(site.state.to_string()).or_default() += 1;
+            *summary.sites.entry(site.life.state.to_string()).or_default() += 1;
         }
         for container in world.containers.rows() {
             *summary.containers.entry(container.state.code(&self.args.container_state_codes)).or_default() +=

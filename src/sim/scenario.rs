@@ -166,7 +166,7 @@ impl Scenario {
             if let (Some(vm), Some(state)) =
                 (world.vms.get_mut(id), line.and_then(|l| l.state.as_deref()).or(off))
             {
-                vm.state = State::Owned(state.to_owned());
+                vm.life.state = State::Owned(state.to_owned());
             }
         }
         for n in 0..count(args.containers, self.containers, self.container.len(), names::CONTAINERS.len()) {
@@ -225,7 +225,7 @@ impl Scenario {
             if let (Some(site), Some(state)) =
                 (world.sites.get_mut(id), line.and_then(|l| l.state.as_deref()))
             {
-                site.state = State::Owned(state.to_owned());
+                site.life.state = State::Owned(state.to_owned());
             }
         }
         Ok(())

@@ -24,7 +24,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 /// Largest request body read.
 const MOST_BODY: usize = 1 << 20;
@@ -34,12 +33,7 @@ const DRAIN: Duration = Duration::from_secs(2);
 impl Simulator {
     /// Serves until `stop`; requests under way then have two seconds.
     pub async fn serve(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
-        let connections = TaskTracker::new();
-        while let Some(stream) = accept::next(&listener, &stop).await {
-            connections.spawn(Arc::clone(&self).connection(stream, stop.clone()));
-        }
-        connections.close();
-        connections.wait().await;
+        accept::each(listener, stop, |stream, stop| Arc::clone(&self).connection(stream, stop)).await;
     }
 
     async fn connection(self: Arc<Self>, stream: tokio::net::TcpStream, stop: CancellationToken) {
@@ -173,20 +167,7 @@ impl Simulator {
 
 /// Puts the faults that change JSON into a successful answer.
 fn spoil(mut answer: Answer, faults: &[Fault], here: &str, path: &str) -> Answer {
-    let changing = |f: &&Fault| {
-        matches!(
-            f.kind,
-            Kind::TruncatedJson
-                | Kind::InvalidJson
-                | Kind::WrongTypes
-                | Kind::NullFields
-                | Kind::ForeignNext
-                | Kind::NextLoop
-                | Kind::DuplicateRows
-                | Kind::WrongCount
-        )
-    };
-    for fault in faults.iter().filter(changing) {
+    for fault in faults.iter().filter(|fault| apply::spoils(fault)) {
         if answer.status >= 300 {
             break;
         }

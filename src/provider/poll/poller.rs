@@ -107,22 +107,33 @@ impl Poller {
         let _ = self.updates.send(Box::new(update)).await;
     }
 
-    /// Ends a poll: what was read last, and how it went.
+    /// Ends a poll of one listing: what was read and whether it was all, or why it was not.
     pub(super) async fn end(
         &self,
         collector: Collector,
         began: Instant,
-        result: Result<bool, Failure>,
-        part: UpdatePart,
+        read: Result<(UpdatePart, bool), Failure>,
     ) {
-        let duration = began.elapsed();
+        let (part, result) = match read {
+            Ok((part, complete)) => (part, Ok(complete)),
+            Err(failure) => (UpdatePart::default(), Err(failure)),
+        };
+        self.finish(collector, began, part, result).await;
+    }
+
+    /// Ends a poll: what was read last, and how all of it went.
+    pub(super) async fn finish(
+        &self,
+        collector: Collector,
+        began: Instant,
+        part: UpdatePart,
+        result: Result<bool, Failure>,
+    ) {
         if result.is_err() {
             self.failed.store(true, Ordering::Relaxed);
         }
-        let end = match result {
-            Ok(complete) => PollEnd { duration, failure: None, complete },
-            Err(failure) => PollEnd { duration, failure: Some(failure), complete: false },
-        };
+        let complete = matches!(result, Ok(true));
+        let end = PollEnd { duration: began.elapsed(), failure: result.err(), complete };
         self.send(collector, part, Some(end)).await;
     }
 

@@ -158,12 +158,7 @@ pub(crate) struct Reader<'a> {
 impl Reader<'_> {
     /// A field that the record can't do without. `name` is `kind.field`.
     pub(crate) fn require<T>(&mut self, name: &'static str, field: Field<T>) -> Result<T, Rejected> {
-        match field {
-            Field::Value(value) => Ok(value),
-            Field::Missing => self.refuse(name, "missing"),
-            Field::Null => self.refuse(name, "null"),
-            Field::Mistyped(came) => self.refuse(name, came),
-        }
+        field.value().or_else(|came| self.refuse(name, came))
     }
 
     /// A state: required, and short enough to be one.
@@ -174,21 +169,12 @@ impl Reader<'_> {
 
     /// A field that should be there.
     pub(crate) fn take<T>(&mut self, name: &'static str, field: Field<T>) -> Option<T> {
-        match field {
-            Field::Value(value) => Some(value),
-            Field::Missing => self.odd(name, "missing"),
-            Field::Null => self.odd(name, "null"),
-            Field::Mistyped(came) => self.odd(name, came),
-        }
+        field.value().map_or_else(|came| self.odd(name, came), Some)
     }
 
     /// A field that the interface lets be null; left out is as good.
     pub(crate) fn maybe<T>(&mut self, name: &'static str, field: Field<T>) -> Option<T> {
-        match field {
-            Field::Value(value) => Some(value),
-            Field::Missing | Field::Null => None,
-            Field::Mistyped(came) => self.odd(name, came),
-        }
+        if matches!(field, Field::Missing | Field::Null) { None } else { self.take(name, field) }
     }
 
     /// A datetime that should be there. Without the account's zone a naive one is absent, which is

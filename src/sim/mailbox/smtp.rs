@@ -8,7 +8,6 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 /// Longest line taken (RFC 5321 asks for 1000).
 const MOST_LINE: u64 = 64 * 1024;
@@ -18,19 +17,12 @@ const MOST_MAIL: usize = 32 << 20;
 const PATIENCE: Duration = Duration::from_secs(300);
 
 pub(super) async fn serve(mailbox: Arc<Mailbox>, listener: TcpListener, stop: CancellationToken) {
-    let sessions = TaskTracker::new();
-    while let Some(stream) = accept::next(&listener, &stop).await {
-        let (mailbox, stop) = (Arc::clone(&mailbox), stop.clone());
-        sessions.spawn(async move {
-            // A mail not yet accepted is the client's still, so a stop may cut in anywhere.
-            tokio::select! {
-                () = stop.cancelled() => {}
-                _ = session(mailbox, stream) => {}
-            }
-        });
-    }
-    sessions.close();
-    sessions.wait().await;
+    accept::each(listener, stop, |stream, stop| {
+        let mailbox = Arc::clone(&mailbox);
+        // A mail not yet accepted is the client's still, so a stop may cut in anywhere.
+        async move { stop.run_until_cancelled(session(mailbox, stream)).await }
+    })
+    .await;
 }
 
 /// A line without its end; none at the end of the stream.

@@ -1,7 +1,7 @@
 //! Pages of the mail catcher, out of raw mails. Everything from a mail is escaped, or shown in a sandbox.
 
 use super::Caught;
-use mail_parser::{Message, MessageParser, MimeHeaders, PartType};
+use mail_parser::{Message, MessageParser, MessagePart, MimeHeaders, PartType};
 use std::fmt::Write as _;
 
 /// Text as HTML.
@@ -91,14 +91,9 @@ pub(super) fn mail(mail: &Caught) -> String {
 
 /// The mail's own HTML, not one made out of its text.
 fn html_of<'m>(message: &'m Message<'_>) -> Option<&'m str> {
-    message.html_bodies().find_map(|part| match &part.body {
-        PartType::Html(html) => Some(html.as_ref()),
-        PartType::Text(_)
-        | PartType::Binary(_)
-        | PartType::InlineBinary(_)
-        | PartType::Message(_)
-        | PartType::Multipart(_) => None,
-    })
+    let html =
+        |part: &'m MessagePart<'_>| if let PartType::Html(html) = &part.body { Some(&**html) } else { None };
+    message.html_bodies().find_map(html)
 }
 
 /// A mail's HTML, its inline images pointing here.

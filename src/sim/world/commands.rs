@@ -111,18 +111,13 @@ impl World {
 
     fn set_state(&mut self, target: Target, state: &str, then: Option<&str>, after: Option<TimeDelta>) {
         let now = self.local_now();
-        match target {
-            Target::Vm(id) => {
-                if let Some(vm) = self.vms.get_mut(id) {
-                    vm.unblocked = None;
-                }
-            }
-            Target::Site(id) => {
-                if let Some(site) = self.sites.get_mut(id) {
-                    site.unblocked = None;
-                    site.updated = now;
-                }
-            }
+        if let Some(life) = self.life(target) {
+            life.unblocked = None;
+        }
+        if let Target::Site(id) = target
+            && let Some(site) = self.sites.get_mut(id)
+        {
+            site.updated = now;
         }
         let epoch = self.enter(target, State::Owned(state.to_owned()));
         if let Some(after) = after {

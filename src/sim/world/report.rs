@@ -6,7 +6,7 @@ use super::ledger::{Order, Schedule};
 use super::table::Table;
 use crate::sim::options::Args;
 use crate::sim::time::{DatetimeFormat, moment, stamp};
-use crate::sim::wire::OrderOut;
+use crate::sim::wire;
 use chrono::NaiveDateTime;
 use rust_decimal::Decimal;
 use std::collections::HashMap;
@@ -115,7 +115,7 @@ impl Report {
             let orders = &self.orders;
             let form = self.form;
             let order = self.rendered.entry(posting.order).or_insert_with(|| {
-                let order = orders.get(posting.order).map(|o| OrderOut::new(o, form.0, form.1));
+                let order = orders.get(posting.order).map(|o| wire::order(o, form.0, form.1));
                 serde_json::to_string(&order).unwrap_or_default()
             });
             let one = format!(

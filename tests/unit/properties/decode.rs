@@ -162,36 +162,14 @@ impl Sent for Ip {
     }
 }
 
-impl Sent for SshKey {
+impl Sent for Counted {
     const OPTIONAL: &'static [Optional<Self>] = &[];
     const REQUIRED: &'static [&'static str] = &["id"];
     fn given() -> BoxedStrategy<Self> {
-        given::ssh_key().boxed()
+        given::counted().boxed()
     }
     fn encode(&self) -> Value {
-        json!({"id": self.id, "title": "ops"})
-    }
-}
-
-impl Sent for Database {
-    const OPTIONAL: &'static [Optional<Self>] = &[];
-    const REQUIRED: &'static [&'static str] = &["id"];
-    fn given() -> BoxedStrategy<Self> {
-        given::id().prop_map(|id| Database { id: DatabaseId::new(id) }).boxed()
-    }
-    fn encode(&self) -> Value {
-        json!({"id": self.id, "name": "a", "charset": 7})
-    }
-}
-
-impl Sent for CronJob {
-    const OPTIONAL: &'static [Optional<Self>] = &[];
-    const REQUIRED: &'static [&'static str] = &["id"];
-    fn given() -> BoxedStrategy<Self> {
-        given::id().prop_map(|id| CronJob { id: CronJobId::new(id) }).boxed()
-    }
-    fn encode(&self) -> Value {
-        json!({"id": self.id, "comment": null})
+        json!({"id": self.id, "name": "a", "charset": 7, "comment": null})
     }
 }
 
@@ -365,5 +343,5 @@ macro_rules! of_records {
 }
 
 of_records! {
-    vm: Vm, container: Container, site: Site, ip: Ip, ssh_key: SshKey, database: Database, cron_job: CronJob, charge: Charge,
+    vm: Vm, container: Container, site: Site, ip: Ip, counted: Counted, charge: Charge,
 }
