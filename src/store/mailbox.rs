@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension, params};
 
+use super::outbox::stamp;
 use super::requests::DROPPED;
 use super::{Store, StoreError, json, moment};
 use crate::alert::{Back, Event, Heard, Key, Notice, Stage, Waiting};
@@ -23,6 +24,38 @@ pub(crate) struct Overtaking {
     pub to: BTreeSet<String>,
     /// Message-IDs.
     pub older: BTreeSet<String>,
+}
+
+/// A recipient to whom the last news of an incident did not get.
+#[derive(Clone, Debug)]
+pub(crate) struct Refused {
+    pub key: Key,
+    /// A bare address.
+    pub to: String,
+    /// The last mail about it.
+    pub message_id: String,
+    /// When that one was given up, and those right before it.
+    pub given_up: Vec<DateTime<Utc>>,
+    /// Another mail got through to the recipient since.
+    pub reached: bool,
+}
+
+/// By incident and recipient all mails that were not withdrawn, of such with one that was given up: of open incidents,
+/// and of others lately.
+const REFUSED: &str = "
+WITH pairs AS (
+  SELECT DISTINCT n.incident, n.episode, e.recipient
+  FROM envelopes e JOIN news n USING (message_id)
+    JOIN incidents i ON i.key = n.incident AND n.episode = json_extract(i.body, '$.episode')
+  WHERE e.state = 'dead' AND NOT e.perhaps AND (e.ended_at > ?1 OR i.phase IN ('firing', 'recovering')))
+SELECT p.incident, p.recipient, e.message_id, iif(e.state = 'dead' AND NOT e.perhaps, e.ended_at, NULL),
+  EXISTS (SELECT 1 FROM envelopes s WHERE s.recipient = e.recipient AND s.state = 'sent' AND s.ended_at > e.ended_at)
+FROM pairs p JOIN news n ON n.incident = p.incident AND n.episode = p.episode
+  JOIN envelopes e ON e.message_id = n.message_id AND e.recipient = p.recipient
+WHERE e.state <> 'withdrawn' ORDER BY e.id";
+
+fn key(text: String) -> Result<Key, StoreError> {
+    text.parse().map_err(|error| StoreError::Content(format!("{error}")))
 }
 
 impl Store {
@@ -79,11 +112,14 @@ impl Store {
         Ok(overtaking)
     }
 
-    /// Who was mailed about an episode of an incident, and whether any of it may have arrived; of an earlier one whose end
-    /// gave way to this one, too. Recipients are bare addresses.
+    /// Who was mailed about an episode of an incident, and whether any of it may have arrived, or was named in a mail that did
+    /// as given up; of an earlier one whose end gave way to this one, too. Recipients are bare addresses.
     pub(crate) fn heard(&self, incident: &Key, episode: u32) -> Result<BTreeMap<String, Heard>, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT e.recipient, CASE WHEN e.state IN ('sent', 'sending') OR e.perhaps THEN 2
+                 WHEN EXISTS (SELECT 1 FROM named d JOIN envelopes s ON s.message_id = d.named_in
+                   WHERE d.message_id = e.message_id AND d.recipient = e.recipient AND s.recipient = e.recipient
+                     AND s.state IN ('sent', 'sending')) THEN 2
                  WHEN e.state = 'queued' OR e.expired THEN 1 ELSE 0 END, n.episode, (
                  SELECT json_extract(t.value, '$[1]') FROM json_each(m.told) t
                  WHERE json_extract(t.value, '$[0]') = ?1)
@@ -124,11 +160,31 @@ impl Store {
         let mut rows = statement.query([])?;
         let mut addressed: BTreeMap<Key, BTreeSet<String>> = BTreeMap::new();
         while let Some(row) = rows.next()? {
-            let key = row.get::<_, String>(0)?.parse();
-            let key = key.map_err(|error| StoreError::Content(format!("{error}")))?;
-            addressed.entry(key).or_default().insert(row.get(1)?);
+            addressed.entry(key(row.get(0)?)?).or_default().insert(row.get(1)?);
         }
         Ok(addressed)
+    }
+
+    /// Recipients whose last mails about an incident, as it is or as it ended since then, were given up.
+    pub(crate) fn refused(&self, since: DateTime<Utc>) -> Result<Vec<Refused>, StoreError> {
+        let mut statement = self.connection.prepare_cached(REFUSED)?;
+        let mut rows = statement.query([stamp(since)])?;
+        let mut refused: BTreeMap<(String, String), Option<Refused>> = BTreeMap::new();
+        while let Some(row) = rows.next()? {
+            let (incident, to, ended_at): (String, String, Option<String>) =
+                (row.get(0)?, row.get(1)?, row.get(3)?);
+            let last = refused.entry((incident.clone(), to.clone())).or_default();
+            let Some(ended_at) = ended_at else {
+                *last = None;
+                continue;
+            };
+            let message_id = row.get(2)?;
+            let one =
+                Refused { key: key(incident)?, to, message_id, given_up: Vec::new(), reached: row.get(4)? };
+            let given_up = last.take().map(|before| before.given_up).unwrap_or_default();
+            *last = Some(Refused { given_up: [given_up, vec![moment(&ended_at)?]].concat(), ..one });
+        }
+        Ok(refused.into_values().flatten().collect())
     }
 
     /// Who heard what of an incident that is watched again, in its present episode.

@@ -29,7 +29,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
 pub(crate) use given_up::{GivenUp, Named, Unreached};
-pub(crate) use mailbox::{Made, Overtaking};
+pub(crate) use mailbox::{Made, Overtaking, Refused};
 pub(crate) use outbox::{Claim, Expired, Lane, Outgoing, SendResult, retry_delay};
 pub(crate) use polls::Polls;
 pub(crate) use queues::Queue;
