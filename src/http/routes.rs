@@ -147,13 +147,10 @@ async fn respond<B>(
     guard: Option<&Arc<Guard>>,
 ) -> Response<Body> {
     match endpoint {
-        Endpoint::Metrics => match guard.map_or(Ok(None), |guard| guard.scrape()) {
+        // Targets are as dear as a scrape where there are many.
+        Endpoint::Metrics | Endpoint::Targets(_) => match guard.map_or(Ok(None), |guard| guard.scrape()) {
+            Ok(place) if let Endpoint::Targets(kind) = endpoint => targets(request, context, kind, place),
             Ok(place) => metrics(request, context, place),
-            Err(refusal) => refusal.into(),
-        },
-        // As dear as a scrape where there are many.
-        Endpoint::Targets(kind) => match guard.map_or(Ok(None), |guard| guard.scrape()) {
-            Ok(place) => targets(request, context, kind, place),
             Err(refusal) => refusal.into(),
         },
         Endpoint::StatusPage => {

@@ -73,33 +73,21 @@ pub(crate) struct Family {
     pub(super) facts: Option<(FactSet, Write)>,
 }
 
-/// A function that makes the rows of one set.
-macro_rules! of_set {
-    ($name:ident: $set:ident) => {
-        const fn $name(
-            name: &'static str,
-            labels: &'static [&'static str],
-            about: &'static str,
-            write: $crate::metrics::family::Write,
-        ) -> Family {
-            Family::of($crate::metrics::family::FactSet::$set, name, labels, about, write)
-        }
+/// Rows of the provider's facts, all gauges: their set, name, labels after `account`, meaning, and what writes the samples.
+macro_rules! facts {
+    ($($set:ident $name:literal [$($label:literal),*] $about:literal => $write:expr;)*) => {
+        &[$(Family {
+            name: $name,
+            kind: $crate::metrics::family::Type::Gauge,
+            about: $about,
+            labels: &["account", $($label),*],
+            facts: Some(($crate::metrics::family::FactSet::$set, $write)),
+        }),*]
     };
 }
-pub(super) use of_set;
+pub(super) use facts;
 
 impl Family {
-    /// A gauge of the provider's facts.
-    pub(super) const fn of(
-        section: FactSet,
-        name: &'static str,
-        labels: &'static [&'static str],
-        about: &'static str,
-        write: Write,
-    ) -> Self {
-        Self { name, kind: Type::Gauge, about, labels, facts: Some((section, write)) }
-    }
-
     /// Whose readings it shows; none for the daemon's own.
     pub(crate) fn collector(&self) -> Option<Collector> {
         self.facts.and_then(|(section, _)| section.collector())

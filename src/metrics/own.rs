@@ -251,26 +251,13 @@ impl Own {
         self.vectors.collector_polls.with_label_values(&[labels[0], labels[1], result]).inc();
     }
 
-    /// Replaces the counts of open incidents.
-    pub(crate) fn incidents(&self, counts: &BTreeMap<IncidentLabels, u64>) {
+    /// Replaces the counts of open incidents, of one account or of all.
+    pub(crate) fn incidents(&self, account: Option<&AccountName>, counts: &BTreeMap<IncidentLabels, u64>) {
         let _whole = self.lock();
-        self.vectors.incidents.reset();
-        self.set_incidents(counts);
-    }
-
-    /// The same of one account.
-    pub(crate) fn incidents_of(&self, account: &AccountName, counts: &BTreeMap<IncidentLabels, u64>) {
-        let _whole = self.lock();
-        self.vectors.incidents.forget(&[("account", account.as_str())]);
-        self.set_incidents(counts);
-    }
-
-    fn set_incidents(&self, counts: &BTreeMap<IncidentLabels, u64>) {
+        let incidents = &self.vectors.incidents;
+        account.map_or_else(|| incidents.reset(), |one| incidents.forget(&[("account", one.as_str())]));
         for (IncidentLabels { account, kind, severity, state }, &count) in counts {
-            self.vectors
-                .incidents
-                .with_label_values(&[account.as_str(), kind, severity, state])
-                .set(count as f64);
+            incidents.with_label_values(&[account.as_str(), kind, severity, state]).set(count as f64);
         }
     }
 

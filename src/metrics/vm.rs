@@ -1,74 +1,47 @@
 //! VMs (interface 2.5) as metrics.
 
-use super::family::{Family, of_set};
+use super::family::{Family, facts};
 use super::given::Given;
 use super::states;
 use super::text::Label;
 use crate::model::{Collector, Vm, VmState};
 
-pub(super) const FAMILIES: &[Family] = &[
-    family(
-        "hosting_vm_info",
-        &["account", "vm", "vm_id", "name", "tariff"],
-        "Descriptions of the VM with this numeric id, always 1.",
-        |given, lines| {
-            lines.info(vms(given), |vm| {
-                [
-                    Label::Id(vm.id.get()),
-                    Label::maybe(vm.vm_id.as_deref()),
-                    Label::maybe(vm.name.as_deref()),
-                    Label::maybe(vm.tariff.as_deref()),
-                ]
-            });
-        },
-    ),
-    family(
-        "hosting_vm_state",
-        &["account", "vm", "state"],
-        "State of the VM, 1 on the current one.",
-        |given, lines| {
+pub(super) const FAMILIES: &[Family] = facts! {
+    Vms "hosting_vm_info" ["vm", "vm_id", "name", "tariff"]
+        "Descriptions of the VM with this numeric id, always 1."
+        => |given, lines| lines.info(vms(given), |vm| [
+            Label::Id(vm.id.get()),
+            Label::maybe(vm.vm_id.as_deref()),
+            Label::maybe(vm.name.as_deref()),
+            Label::maybe(vm.tariff.as_deref()),
+        ]);
+    Vms "hosting_vm_state" ["vm", "state"] "State of the VM, 1 on the current one."
+        => |given, lines| {
             let states = vms(given).map(|vm| (vm.id.get(), vm.state.as_str()));
             states::each(lines, states, VmState::known_names, given.state_series);
-        },
-    ),
-    family("hosting_vm_cpus", &["account", "vm"], "CPUs of the VM.", |given, lines| {
-        lines.each(vms(given), |vm| vm.ncpu);
-    }),
-    family(
-        "hosting_vm_memory_bytes",
-        &["account", "vm"],
-        "Memory of the VM in bytes, absent until vm_memory_unit is configured.",
-        |given, lines| {
+        };
+    Vms "hosting_vm_cpus" ["vm"] "CPUs of the VM." => |given, lines| lines.each(vms(given), |vm| vm.ncpu);
+    Vms "hosting_vm_memory_bytes" ["vm"]
+        "Memory of the VM in bytes, absent until vm_memory_unit is configured."
+        => |given, lines| {
             let unit = given.state.profile.vm_memory_unit_bytes;
             lines.each(vms(given), |vm| vm.memsize?.checked_mul(unit?));
-        },
-    ),
-    family(
-        "hosting_vm_monitoring_enabled",
-        &["account", "vm"],
-        "Whether the provider's monitoring service is on for the VM (0 or 1).",
-        |given, lines| lines.each(vms(given), |vm| vm.monitoring_enabled),
-    ),
-    family("hosting_vm_disks", &["account", "vm"], "Disks attached to the VM.", |given, lines| {
-        lines.each(vms(given), |vm| vm.disks.map(u64::from));
-    }),
-    family("hosting_vm_ips", &["account", "vm"], "IP addresses of the VM.", |given, lines| {
-        lines.each(vms(given), |vm| vm.ips.as_ref().map(|ips| ips.len() as u64));
-    }),
-    family(
-        "hosting_vms",
-        &["account", "state"],
-        "VMs by state, once the listing was read completely.",
-        |given, lines| {
+        };
+    Vms "hosting_vm_monitoring_enabled" ["vm"]
+        "Whether the provider's monitoring service is on for the VM (0 or 1)."
+        => |given, lines| lines.each(vms(given), |vm| vm.monitoring_enabled);
+    Vms "hosting_vm_disks" ["vm"] "Disks attached to the VM."
+        => |given, lines| lines.each(vms(given), |vm| vm.disks.map(u64::from));
+    Vms "hosting_vm_ips" ["vm"] "IP addresses of the VM."
+        => |given, lines| lines.each(vms(given), |vm| vm.ips.as_ref().map(|ips| ips.len() as u64));
+    Vms "hosting_vms" ["state"] "VMs by state, once the listing was read completely."
+        => |given, lines| {
             let counted = given.counted(Collector::Vms, &given.state.vms);
             if let Some(vms) = counted.filter(|_| given.is_first_shard()) {
                 states::count(lines, VmState::known_names(), vms.iter().map(|vm| vm.state.as_str()));
             }
-        },
-    ),
-];
-
-of_set!(family: Vms);
+        };
+};
 
 /// From so many on they are cut into shards: else all would be encoded in one piece, of megabytes.
 const MANY: usize = 1000;

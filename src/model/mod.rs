@@ -13,7 +13,6 @@ pub(crate) mod money;
 pub(crate) mod nearest;
 pub(crate) mod pattern;
 pub(crate) mod pay_by;
-mod recipients;
 pub(crate) mod resources;
 pub(crate) mod sanitize;
 pub(crate) mod self_hosted;
@@ -30,7 +29,6 @@ pub(crate) use last_report::LastReport;
 pub(crate) use moments::Moments;
 pub(crate) use money::Money;
 pub(crate) use pay_by::PayBy;
-pub(crate) use recipients::WEBHOOK;
 pub(crate) use resources::{Container, Counted, Ip, Resource, Site, Vm, VmIp};
 pub(crate) use self_hosted::{OwnVm, lives_on};
 pub(crate) use snapshot::{
@@ -38,3 +36,6 @@ pub(crate) use snapshot::{
     Read, RowCount, Rows, Snapshot,
 };
 pub(crate) use states::{ContainerState, OrderState, SiteState, VmState};
+
+/// What stands before a webhook's name where a recipient is written; without it that is a mail address.
+pub(crate) const WEBHOOK: &str = "webhook:";

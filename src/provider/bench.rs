@@ -7,34 +7,9 @@ use chrono_tz::Tz;
 use super::error::ErrorKind;
 use super::report;
 use super::wire::{
-    ChargeRow, ContainerRow, CountedRow, DecodeContext, Diagnostics, IpRow, OddValue, RowOf, SiteRow, VmRow,
-    page,
+    ChargeRow, ContainerRow, CountedRow, DecodeContext, Diagnostics, IpRow, RowOf, SiteRow, VmRow, page,
 };
 use crate::model::{Charge, Container, ContainerId, Counted, Group, Ip, Report, Site, Vm};
-
-/// A page of VMs (interface 4.5), as a poll decodes it.
-///
-/// # Errors
-/// When it is no page.
-pub(crate) fn vms(body: &[u8]) -> Result<Vec<Vm>, ErrorKind> {
-    Ok(Vm::page(body, &Account::default())?.value)
-}
-
-/// A page of a container's sites (interface 4.3).
-///
-/// # Errors
-/// When it is no page.
-pub(crate) fn sites(body: &[u8], container: ContainerId) -> Result<Vec<Site>, ErrorKind> {
-    Ok(Site::page(body, &Account { container, ..Account::default() })?.value)
-}
-
-/// An expected-balance report (interface 4.8).
-///
-/// # Errors
-/// When it is no report.
-pub(crate) fn report(body: &[u8]) -> Result<Report, ErrorKind> {
-    Ok(whole_report(body, &Account::default(), u64::MAX)?.value)
-}
 
 /// A report of at most `most` charge moments, and what was noted of it.
 ///
@@ -78,7 +53,7 @@ pub(crate) struct Decoded<T> {
     /// Odd fields, by their names in [`super::FIELDS`].
     pub fields: BTreeMap<&'static str, u64>,
     /// The first few problems.
-    pub problems: Vec<OddValue>,
+    pub problems: Vec<String>,
 }
 
 /// A record that comes in pages.

@@ -14,7 +14,7 @@ use super::address::Endpoint;
 use super::client::Client;
 use super::error::ApiError;
 use super::paging::{Pages, RowTotal, doubt};
-use super::wire::{ChargeRow, OddValue};
+use super::wire::ChargeRow;
 
 /// The charges of an account, as far back as was asked for.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -27,7 +27,7 @@ pub(crate) struct ChargesRead {
     pub seen_whole: bool,
     /// Rows that could not be decoded, in this reading.
     pub rejected: u64,
-    pub problems: Vec<OddValue>,
+    pub problems: Vec<String>,
     /// How many charges the provider counted, old ones included; `None` where it gave no number.
     pub total: Option<u64>,
 }

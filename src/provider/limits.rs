@@ -142,7 +142,7 @@ struct Gate {
     state: Mutex<GateState>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct GateState {
     limit: usize,
     inside: usize,
@@ -177,13 +177,7 @@ impl Default for Gate {
 
 impl Gate {
     fn new(limit: u32, span: Duration) -> Self {
-        let state = GateState {
-            limit: limit.max(1) as usize,
-            inside: 0,
-            left: VecDeque::new(),
-            waiting: BTreeMap::new(),
-            next_ticket: 0,
-        };
+        let state = GateState { limit: limit.max(1) as usize, ..GateState::default() };
         Self { span, state: Mutex::new(state) }
     }
 

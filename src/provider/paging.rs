@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use reqwest::Url;
 
-use crate::model::{Group, Resource, Rows};
+use crate::model::{Group, Resource};
 
 use super::address::{Endpoint, shown};
 use super::client::Client;
 use super::error::{ApiError, ErrorKind};
-use super::wire::{self, Diagnostics, NextPage, OddValue, RowOf, WirePage};
+use super::wire::{self, Diagnostics, NextPage, RowOf, WirePage};
 
 /// Rows asked for at once, the most that the interface allows (8).
 const LIMIT: u64 = 100;
@@ -34,14 +34,7 @@ pub(crate) struct Listed<T> {
     /// Rows that could not be decoded, in the last reading.
     pub rejected: u64,
     /// The first few oddities.
-    pub problems: Vec<OddValue>,
-}
-
-impl<T> Listed<T> {
-    /// As the model takes them in.
-    pub(crate) fn into_rows(self) -> Rows<T> {
-        Rows { rows: self.rows, complete: self.complete }
-    }
+    pub problems: Vec<String>,
 }
 
 /// Reads a listing whole.
@@ -63,7 +56,7 @@ where
         // The first reading had all its pages; that the second failed leaves it incomplete.
         Err(error) => {
             let mut listed = first.judged();
-            listed.problems.push(OddValue { path: "$".into(), what: format!("read again in vain: {error}") });
+            listed.problems.push(format!("$: read again in vain: {error}"));
             Ok(listed)
         }
     }
@@ -191,10 +184,9 @@ impl RowTotal {
 }
 
 /// Why a listing may not be whole.
-pub(super) fn doubt(shown: u64, rejected: u64, duplicates: u64, count: RowTotal) -> OddValue {
+pub(super) fn doubt(shown: u64, rejected: u64, duplicates: u64, count: RowTotal) -> String {
     let count = count.described();
-    let what = format!("{shown} rows, {rejected} of them undecodable, and {duplicates} came twice; {count}");
-    OddValue { path: "$".into(), what }
+    format!("$: {shown} rows, {rejected} of them undecodable, and {duplicates} came twice; {count}")
 }
 
 /// Walks the pages of a listing.
@@ -239,13 +231,13 @@ impl<'a> Pages<'a> {
         parent: R::Parent,
     ) -> Result<Option<WirePage<R::Model>>, ApiError> {
         let Some(url) = self.next.take() else { return Ok(None) };
-        let most = self.client.timing().pages;
+        let most = self.client.shared.timing.pages;
         if self.asked.len() >= most as usize {
             return Err(self.endpoint.error(ErrorKind::TooManyPages(most)));
         }
         let body = self.client.fetch(self.endpoint, url.clone()).await?;
         let page = self.decode::<R>(body, parent).await?;
-        let limit = self.client.timing().kept_bytes;
+        let limit = self.client.shared.timing.kept_bytes;
         if self.kept.fetch_add(page.bytes, Ordering::Relaxed).saturating_add(page.bytes) > limit {
             return Err(self.endpoint.error(ErrorKind::TooLarge { limit, unit: "bytes of records" }));
         }
@@ -260,10 +252,10 @@ impl<'a> Pages<'a> {
         body: Vec<u8>,
         parent: R::Parent,
     ) -> Result<WirePage<R::Model>, ApiError> {
-        let (group, context) = (self.endpoint.operation.group(), Arc::clone(self.client.context()));
+        let (group, context) = (self.endpoint.operation.group(), Arc::clone(&self.client.shared.context));
         let is_large = body.len() >= LARGE_BYTES;
         // One at a time, of all accounts: while it is decoded, a page takes many times its text.
-        let _permit = if is_large { Some(self.client.decoding_permit().await) } else { None };
+        let _permit = if is_large { Some(self.client.shared.hosts.decoding_permit().await) } else { None };
         let work = move || {
             let mut notes = Diagnostics::default();
             let page = wire::page::<R>(&body, group, parent, &context, &mut notes);

@@ -163,26 +163,17 @@ pub(super) fn location(response: &Response) -> String {
 
 /// The body of a successful answer, piece by piece. Reports to the observer when it ends.
 pub(super) struct AnswerBody {
-    response: Response,
-    transport: Arc<ApiTransport>,
+    pub response: Response,
+    pub transport: Arc<ApiTransport>,
     /// Of decompressed bytes.
-    left: u64,
-    limit: u64,
-    _place: Permit,
-    report: AttemptReport,
+    pub left: u64,
+    pub limit: u64,
+    /// In flight until the end.
+    pub _place: Permit,
+    pub report: AttemptReport,
 }
 
 impl AnswerBody {
-    pub(super) fn new(
-        response: Response,
-        transport: Arc<ApiTransport>,
-        limit: u64,
-        place: Permit,
-        report: AttemptReport,
-    ) -> Self {
-        Self { response, transport, left: limit, limit, _place: place, report }
-    }
-
     /// The next piece; `None` at the end.
     pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, ErrorKind> {
         let chunk = match self.response.chunk().await {

@@ -157,42 +157,30 @@ impl Simulator {
         }
     }
 
-    fn state(&self) -> impl Serialize + use<> {
-        #[derive(Serialize)]
-        struct Summary {
-            now: DateTime<Utc>,
-            time_zone: String,
-            balance: String,
-            cut_off: bool,
-            orders: usize,
-            charges: usize,
-            vms: BTreeMap<String, usize>,
-            sites: BTreeMap<String, usize>,
-            containers: BTreeMap<i64, usize>,
-        }
+    fn state(&self) -> wire::Object {
         let mut world = self.world();
         world.tick((self.now)());
-        let mut summary = Summary {
-            now: world.now(),
-            time_zone: world.zone.to_string(),
-            balance: format!("{:.2}", world.ledger.balance),
-            cut_off: world.cut_off.is_some(),
-            orders: world.ledger.orders.len(),
-            charges: world.ledger.charges.len(),
-            vms: BTreeMap::new(),
-            sites: BTreeMap::new(),
-            containers: BTreeMap::new(),
-        };
+        let (mut vms, mut sites) = (BTreeMap::<_, usize>::new(), BTreeMap::<_, usize>::new());
         for vm in world.vms.rows() {
-            *summary.vms.entry(vm.life.state.to_string()).or_default() += 1;
+            *vms.entry(&*vm.life.state).or_default() += 1;
         }
         for site in world.sites.rows() {
-            *summary.sites.entry(site.life.state.to_string()).or_default() += 1;
+            *sites.entry(&*site.life.state).or_default() += 1;
         }
+        let mut containers = BTreeMap::<_, usize>::new();
         for container in world.containers.rows() {
-            *summary.containers.entry(container.state.code(&self.args.container_state_codes)).or_default() +=
-                1;
+            *containers.entry(container.state.code(&self.args.container_state_codes)).or_default() += 1;
         }
-        summary
+        wire::object! {
+            "now": world.now(),
+            "time_zone": world.zone.to_string(),
+            "balance": format!("{:.2}", world.ledger.balance),
+            "cut_off": world.cut_off.is_some(),
+            "orders": world.ledger.orders.len(),
+            "charges": world.ledger.charges.len(),
+            "vms": vms,
+            "sites": sites,
+            "containers": containers,
+        }
     }
 }

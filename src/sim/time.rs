@@ -98,15 +98,4 @@ mod tests {
         assert_eq!(Span::parse("7").unwrap().0, TimeDelta::seconds(7));
         assert!(Span::parse("soon").is_err() && Span::parse("3 moons").is_err() && Span::parse("").is_err());
     }
-
-    #[test]
-    fn the_three_forms_name_one_instant() {
-        let at = "2024-01-02T00:04:05Z".parse::<DateTime<Utc>>().unwrap();
-        let zone = chrono_tz::Europe::Moscow;
-        let local = to_local(at, zone);
-        assert_eq!(stamp(local, zone, DatetimeFormat::Naive), "2024-01-02T03:04:05");
-        assert_eq!(stamp(local, zone, DatetimeFormat::Offset), "2024-01-02T03:04:05+03:00");
-        assert_eq!(stamp(local, zone, DatetimeFormat::Space), "2024-01-02 03:04:05");
-        assert_eq!(local_to_utc(local, zone), at);
-    }
 }

@@ -115,9 +115,12 @@ fn told_again(wall: NaiveDateTime, zone: Tz) -> Option<DateTime<Utc>> {
 
 /// The shortest and the longest time between two ticks.
 fn gaps(fields: &Fields) -> (Duration, Duration) {
-    let day = fields.within_a_day();
+    let ticks = fields.within_a_day();
+    let (first, last) = (ticks.first().copied().unwrap_or(0), ticks.last().copied().unwrap_or(0));
     let (nearest, farthest) = fields.day_gaps();
-    let (shortest, longest) = day.repeated(86_400, [nearest, farthest].into_iter()).unwrap_or_default();
+    let over_night = [nearest, farthest].map(|days| days * 86_400 + first - last);
+    let all = ticks.windows(2).map(|pair| pair[1] - pair[0]).chain(over_night);
+    let (shortest, longest) = (all.clone().min().unwrap_or_default(), all.max().unwrap_or_default());
     (Duration::from_secs(shortest), Duration::from_secs(longest))
 }
 

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use chrono::Days;
 use tokio::time::Instant;
 
-use super::poller::{KnownSites, Poller, UpdatePart, as_text, part_of, within};
+use super::poller::{KnownSites, Poller, UpdatePart, part_of, within};
 use super::{report, sweep};
 use crate::model::{Collector, Container, ContainerId, Failure, Read};
 use crate::provider::{ChargesRead, Client, Listed, ReportRead};
 
 /// What a collector remembers from poll to poll.
+#[derive(Default)]
 pub(super) struct PollMemory {
     /// Of the expected-balance report; halved while the provider cannot deliver as much.
     horizon_days: u32,
@@ -23,13 +24,7 @@ pub(super) struct PollMemory {
 
 impl PollMemory {
     pub(super) fn new(horizon_days: u32) -> Self {
-        Self {
-            horizon_days,
-            charges: None,
-            containers: Vec::new(),
-            containers_complete: false,
-            sites: sweep::Found::default(),
-        }
+        Self { horizon_days, ..Self::default() }
     }
 }
 
@@ -146,7 +141,6 @@ async fn expected_balance(poller: &Poller, client: &Client, memory: &mut PollMem
             memory.horizon_days = (memory.horizon_days * 2).min(poller.plan.horizon_days);
         }
         let rejected = report.moments_rejected;
-        let problems = as_text(&problems);
         (UpdatePart { reads: vec![Read::ExpectedBalance(report)], rejected, problems }, rejected == 0)
     });
     poller.end(collector, began, read).await;
@@ -163,7 +157,7 @@ async fn charges(poller: &Poller, client: &Client, memory: &mut PollMemory, bega
         let part = UpdatePart {
             reads: rows.into_iter().collect(),
             rejected: read.rejected,
-            problems: as_text(&read.problems),
+            problems: read.problems.clone(),
         };
         let complete = read.complete;
         memory.charges = Some(read);

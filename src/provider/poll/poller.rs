@@ -15,7 +15,7 @@ use crate::model::resources::Resource;
 use crate::model::snapshot::PollEnd;
 use crate::model::{AccountName, Collector, Failure, FailureKind, Profile, Read, Rows, SiteId};
 use crate::provider::cron::Schedule;
-use crate::provider::{ApiError, Client, Listed, OddValue};
+use crate::provider::{ApiError, Client, Listed};
 
 /// What a collector sends: listings as they come, and how the poll ended.
 #[derive(Debug)]
@@ -169,20 +169,11 @@ pub(super) fn late(deadline: Duration) -> Failure {
     Failure::new(FailureKind::Other, message)
 }
 
-pub(super) fn as_text(problems: &[OddValue]) -> Vec<String> {
-    problems.iter().map(ToString::to_string).collect()
-}
-
 /// A listing as a part of an update, and whether it was complete.
 pub(super) fn part_of<T: Resource>(
     listed: Listed<T>,
     read: impl FnOnce(Rows<T>) -> Read,
 ) -> (UpdatePart, bool) {
-    let complete = listed.complete;
-    let part = UpdatePart {
-        rejected: listed.rejected,
-        problems: as_text(&listed.problems),
-        reads: vec![read(listed.into_rows())],
-    };
-    (part, complete)
+    let Listed { rows, complete, rejected, problems } = listed;
+    (UpdatePart { reads: vec![read(Rows { rows, complete })], rejected, problems }, complete)
 }

@@ -10,8 +10,8 @@ mod page;
 mod vm;
 
 pub(super) use billing::{ChargeRow, MomentRow, OrderRecord, edd, error_text};
+pub(crate) use diagnostics::FIELDS;
 pub(super) use diagnostics::{DecodeContext, Diagnostics, Reader, Record, RowOf};
-pub(crate) use diagnostics::{FIELDS, OddValue};
 pub(super) use field::{Field, Stamp, decimal};
 pub(super) use hosting::{ContainerRow, CountedRow, SiteRow};
 pub(super) use lenient::{mended, tolerant};

@@ -6,18 +6,8 @@ use std::fmt::Write as _;
 
 /// Text as HTML.
 fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out
+    let signs = [('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('"', "&quot;"), ('\'', "&#39;")];
+    signs.into_iter().fold(text.to_owned(), |text, (sign, name)| text.replace(sign, name))
 }
 
 /// The subject of a raw mail, decoded, on one line.

@@ -62,20 +62,12 @@ impl World {
                 let new = NewSite { name: name.clone(), engine: engine.clone(), ..NewSite::default() };
                 self.add_new_site(container, new)?;
             }
-            Command::RemoveVm { vm } => {
-                for id in self.find_vms(vm)? {
-                    self.remove_vm(id);
-                }
-            }
+            Command::RemoveVm { vm } => self.find_vms(vm)?.into_iter().for_each(|id| self.remove_vm(id)),
             Command::RemoveSite { site } => {
-                for id in self.find_sites(site)? {
-                    self.remove_site(id);
-                }
+                self.find_sites(site)?.into_iter().for_each(|id| self.remove_site(id));
             }
             Command::RemoveContainer { container } => {
-                for id in self.find_containers(container)? {
-                    self.remove_container(id);
-                }
+                self.find_containers(container)?.into_iter().for_each(|id| self.remove_container(id));
             }
         }
         Ok(())
