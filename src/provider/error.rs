@@ -103,10 +103,8 @@ impl ApiError {
     }
 
     fn described(&self) -> String {
-        match self.remedy() {
-            Some(remedy) => format!("{}; {remedy}", self.kind),
-            None => self.kind.to_string(),
-        }
+        let kind = self.kind.to_string();
+        self.remedy().map_or(kind.clone(), |remedy| format!("{kind}; {remedy}"))
     }
 
     fn remedy(&self) -> Option<&'static str> {

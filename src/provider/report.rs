@@ -82,13 +82,8 @@ pub(super) async fn read(client: &Client, endpoint: &Endpoint) -> Result<ReportR
     let (report, notes) = decoder.await.expect("decoding neither panics nor is aborted");
     client.report_odd_fields(&notes);
     let report = report.map(|report| Report { error: report.error.map(|text| client.hide(text)), ..report });
-    match broken {
-        Some(kind) => Err(endpoint.error(kind)),
-        None => match report {
-            Ok(report) => Ok(ReportRead { report, problems: notes.problems }),
-            Err(kind) => Err(endpoint.error(kind)),
-        },
-    }
+    let report = broken.map_or(report, Err).map_err(|kind| endpoint.error(kind))?;
+    Ok(ReportRead { report, problems: notes.problems })
 }
 
 /// The body as a reader for the decoder's thread.

@@ -142,7 +142,7 @@ impl Simulator {
                 self.log.lock().clear();
                 Ok(Answer::empty(204))
             }
-            ("GET", "faults") => Ok(Answer::json(200, &self.world().faults.list())),
+            ("GET", "faults") => Ok(Answer::json(200, &self.world().faults.on)),
             ("DELETE", "faults") => {
                 self.world().faults.clear(None);
                 Ok(Answer::empty(204))

@@ -68,7 +68,7 @@ struct SiteLine {
     state: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OrderLine {
     comment: String,
@@ -117,9 +117,7 @@ impl Scenario {
             (None, None) => world.set_balance(comfortable(&world)),
         }
         world.report_error = self.report_error.take();
-        for fault in std::mem::take(&mut self.fault) {
-            world.faults.add(fault);
-        }
+        world.faults.on = std::mem::take(&mut self.fault);
         for mut event in std::mem::take(&mut self.event) {
             let at = event.remove("at").ok_or_else(|| wrong("an event has no `at`".to_owned()))?;
             let at: Span = at.try_into().map_err(|e| wrong(format!("event at: {e}")))?;
@@ -237,9 +235,7 @@ impl Scenario {
             amount: Decimal::new(119_000, 2),
             billing_period: Some(Period(1, Unit::Year)),
             charge_period: Some(Period(1, Unit::Month)),
-            age: None,
-            state: None,
-            generic_type: None,
+            ..OrderLine::default()
         };
         let generated = (self.order.is_empty() && self.resource_orders.unwrap_or(true)).then_some(&domain);
         for line in self.order.iter().chain(generated) {

@@ -54,7 +54,7 @@ FROM pairs p JOIN news n ON n.incident = p.incident AND n.episode = p.episode
   JOIN envelopes e ON e.message_id = n.message_id AND e.recipient = p.recipient
 WHERE e.state <> 'withdrawn' ORDER BY e.id";
 
-fn key(text: String) -> Result<Key, StoreError> {
+fn key(text: &str) -> Result<Key, StoreError> {
     text.parse().map_err(|error| StoreError::Content(format!("{error}")))
 }
 
@@ -160,7 +160,7 @@ impl Store {
         let mut rows = statement.query([])?;
         let mut addressed: BTreeMap<Key, BTreeSet<String>> = BTreeMap::new();
         while let Some(row) = rows.next()? {
-            addressed.entry(key(row.get(0)?)?).or_default().insert(row.get(1)?);
+            addressed.entry(key(&row.get::<_, String>(0)?)?).or_default().insert(row.get(1)?);
         }
         Ok(addressed)
     }
@@ -180,7 +180,7 @@ impl Store {
             };
             let message_id = row.get(2)?;
             let one =
-                Refused { key: key(incident)?, to, message_id, given_up: Vec::new(), reached: row.get(4)? };
+                Refused { key: key(&incident)?, to, message_id, given_up: Vec::new(), reached: row.get(4)? };
             let given_up = last.take().map(|before| before.given_up).unwrap_or_default();
             *last = Some(Refused { given_up: [given_up, vec![moment(&ended_at)?]].concat(), ..one });
         }

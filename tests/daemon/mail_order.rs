@@ -336,9 +336,9 @@ fn the_last_news_that_was_refused_for_good_is_told_anew_to_whom_it_was_for() {
     for event in ["opened", "resolved"] {
         smtp.on_times(Stage::Rcpt, "bad@example.com", 1, Act::reply("554 5.7.1 looks like spam"));
         if event == "opened" {
-            fails(&provider, &daemon)
+            fails(&provider, &daemon);
         } else {
-            recovers(&provider, &daemon)
+            recovers(&provider, &daemon);
         }
         dead += 1;
         daemon.shows(&format!("hostwatch_outbox_messages{{state=\"dead\"}} {dead}"));

@@ -179,14 +179,9 @@ impl Reader<'_> {
         stamp.moment(self.context.zone).unwrap_or_else(|()| self.odd(name, "no datetime"))
     }
 
-    /// A state that nobody here knows.
-    pub(crate) fn unknown(&mut self, name: &'static str) {
-        self.count(name);
-    }
-
     /// Notes a field as odd and leaves it absent.
     pub(crate) fn odd<T>(&mut self, name: &'static str, what: &'static str) -> Option<T> {
-        self.count(name);
+        self.unknown(name);
         let list = self.list;
         self.notes.problem(|| format!("{}: {what}", path(list, name)));
         None
@@ -199,7 +194,8 @@ impl Reader<'_> {
         Err(Rejected)
     }
 
-    fn count(&mut self, name: &'static str) {
+    /// Counts what is odd, such as a state that nobody here knows.
+    pub(crate) fn unknown(&mut self, name: &'static str) {
         *self.notes.fields.entry(name).or_default() += 1;
     }
 }

@@ -95,14 +95,10 @@ impl Fault {
 /// The faults switched on.
 #[derive(Debug, Default)]
 pub struct Faults {
-    on: Vec<Fault>,
+    pub on: Vec<Fault>,
 }
 
 impl Faults {
-    pub fn add(&mut self, fault: Fault) {
-        self.on.push(fault);
-    }
-
     /// Switches off those of a name (or of a kind of that name), or all.
     pub fn clear(&mut self, name: Option<&str>) {
         let kind_of =
@@ -110,10 +106,6 @@ impl Faults {
         self.on.retain(|f| {
             name.is_some_and(|n| f.name.as_deref() != Some(n) && kind_of(f).as_deref() != Some(n))
         });
-    }
-
-    pub fn list(&self) -> &[Fault] {
-        &self.on
     }
 
     /// Those a request meets; each counts it.

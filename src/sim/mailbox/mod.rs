@@ -7,9 +7,7 @@ mod web;
 
 use parking_lot::Mutex;
 use std::sync::Arc;
-use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
 
 /// Mails kept; older ones go.
 const MOST_MAILS: usize = 1000;
@@ -63,16 +61,6 @@ impl Mailbox {
     /// newest; their numbers show the gap, and `caught` has them all.
     pub fn subscribe(&self) -> watch::Receiver<Option<Caught>> {
         self.newest.subscribe()
-    }
-
-    /// Takes mail over SMTP until `stop`.
-    pub async fn serve_smtp(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
-        smtp::serve(self, listener, stop).await;
-    }
-
-    /// Shows the mail over HTTP until `stop`.
-    pub async fn serve_web(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
-        web::serve(self, listener, stop).await;
     }
 
     fn keep(&self, from: String, to: Vec<String>, raw: Vec<u8>) {

@@ -16,13 +16,16 @@ const MOST_MAIL: usize = 32 << 20;
 /// How long a client may be silent (RFC 5321, section 4.5.3.2, asks for five minutes).
 const PATIENCE: Duration = Duration::from_secs(300);
 
-pub(super) async fn serve(mailbox: Arc<Mailbox>, listener: TcpListener, stop: CancellationToken) {
-    accept::each(listener, stop, |stream, stop| {
-        let mailbox = Arc::clone(&mailbox);
-        // A mail not yet accepted is the client's still, so a stop may cut in anywhere.
-        async move { stop.run_until_cancelled(session(mailbox, stream)).await }
-    })
-    .await;
+impl Mailbox {
+    /// Takes mail over SMTP until `stop`.
+    pub async fn serve_smtp(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
+        accept::each(listener, stop, |stream, stop| {
+            let mailbox = Arc::clone(&self);
+            // A mail not yet accepted is the client's still, so a stop may cut in anywhere.
+            async move { stop.run_until_cancelled(session(mailbox, stream)).await }
+        })
+        .await;
+    }
 }
 
 /// A line without its end; none at the end of the stream.

@@ -48,7 +48,7 @@ impl World {
                 self.settle();
             }
             Command::Advance { by } => self.skip(by.0),
-            Command::Fault(fault) => self.faults.add(fault.clone()),
+            Command::Fault(fault) => self.faults.on.push(fault.clone()),
             Command::ClearFaults { name } => self.faults.clear(name.as_deref()),
             Command::ReportError { text } => self.report_error = text.clone().filter(|t| !t.is_empty()),
             Command::AddVm { name, tariff } => {
