@@ -139,8 +139,8 @@ fn a_summary_names_what_is_offline_with_a_container() {
         let text = text(&rendered).replace("\n    ", " ");
         assert_eq!(
             text.contains("; also offline: ")
-                && text.contains("(error)")
-                && text.contains(" and 2 more (main/"),
+                && text.contains("(Error)")
+                && text.contains(" and 4 more (main/"),
             named,
             "{text}"
         );
