@@ -136,7 +136,7 @@ impl Pipeline {
     }
 
     /// Incidents of which a mail is held back.
-    fn held(&self) -> Result<BTreeSet<Key>, StoreError> {
+    pub(super) fn held(&self) -> Result<BTreeSet<Key>, StoreError> {
         if self.housekeeping.rate_limited_since.is_none() {
             return Ok(BTreeSet::new());
         }

@@ -17,6 +17,7 @@ const AGAIN: usize = 3;
 impl Pipeline {
     pub(super) fn missed(&self, now: DateTime<Utc>) -> Result<Vec<Missed>, StoreError> {
         let mut missed = if self.recipients_may_be_new { self.newcomers()? } else { Vec::new() };
+        let held = self.held()?;
         let store = self.published.store.lock();
         let refused = store.refused(now - ENDS_FOR)?;
         let behind: BTreeSet<(&alert::Key, &str)> =
@@ -25,7 +26,10 @@ impl Pipeline {
             let recipients = self.engine.recipients_by_now(&one.key);
             let knows = |to: &String| !behind.contains(&(&one.key, address(to).as_str()));
             let is_due = one.reached || alert::tries_again(&one.given_up, now);
-            if !is_due || (one.given_up.len() > AGAIN && recipients.iter().any(knows)) {
+            if held.contains(&one.key)
+                || !is_due
+                || (one.given_up.len() > AGAIN && recipients.iter().any(knows))
+            {
                 continue;
             }
             if let Some(item) = item(&store, one)? {
