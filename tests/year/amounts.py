@@ -67,6 +67,15 @@ class Words:
         sign, kopecks = ("\u2212", -kopecks) if kopecks < 0 else ("", kopecks)
         return self.unit(f"{sign}{kopecks // 100:,}".replace(",", NARROW) + f".{kopecks % 100:02}", WIDE)
 
+    def deleted(self, moment, now):
+        """"Every count of days, is computed from the moment of the mail", whatever held it back: a day that runs is a
+        whole one."""
+        day, left = self.local(moment).date(), -(-(moment - now) // DAY)
+        today = ["deleted today"] if day == self.now.date() else []
+        if moment <= now:
+            return today or [f"were to be deleted {self.day(day)}"]
+        return today + [f"deleted {self.day(day)}, in {left:.0f} day{'' if left == 1 else 's'}"]
+
     def last_safe_day(self, cut_off):
         """A cut-off at midnight belongs to the day that it ends."""
         return self.local(cut_off - 1).date() - datetime.timedelta(days=self.lead)
@@ -121,6 +130,10 @@ def of_one(mail, event, account, ladder, forecast):
             what = f"OVERDUE since {words.day(words.local(date).date())}" if overdue else \
                 f"Cut-off {words.day(words.local(date).date())}"
             wants("subject", what, mail.subject)
+    if event.startswith("deletion:"):
+        days = words.deleted(date + account.deletion * DAY, now)
+        if not any(f"Data {text}: " in mail.subject for text in days):
+            wrong.append(f"subject: {mail.subject!r} lacks {' or '.join(days)!r}")
     if overdue and account.deletion and date is not None:
         wants("deletion", words.day(words.local(date + account.deletion * DAY).date()), mail.text)
     dated_at = ladder.dated_at or ladder.read_at

@@ -7,9 +7,11 @@ import datetime
 import amounts
 import resources
 from ladder import Ladder
-from world import DAY, HOUR
+from world import DAY, MINUTE
 
 UTC = datetime.timezone.utc
+# "Until each collector concerned was tried once, at most 2 min."
+LOOKS = 2 * MINUTE
 
 
 class Verdict:
@@ -61,13 +63,18 @@ class Acts:
     def silences(self, now):
         return any(at < now < until for at, until in self.silent)
 
+    def lifted(self, since, until):
+        """When the last silence or acknowledgement ended within that time, if one did."""
+        ends = [end for _, end in self.silent] + [at + 3 * DAY for at in self.acked]
+        return max((end for end in ends if since < end <= until), default=None)
+
 
 class Judge:
     """Of one account."""
 
     def __init__(self, lane, account, told, verdict):
         self.lane, self.account, self.verdict, self.told = lane, account, verdict, told
-        self.steps, self.weather = lane.steps, lane.weather
+        self.steps, self.ends, self.weather = lane.steps, lane.ends, lane.weather
         self.by_step = {}
         for mail, key, event in told:
             self.by_step.setdefault((key, self.step_of(mail.date)), []).append((mail, event))
@@ -111,11 +118,15 @@ class Judge:
         return missing
 
     def nothing_twice(self):
+        """Neither a mail nor, in another mail, its news: nothing changes within a step."""
         first = {}
         for mail, key, event in self.told:
             other = first.setdefault((mail.to, key, mail.name), mail)
             if other is not mail and (other.digest != mail.digest or not other.reply_lost):
                 self.wrong("twice", mail.at, f"{key} {event} to {mail.to}: {mail.subject}")
+            other = first.setdefault((mail.to, key, event, self.step_of(mail.date)), mail)
+            if other.name != mail.name:
+                self.wrong("twice", mail.at, f"{key} {event} to {mail.to} in another mail: {mail.subject}")
 
     def in_order(self):
         """What was decided first arrives first, for each recipient and incident."""
@@ -132,38 +143,82 @@ class Judge:
         key = f"{self.account.name}/disconnect/account"
         self.reads = reads = self.answers("report")
         ladder = Ladder(self.account)
-        decided, acts = [], self.acts(key)
+        self.decided, acts = [], self.acts(key)
         for step, moment in enumerate(self.steps):
             found = self.by_step.get((key, step), [])
-            events, expected = {event for _, event in found}, set()
+            self.expected, last = set(), moment
             for answer in reads.get(step, []):
                 if self.is_asked_again(answer):
                     continue
+                if last <= moment + LOOKS < answer.came:
+                    # It may have spoken of what it knew before.
+                    before = [(mail, event) for mail, event in found
+                              if moment + LOOKS - 1 <= mail.date < answer.came]
+                    self.speak(step, moment + LOOKS, ladder, acts, before, False)
+                last = answer.came
                 over = ladder.read(answer.at, answer.trouble, answer.content)
                 self.day_asked_for(answer)
-                due, may = ([{"resolved", "was-down"}], set()) if over else ladder.due(
-                    answer.at, acts.acknowledges(answer.at, ladder))
-                if not over and acts.silences(answer.at):
-                    due, may = [], {event for choice in due for event in choice
-                                    if event.split(":")[0] in ("paid", "extended")}
-                for choice in due:
-                    came = choice & events
-                    told = min(came or choice)
-                    expected |= came
-                    decided.append((step, told, choice, found))
-                    self.check(found, told, ladder)
-                    if not over:
-                        ladder.took(answer.at, told)
-                for event in sorted(may & events):
-                    expected.add(event)
-                    self.check(found, event, ladder)
-                    ladder.took(answer.at, event)
-            for event in sorted(events - expected):
+                if over:
+                    self.decide(step, {"resolved", "was-down"}, found, ladder)
+                else:
+                    self.speak(step, answer.at, ladder, acts, found, True)
+            # "When it ends the rung then due is mailed": time is looked at once a minute.
+            lifted, end = acts.lifted(last, self.ends[step]), self.ends[step]
+            if lifted:
+                after = [(mail, event) for mail, event in found if lifted <= mail.date + 1]
+                self.speak(step, end, ladder, acts, after, end - lifted > 2 * MINUTE)
+            ladder = self.told_anew(step, ladder, found)
+            for event in sorted({event for _, event in found} - self.expected):
                 known = ladder.overdue or ladder.used_up_told or (self.overdue and self.overdue[-1][0])
                 if not (event.startswith("covered:") and known):
                     self.wrong("told, and not due", moment, f"{event}: {found[0][0].subject}")
             self.overdue.append((ladder.is_overdue(moment) or ladder.used_up_told, ladder.failed))
-        self.all_arrived(decided)
+        self.all_arrived(self.decided)
+
+    def speak(self, step, at, ladder, acts, found, must):
+        """What is due by then. Where it need not have come yet, the next look asks for it."""
+        due, may = ladder.due(at, acts.acknowledges(at, ladder))
+        events = {event for _, event in found}
+        if acts.silences(at):
+            due, may = [], {event for choice in due for event in choice
+                            if event.split(":")[0] in ("paid", "extended")}
+        for choice in due:
+            if must or choice & events:
+                ladder.took(at, self.decide(step, choice, found, ladder))
+        for event in sorted(may & events):
+            self.expected.add(event)
+            self.check(found, event, ladder)
+            ladder.took(at, event)
+
+    def decide(self, step, choice, found, ladder):
+        """One of these is due; which of them came, or would do."""
+        came = choice & {event for _, event in found}
+        self.expected |= came
+        told = min(came or choice)
+        self.decided.append((step, told, choice, found))
+        self.check(found, told, ladder)
+        return told
+
+    def told_anew(self, step, ladder, found):
+        """"Told is what a mail arrived about …: an incident of which no mail arrived anywhere is untold, and told when one
+        can", as it then is: where a mail was given up. One that waits for somebody else gives way to it."""
+        anew = sorted({event for _, event in found} - self.expected)
+        if not anew or not ladder.open or ladder.began is None:
+            return ladder
+        key, first = f"{self.account.name}/disconnect/account", self.step_of(ladder.began)
+        new = [mail for mail, event in found if event in anew]
+        made = min(mail.date for mail in new)
+        given_up = any(self.weather.dead.get(to, made) <= self.steps[first] for to in self.account.to)
+        arrived = any(mail.at < made + 1 and self.steps[first] <= mail.date + 1 for mail, which, _ in self.told
+                      if which == key and mail not in new)
+        if first >= step or not given_up or arrived:
+            return ladder
+        untold = ladder.untold()
+        for choice in untold.due(self.steps[step])[0]:
+            if choice & set(anew):
+                untold.took(self.steps[step], self.decide(step, choice, found, untold))
+                ladder = untold
+        return ladder
 
     def acts(self, key):
         return Acts([act for act in self.lane.acts if act.pattern in (key, key.rsplit("/", 1)[0] + "/*")])
@@ -203,14 +258,18 @@ class Judge:
                     self.wrong("sums and days", mail.date, f"{event}: {one}")
 
     def had_then(self, mail, ladder):
-        """The report that a mail rests on. One that was asked for as of the day before is followed by another: "`days`
-        beyond the report's date are absent" until that has arrived. Dates of mails are whole seconds."""
-        reads = self.reads.get(self.step_of(mail.date), [])
+        """The reports that a mail can rest on. One that was asked for as of the day before is followed by another: "`days`
+        beyond the report's date are absent" until that has arrived; and after two minutes it speaks of what it knew.
+        Dates of mails are whole seconds, and a report takes a moment to be read."""
+        step = self.step_of(mail.date)
+        reads = self.reads.get(step, [])
         last = next((read for read in reads if read.content is ladder.last), None)
-        if last is None or last.came <= mail.date:
+        if last is None or last.came <= mail.date - 1:
             return [ladder.last]
-        before = [read for read in reads if self.is_asked_again(read) and read.came < mail.date + 1]
-        return [read.content for read in before] + [ladder.last] * (last.came < mail.date + 1)
+        had = [read.content for read in reads if self.is_asked_again(read) and read.came < mail.date + 1]
+        if mail.date + 1 >= self.steps[step] + LOOKS and ladder.last_before is not None:
+            had.append(ladder.last_before)
+        return had + [ladder.last] * (last.came < mail.date + 1)
 
     def heard_in_time(self):
         """By the true story alone: who was cut off was told before the last day on which a payment arrives was over,

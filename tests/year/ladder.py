@@ -1,5 +1,6 @@
 """What has to be mailed of one account's cut-off, from what its reports said: section 6 of the contract, written once
 more. No line of the program was copied, and none of it is asked."""
+import copy
 import datetime
 
 from world import DAY, HOUR
@@ -13,7 +14,9 @@ class Ladder:
     def __init__(self, account):
         self.zone, self.deletion = account.zone, account.deletion
         self.rungs = sorted({14, 7, 3, 1, account.lead + 1})
-        self.failed, self.read_at, self.dated_at, self.last = False, None, None, None
+        self.failed, self.read_at, self.dated_at = False, None, None
+        # The report that mails rest on, and the one before it.
+        self.last = self.last_before = None
         self.balance, self.seen = None, []
         self.date = self.computed = self.gone = self.later = None
         self.bare_since, self.clear = None, 0
@@ -22,8 +25,15 @@ class Ladder:
     def forget(self):
         """No episode is open: nothing of it was told."""
         self.open = self.used_up_told = self.paid = False
-        self.rung = self.fell_from = self.overdue = self.last_rung = None
+        self.rung = self.fell_from = self.overdue = self.last_rung = self.began = None
         self.mailed = {}
+
+    def untold(self):
+        """The same, as if nothing had been mailed of its episode."""
+        fresh = copy.copy(self)
+        fresh.forget()
+        fresh.open, fresh.last_rung, fresh.began = True, self.last_rung, self.began
+        return fresh
 
     # What a report says
 
@@ -47,7 +57,7 @@ class Ladder:
         # "A null `edd` is not good news by itself", and a report "without a single charge … is no good news": what is
         # mailed of the cut-off, and what to pay before it, is that of the report before.
         if is_clear or date is not None or (self.date is None and not self.gone):
-            self.last = forecast
+            self.last, self.last_before = forecast, self.last
         if is_clear:
             self.clear += 1
             if self.clear >= 2:
@@ -101,6 +111,11 @@ class Ladder:
 
     def day(self, moment):
         return datetime.datetime.fromtimestamp(moment, UTC).astimezone(self.zone).date().isoformat()
+
+    def days_later(self, moment, days):
+        """"Mailed again daily": at the same time of the day, also where a day has 23 hours or 25."""
+        local = datetime.datetime.fromtimestamp(moment, UTC).astimezone(self.zone).replace(tzinfo=None)
+        return (local + datetime.timedelta(days=days)).replace(tzinfo=self.zone).timestamp()
 
     def tightest(self, now, margin=0):
         left = self.date - now
@@ -159,17 +174,17 @@ class Ladder:
         days = [day for day in range(1, 38) if (day <= 7 or (day - 7) % 3 == 0) and (ends is None or day < ends)]
         due = {}
         for day in sorted({*days, *near}):
-            moment = begin + day * DAY
+            moment = begin + day * DAY if day in near else self.days_later(begin, day)
             if told["mailed"] < moment <= now:
                 if day in near:
-                    due[day] = f"deletion:{near[day]}"
+                    due[moment] = f"deletion:{near[day]}"
                 elif not acknowledged:
-                    due[day] = f"overdue:{self.day(moment)}"
-        due = {day: event for day, event in due.items() if event not in told["events"]}
+                    due[moment] = f"overdue:{self.day(moment)}"
+        due = {moment: event for moment, event in due.items() if event not in told["events"]}
         if not due:
             return [], set()
-        soon = all(begin + day * DAY - told["mailed"] < REMINDER_PAUSE and event.startswith("overdue")
-                   for day, event in due.items())
+        soon = all(moment - told["mailed"] < REMINDER_PAUSE and event.startswith("overdue")
+                   for moment, event in due.items())
         return ([], set(due.values())) if soon else ([set(due.values())], set())
 
     # What was mailed
@@ -177,6 +192,7 @@ class Ladder:
     def took(self, now, event):
         name = event.split(":")[0]
         self.open = True
+        self.began = self.began or now
         if name == "rung":
             self.last_rung = now
         self.mailed["extended" if name == "extended" else event] = now

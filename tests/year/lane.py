@@ -36,7 +36,9 @@ class Lane:
         self.accounts = [Account(name, seed, begin, end) for name in names]
         self.weather = Weather(f"{seed} {number}", self.accounts, begin, end, calm)
         self.calm, self.keep = calm, keep
-        self.steps, self.acts, self.counts, self.read = [], [], {}, 0
+        # When each step began, and when all of it was done.
+        self.steps, self.ends = [], []
+        self.acts, self.counts, self.read = [], {}, 0
         self.off_for = self.clock_off = 0
         # Steps before which the machine slept: time to wait did not run.
         self.sleeps = set()
@@ -102,6 +104,7 @@ class Lane:
         if started:
             await self.daemon.start()
         await self.settle(clock, before)
+        self.ends.append(clock.now())
         if not self.calm:
             await self.interfere()
 

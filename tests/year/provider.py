@@ -18,11 +18,11 @@ SLOW, SWEEP, AT_A_TIME, REQUESTS = 8, 60, 8, 2.5
 
 
 class Answer:
-    """What was answered of an account at a moment: a forecast, or what was wrong; and when that arrived."""
+    """What was answered of an account at a moment: a forecast, or what was wrong; and when that was sent."""
     __slots__ = ("at", "group", "trouble", "content", "came")
 
-    def __init__(self, at, group, trouble, content, wait):
-        self.at, self.group, self.trouble, self.content, self.came = at, group, trouble, content, at + wait
+    def __init__(self, at, group, trouble, content):
+        self.at, self.group, self.trouble, self.content, self.came = at, group, trouble, content, at
 
 
 def money(kopecks):
@@ -35,7 +35,7 @@ class Provider:
         self.accounts = {account.name: account for account in accounts}
         self.weather, self.clock = weather, clock
         self.answers = {name: [] for name in self.accounts}
-        self.requests, self.troubled = 0, False
+        self.requests, self.troubled, self.kept = 0, False, None
         self.fragments, self.listings, self.turn = {}, {}, {}
         self.date = (0, b"")
         self.slow = min(SLOW, SWEEP * AT_A_TIME / (REQUESTS * len(self.accounts)))
@@ -64,12 +64,13 @@ class Provider:
         if group == "report":
             return self.report(account, path, now, wait)
         content = dict(account.vms) if group == "vms" else (account.container, dict(account.sites))
-        self.keep(account, now, group, None, content, wait)
+        self.keep(account, now, group, None, content)
         return 200, self.listing(account, path), wait
 
-    def keep(self, account, now, group, trouble, content, wait=0):
+    def keep(self, account, now, group, trouble, content):
         self.troubled = self.troubled or trouble is not None
-        self.answers[account.name].append(Answer(now, group, trouble, content, wait))
+        self.kept = Answer(now, group, trouble, content)
+        self.answers[account.name].append(self.kept)
 
     def report(self, account, path, now, wait):
         trouble = self.weather.reports[account.name].at(now)
@@ -86,10 +87,10 @@ class Provider:
             turn = self.turn[account.name] = self.turn.get(account.name, 0) + 1
             forecast.cut_off += turn % 2 * 2 * DAY
         if trouble in ("broken", "missing"):
-            self.keep(account, now, "report", trouble, None, wait)
+            self.keep(account, now, "report", trouble, None)
             return (404, b"{}", wait) if trouble == "missing" else (500, b"oops", wait)
         wait = self.slow if trouble == "slow" else wait
-        self.keep(account, now, "report", "error" if trouble == "error" else None, forecast, wait)
+        self.keep(account, now, "report", "error" if trouble == "error" else None, forecast)
         return 200, self.write(account, forecast, day, trouble == "error"), wait
 
     def write(self, account, forecast, day, wrong):
@@ -178,10 +179,13 @@ class Connection(asyncio.Protocol):
             if status == 0:
                 self.transport.abort()
             elif wait:
-                self.provider.clock.later(wait, self.reply, status, body)
+                self.provider.clock.later(wait, self.reply, status, body, self.provider.kept)
             else:
                 self.reply(status, body)
 
-    def reply(self, status, body):
+    def reply(self, status, body, answer=None):
+        if answer:
+            # Time goes on in steps: that is later than it was to take.
+            answer.came = self.provider.clock.now()
         if not self.transport.is_closing():
             self.transport.write(self.provider.head(status, len(body)) + body)

@@ -1,5 +1,7 @@
 """Machines, containers and sites: what broke and recovered as the listings showed it was told, and nothing else. What
 non-payment explains is told with the cut-off; what it does not explain is told by itself."""
+import re
+
 from world import DAY, MINUTE
 
 REMINDERS = 3
@@ -50,7 +52,7 @@ class Line:
                 if (mail.to, event) not in expected:
                     self.of.wrong("told, and not due", moment, f"{self.key} {event} to {mail.to}: {mail.subject}")
                 elif self.open:
-                    says_the_state(self.of, mail, self.bad, self.states.get(step, []))
+                    says_the_state(self.of, self.key, mail, self.bad, self.states.get(step, []))
         steps = [step for step, *_ in self.decided]
         for place, (step, due, found) in enumerate(self.decided):
             self.of.verdict.count("news of machines that were due")
@@ -106,11 +108,27 @@ class Line:
         return None
 
 
-def says_the_state(of, mail, bad, seen):
+def says_the_state(of, key, mail, bad, seen):
     """"What changed … is mailed as it now is": where it went from one wrong state into another, both."""
     now = {state for state in seen if state != bad}
-    if now and not any(f"now {state}, was {WAS.get(bad, bad)}" in mail.subject + mail.text for state in now):
+    if now and not any(names_both(mail, key, f"(now {state}", f"{WAS.get(bad, bad)})") for state in now):
         of.wrong("told otherwise than it is", mail.date, f"{seen}: {mail.subject}")
+
+
+def names_both(mail, key, now, was):
+    """Of this one alone, or of as many as a table below lists, this one among them."""
+    _, kind, number = key.split("/")
+    if not kind.startswith("vm_"):
+        return f"{now}, was {was}" in mail.subject + mail.text
+    for part in mail.text.replace("\r\n", "\n").split("\n\n"):
+        head, *rows = part.split("\n")
+        if re.match(rf"VM web-{number} (still )?not OK {re.escape(now)}, was {re.escape(was)}", head):
+            return True
+        many = re.match(rf"(\d+) VMs (still )?not OK {re.escape(now)}, were {re.escape(was)}", head)
+        listed = [row.split()[1] for row in rows if re.match(r"  web-\d+ +\d+ ", row)]
+        if many and number in listed and int(many[1]) == len(listed):
+            return True
+    return False
 
 
 def covered(of, key, states, bad):
@@ -129,7 +147,7 @@ def covered(of, key, states, bad):
             of.verdict.count("told by itself, as no cut-off explained it")
             if bad not in seen and before != bad:
                 for mail, _ in found:
-                    says_the_state(of, mail, bad, seen)
+                    says_the_state(of, key, mail, bad, seen)
             elif explained and since is None:
                 of.wrong("told beside its cause", moment, f"{key}: the account is overdue")
         if {"resolved", "was-down"} & events and seen and seen[-1] == bad:
