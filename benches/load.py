@@ -157,7 +157,7 @@ class Daemon:
         """Waits until everything was polled once and stands on the page, which is made after the mails."""
         until("the first polls", lambda: all(self.polls(one) >= 1 for one in SWEEPS), 900, 0.2)
         shown = ("\nhosting_vms{", "\nhosting_sites{", "\nhosting_billing_orders{")
-        until("the page", lambda: all(one in gzip.decompress(self.get(packed=True)).decode() for one in shown), 60, 0.5)
+        until("the page", lambda: all(one in gzip.decompress(self.get(packed=True)).decode() for one in shown), 300, 1)
 
     def polled(self, times, collectors=SWEEPS, seconds=900):
         """Waits until each collector has ended so many more polls."""

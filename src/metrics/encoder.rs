@@ -17,6 +17,10 @@ use super::targets::{TargetWriter, Targets};
 use super::text::{Lines, To};
 use crate::model::{AccountName, AccountState, Collector};
 
+/// Room for text that is kept from one refresh to the next. The largest text is of megabytes, and what is read next has
+/// use for them.
+const KEPT: usize = 64 << 10;
+
 /// The provider's facts of every account as exposition text, compressed.
 ///
 /// In the format all lines of a family stand together, so a page is family by family, and in each of
@@ -99,6 +103,8 @@ impl Encoder {
                 sources.remove(&part);
             }
         }
+        scratch.clear();
+        scratch.shrink_to(KEPT);
         changed
     }
 

@@ -55,11 +55,12 @@ pub(crate) struct Order {
     pub id: OrderId,
     pub state: OrderState,
     pub comment: Option<Box<str>>,
-    pub tariff: Option<Tariff>,
+    /// One for all orders of a report that have the same.
+    pub tariff: Option<Arc<Tariff>>,
 }
 
 /// The tariff of an order (interface 2.8).
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Tariff {
     /// `hosting`, `dedicated` or null.
     pub generic_type: Option<Box<str>>,

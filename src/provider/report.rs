@@ -2,7 +2,7 @@
 //! decoded while the body arrives, each order is kept once, and the body is never held whole.
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
-use crate::model::{ChargeMoment, Edd, Moments, Money, Order, OrderId, Report};
+use crate::model::{ChargeMoment, Edd, Moments, Money, Order, OrderId, Report, Tariff};
 
 use super::address::Endpoint;
 use super::client::Client;
@@ -173,6 +173,8 @@ struct ReportParts<'a> {
     orders: Vec<Arc<Order>>,
     order_bytes: u64,
     places: HashMap<OrderId, u32>,
+    /// Ten thousand orders have a handful of them.
+    tariffs: HashSet<Arc<Tariff>>,
 }
 
 impl<'a> ReportParts<'a> {
@@ -193,6 +195,7 @@ impl<'a> ReportParts<'a> {
             orders: Vec::new(),
             order_bytes: 0,
             places: HashMap::new(),
+            tariffs: HashSet::new(),
         }
     }
 
@@ -277,15 +280,25 @@ impl<'a> ReportParts<'a> {
         let Ok(Field::Value(row)) = tolerant::<Field<OrderRecord>>(raw.get().as_bytes()) else {
             return reader.odd("moment.order", "no object");
         };
-        let Ok(order) = row.into_model((), &mut reader) else {
+        let Ok(mut order) = row.into_model((), &mut reader) else {
             return reader.odd("moment.order", "without an id or a state");
         };
         let place = *self.places.entry(order.id).or_insert(self.orders.len() as u32);
         if place as usize == self.orders.len() {
             self.order_bytes += OrderRecord::weight(&order) as u64;
+            order.tariff = order.tariff.map(|tariff| self.shared(tariff));
             self.orders.push(Arc::new(order));
         }
         Some(place)
+    }
+
+    /// The one that is kept of those that are equal.
+    fn shared(&mut self, tariff: Arc<Tariff>) -> Arc<Tariff> {
+        if let Some(kept) = self.tariffs.get(&tariff) {
+            return Arc::clone(kept);
+        }
+        self.tariffs.insert(Arc::clone(&tariff));
+        tariff
     }
 }
 

@@ -90,6 +90,7 @@ fn a_report_is_read_exactly_with_its_moments_by_time_and_each_order_once() {
     assert_eq!((order.id, &order.state), (OrderId::new(4), &OrderState::Ordered));
     let tariff = order.tariff.as_ref().unwrap();
     assert_eq!((tariff.name.as_deref(), tariff.short_name.as_deref()), (Some("T"), Some("t")));
+    assert!(Arc::ptr_eq(tariff, of(1).tariff.as_ref().unwrap()), "one tariff, one object");
 }
 
 #[test]

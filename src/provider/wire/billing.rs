@@ -1,6 +1,8 @@
 //! Charges, and the pieces of an expected-balance report (interface 2.8, 2.9). The report itself is
 //! put together by `report`, which never holds it whole.
 
+use std::sync::Arc;
+
 use chrono::{DateTime, Datelike as _, NaiveDate, Utc};
 use rust_decimal::Decimal;
 use serde::Deserialize;
@@ -156,14 +158,17 @@ impl Record for OrderRecord {
             id,
             state,
             comment: reader.take("order.comment", self.comment),
-            tariff: reader.take("order.tariff", self.tariff).map(|tariff| tariff.into_model(reader)),
+            tariff: reader
+                .take("order.tariff", self.tariff)
+                .map(|tariff| Arc::new(tariff.into_model(reader))),
         })
     }
 
     fn weight(order: &Order) -> usize {
-        let tariff = order.tariff.iter();
-        let texts = tariff.flat_map(|one| [&one.generic_type, &one.name, &one.short_name]);
-        2 * size_of::<Order>() + lengths([&order.comment]) + lengths(texts)
+        let tariff = order.tariff.as_deref();
+        let texts = tariff.into_iter().flat_map(|one| [&one.generic_type, &one.name, &one.short_name]);
+        let own = size_of::<Order>() + tariff.map_or(0, size_of_val);
+        2 * own + lengths([&order.comment]) + lengths(texts)
     }
 }
 

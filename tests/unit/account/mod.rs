@@ -114,11 +114,11 @@ pub fn report(balance: &str, per_day: &str) -> Report {
             id: OrderId::new(id),
             state: OrderState::from(state),
             comment: Some(format!("order {id}").into()),
-            tariff: Some(Tariff {
+            tariff: Some(Arc::new(Tariff {
                 generic_type: Some("hosting".into()),
                 name: Some("Standard".into()),
                 short_name: None,
-            }),
+            })),
         })
     };
     let mut left = money(balance);

@@ -220,7 +220,7 @@ prop_compose! {
     fn order()(
         id in id(), state in order_state(), comment in option::of(text()), tariff in option::of(tariff()),
     ) -> Order {
-        Order { id: OrderId::new(id), state, comment, tariff }
+        Order { id: OrderId::new(id), state, comment, tariff: tariff.map(Arc::new) }
     }
 }
 

@@ -82,7 +82,7 @@ pub fn called(names: &[String]) -> KnownAccount {
         let order = Arc::make_mut(order);
         order.comment = Some(next());
         order.state = OrderState::Unknown(next());
-        if let Some(tariff) = &mut order.tariff {
+        if let Some(tariff) = order.tariff.as_mut().map(Arc::make_mut) {
             tariff.name = Some(next());
             tariff.short_name = Some(next());
         }
