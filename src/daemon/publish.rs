@@ -15,8 +15,8 @@ use crate::alert::{Engine, Incident, Phase};
 use crate::metrics::own::{IncidentLabels, Notification, Own};
 use crate::model::{AccountName, OwnVm};
 use crate::state::Shared;
-use crate::store::{Expired, LastGivenUp, Queue, Store, StoreError, Trouble, Undelivered};
-use crate::view::incidents::{GivenUpMails, ServerError};
+use crate::store::{Expired, Queue, Store, StoreError, Trouble, Undelivered};
+use crate::view::incidents::ServerError;
 use crate::view::{Alerting, IncidentRow, OutboxSummary};
 
 /// The store, shared by the pipeline and the sender; each call on it is short. A panic while it is locked leaves a
@@ -133,10 +133,8 @@ impl Published {
             // Without mail configured there is nothing to show of it.
             alerting.mails.outbox = alerting.mails.outbox.map(|_| outbox);
             alerting.mails.last_mail_at = summary.last_sent;
-            alerting.mails.given_up = summary.given_up.map(given_up);
-            let of_accounts = summary.given_up_of.into_iter();
-            alerting.mails.given_up_of =
-                of_accounts.map(|(account, last)| (account, given_up(last))).collect();
+            alerting.mails.given_up = summary.given_up;
+            alerting.mails.given_up_of = summary.given_up_of;
             let of_one = |(account, Undelivered { waiting, oldest, dead })| {
                 (account, OutboxSummary { queued: waiting, sending: 0, dead, oldest, ..outbox })
             };
@@ -290,9 +288,4 @@ fn rows<'a>(
     now: DateTime<Utc>,
 ) -> impl Iterator<Item = IncidentRow> {
     incidents.filter_map(move |incident| IncidentRow::of(incident, engine.muted(), now))
-}
-
-fn given_up(last: LastGivenUp) -> GivenUpMails {
-    let LastGivenUp { count, recipient, error, at } = last;
-    GivenUpMails { count, recipient, error, at }
 }

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 
 use super::requests::DROPPED;
-use super::{Store, StoreError, json, moment};
+use super::rows::Columns as _;
+use super::{Store, StoreError};
 use crate::alert::{Back, Event, Heard, Key, Notice, Stage, Waiting};
 
 /// What a mail was made of, and since when it waits.
@@ -28,32 +29,27 @@ pub(crate) struct Overtaking {
 impl Store {
     /// Mails that wait, one a recipient, oldest first. Recipients are bare addresses.
     pub(crate) fn waiting(&self) -> Result<Vec<Waiting>, StoreError> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT e.message_id, e.recipient, e.state, e.perhaps, m.notice IS NOT NULL,
+        let sql = "SELECT e.message_id, e.recipient, e.state, e.perhaps, m.notice IS NOT NULL,
                json_type(m.notice, '$.form.Digest') IS NOT NULL, json_extract(m.notice, '$.form') IS 'Unwatched',
                (SELECT json_group_array(n.incident) FROM news n WHERE n.message_id = e.message_id)
              FROM envelopes e JOIN messages m USING (message_id)
-             WHERE e.state IN ('queued', 'sending') ORDER BY e.id",
-        )?;
-        let mut rows = statement.query([])?;
-        let mut waiting = Vec::new();
-        while let Some(row) = rows.next()? {
-            let stage = match (row.get::<_, String>(2)?.as_str(), row.get(3)?) {
+             WHERE e.state IN ('queued', 'sending') ORDER BY e.id";
+        self.all(sql, [], |row| {
+            let stage = match (row.text(2)?.as_str(), row.get(3)?) {
                 ("sending", _) => Stage::BeingSent,
                 (_, true) => Stage::PerhapsArrived,
                 (_, false) => Stage::NotArrived,
             };
-            waiting.push(Waiting {
+            Ok(Waiting {
                 message_id: row.get(0)?,
                 to: row.get(1)?,
                 stage,
                 can_be_remade: row.get(4)?,
                 is_digest: row.get(5)?,
                 is_unwatched: row.get(6)?,
-                incidents: json(&row.get::<_, String>(7)?)?,
-            });
-        }
-        Ok(waiting)
+                incidents: row.json(7)?,
+            })
+        })
     }
 
     /// Mails that wait, and were decided while older ones about their incidents were on their way that surely did not arrive.
@@ -133,13 +129,9 @@ impl Store {
 
     /// What a mail was made of; `None` for one of an older release.
     pub(crate) fn made(&self, message_id: &str) -> Result<Option<Made>, StoreError> {
-        let found: Option<(Option<String>, String)> = self
-            .connection
-            .query_row("SELECT notice, created_at FROM messages WHERE message_id = ?1", [message_id], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })
-            .optional()?;
-        let Some((Some(notice), created_at)) = found else { return Ok(None) };
-        Ok(Some(Made { notice: json(&notice)?, created_at: moment(&created_at)? }))
+        let sql = "SELECT notice, created_at FROM messages WHERE message_id = ?1 AND notice IS NOT NULL";
+        let mut found: Vec<Made> =
+            self.all(sql, [message_id], |row| Ok(Made { notice: row.json(0)?, created_at: row.moment(1)? }))?;
+        Ok(found.pop())
     }
 }

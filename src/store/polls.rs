@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, params};
 
-use super::outbox::stamp;
+use super::rows::{Columns as _, stamp};
 use super::{Store, StoreError};
 use crate::model::AccountName;
 
@@ -30,26 +30,16 @@ pub(crate) struct Week {
 impl Store {
     /// Polls (by whole UTC days) and deliveries since then.
     pub(crate) fn week(&self, since: DateTime<Utc>) -> Result<Week, StoreError> {
-        let mut week = Week::default();
-        let mut statement = self.connection.prepare_cached(
-            "SELECT account, sum(polls), sum(failed) FROM tallies WHERE day >= ?1 GROUP BY account",
-        )?;
-        let mut rows = statement.query([day(since)])?;
-        while let Some(row) = rows.next()? {
-            let (polls, failed): (i64, i64) = (row.get(1)?, row.get(2)?);
-            week.polls.insert(row.get(0)?, (polls.unsigned_abs(), failed.unsigned_abs()));
-        }
-        let ended = |state: &str| -> Result<u64, StoreError> {
-            let count: i64 = self.connection.query_row(
-                "SELECT count(*) FROM envelopes WHERE state = ?1 AND ended_at >= ?2",
-                params![state, stamp(since)],
-                |row| row.get(0),
-            )?;
-            Ok(count.unsigned_abs())
+        let polls = "SELECT account, sum(polls), sum(failed) FROM tallies WHERE day >= ?1 GROUP BY account";
+        let ended = |state: &str| {
+            let sql = "SELECT count(*) FROM envelopes WHERE state = ?1 AND ended_at >= ?2";
+            self.connection.query_row(sql, params![state, stamp(since)], |row| row.count(0))
         };
-        week.mails_sent = ended("sent")?;
-        week.mails_dead = ended("dead")?;
-        Ok(week)
+        Ok(Week {
+            polls: self.all(polls, [day(since)], |row| Ok((row.get(0)?, (row.count(1)?, row.count(2)?))))?,
+            mails_sent: ended("sent")?,
+            mails_dead: ended("dead")?,
+        })
     }
 }
 

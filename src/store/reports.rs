@@ -4,22 +4,14 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Transaction, params};
 
-use super::outbox::stamp;
-use super::{Store, StoreError, json};
+use super::rows::{Columns as _, stamp};
+use super::{Store, StoreError};
 use crate::model::{AccountName, LastReport};
 
 impl Store {
     /// Those that were kept.
     pub(crate) fn reports(&self) -> Result<BTreeMap<AccountName, LastReport>, StoreError> {
-        let mut reports = BTreeMap::new();
-        let mut statement = self.connection.prepare("SELECT account, body FROM reports")?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let account: String = row.get(0)?;
-            let account = account.parse().map_err(|error| StoreError::Content(format!("{error}")))?;
-            reports.insert(account, json(&row.get::<_, String>(1)?)?);
-        }
-        Ok(reports)
+        self.all("SELECT account, body FROM reports", [], |row| Ok((row.parsed(0)?, row.json(1)?)))
     }
 }
 
@@ -30,8 +22,7 @@ pub(super) fn write(
     let mut put = transaction
         .prepare_cached("INSERT OR REPLACE INTO reports (account, read_at, body) VALUES (?1, ?2, ?3)")?;
     for (account, last) in reports {
-        let body = serde_json::to_string(last).map_err(|error| StoreError::Content(error.to_string()))?;
-        put.execute(params![account.as_str(), stamp(last.read_at), body])?;
+        put.execute(params![account.as_str(), stamp(last.read_at), serde_json::to_string(last)?])?;
     }
     Ok(())
 }

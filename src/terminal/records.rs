@@ -7,9 +7,8 @@ use super::layout::{Cell, Emphasis, Layout, Style};
 use super::{Answer, text, words};
 use crate::alert::Phase;
 use crate::model::freshness::sees_states;
-use crate::view::records::{
-    IncidentRecords, MailRecord, MailState, OutboxRecords, SilenceRecord, SilenceRecords,
-};
+use crate::model::mails::{MailRecord, MailState};
+use crate::view::records::{IncidentRecords, OutboxRecords, SilenceRecord, SilenceRecords};
 use crate::view::why::WhyRecord;
 use crate::view::{AccountStatus, CollectorRow, IncidentRow, PolledRecords};
 
