@@ -5,23 +5,10 @@ use chrono_tz::Tz;
 
 use crate::model::PayBy;
 use crate::model::pay_by::friday_before;
-use crate::view::cut_off;
+
 use crate::view::words;
 
 impl PayBy {
-    /// In a sentence: `pay 45 RUB …`.
-    pub(super) fn in_sentence(self, zone: Tz, now: DateTime<Utc>) -> String {
-        cut_off::by(Some(self), zone, now)
-    }
-
-    /// In a column of days.
-    pub(super) fn in_table(self, zone: Tz, now: DateTime<Utc>) -> String {
-        match self {
-            Self::On(date) => words::subject_day(date, zone, now),
-            Self::Now | Self::Missed(_) | Self::Today(_) => self.in_sentence(zone, now),
-        }
-    }
-
     /// In full, with how it was counted; `None` where there is nothing to count.
     pub(super) fn in_full(self, lead_days: u32, now: DateTime<Utc>, zone: Tz) -> Option<String> {
         let takes = words::count(lead_days as usize, "day", "days");

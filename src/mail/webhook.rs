@@ -15,6 +15,7 @@ use super::render::{content, events, test_content, test_incident};
 use super::subject;
 use crate::alert::{Event, Form, Item, Kind, Notice, Severity};
 use crate::model::AccountName;
+use crate::view::words::capital;
 
 /// Where it goes, and what it links to.
 #[derive(Clone, Copy, Debug)]
@@ -352,10 +353,6 @@ fn link(item: &Item, target: WebhookTarget<'_>) -> String {
 
 /// `HostwatchVmError`.
 fn alert_name(kind: &str) -> String {
-    let capital = |word: &str| -> String {
-        let mut chars = word.chars();
-        chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect()
-    };
     format!("Hostwatch{}", kind.split('_').map(capital).collect::<String>())
 }
 

@@ -145,7 +145,7 @@ impl<'a> CutOff<'a> {
         let zone = self.payer.zone;
         match self.aside {
             Some(_) => words::sentence_moment(at, zone, self.now),
-            None => words::subject_day(at.with_timezone(&zone).date_naive(), zone, self.now),
+            None => words::day_of(at, zone, self.now),
         }
     }
 }
@@ -153,9 +153,18 @@ impl<'a> CutOff<'a> {
 /// `by Wed 25 Nov`, `today`, `now`: behind an amount to pay.
 pub(crate) fn by(by: Option<PayBy>, zone: Tz, now: DateTime<Utc>) -> String {
     match by {
-        Some(PayBy::On(date)) => format!("by {}", words::subject_day(date, zone, now)),
-        Some(PayBy::Today(_)) => "today".to_owned(),
-        Some(PayBy::Now | PayBy::Missed(_)) | None => "now".to_owned(),
+        Some(by @ PayBy::On(_)) => format!("by {}", day_to_pay(by, zone, now)),
+        Some(by) => day_to_pay(by, zone, now),
+        None => "now".to_owned(),
+    }
+}
+
+/// `Wed 25 Nov`, `today`, `now`: in a column of days.
+pub(crate) fn day_to_pay(by: PayBy, zone: Tz, now: DateTime<Utc>) -> String {
+    match by {
+        PayBy::On(date) => words::subject_day(date, zone, now),
+        PayBy::Today(_) => "today".to_owned(),
+        PayBy::Now | PayBy::Missed(_) => "now".to_owned(),
     }
 }
 

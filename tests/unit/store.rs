@@ -862,15 +862,13 @@ fn the_outbox_shows_what_was_given_up_first_and_counts_its_envelopes() {
     let untold = Trouble { waits_since: Some(now() + Duration::hours(1)), given_up_at: None };
     assert_eq!(summary.trouble, untold, "the other recipient was reached");
     let shown = store.envelopes(3).unwrap();
-        let of = |state: MailState, to: &str, attempts, error: Option<&str>| {
+    let of = |state: MailState, to: &str, attempts, error: Option<&str>| {
         (state, to.to_owned(), attempts, error.map(str::to_owned))
     };
-    let list: Vec<_> = shown
-        .iter()
-                .map(|one| (one.state, one.recipient.clone(), one.attempts, one.error.clone()))
-        .collect();
+    let list: Vec<_> =
+        shown.iter().map(|one| (one.state, one.recipient.clone(), one.attempts, one.error.clone())).collect();
     let want = [
-                of(MailState::Dead, "b@example.com", 1, Some("550 no")),
+        of(MailState::Dead, "b@example.com", 1, Some("550 no")),
         of(MailState::Queued, "b@example.com", 0, None),
         of(MailState::Queued, "a@example.com", 0, None),
     ];
