@@ -11,7 +11,8 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
 use super::delivery::SendFailure;
-use crate::alert::{Engine, Incident, Phase};
+use crate::alert::{Engine, History, Incident, Past, Phase};
+use crate::http::Remember;
 use crate::metrics::own::{IncidentLabels, Notification, Own};
 use crate::model::{AccountName, OwnVm};
 use crate::state::Shared;
@@ -22,6 +23,16 @@ use crate::view::{Alerting, IncidentRow, OutboxSummary};
 /// The store, shared by the pipeline and the sender; each call on it is short. A panic while it is locked leaves a
 /// transaction that was rolled back, nothing worse.
 pub(super) type SharedStore = Arc<Mutex<Store>>;
+
+/// The store, as the page may see it: the incidents of the past. It is locked for one reading.
+#[derive(Debug)]
+pub(super) struct PastInStore(pub SharedStore);
+
+impl Remember for PastInStore {
+    fn history(&self, past: &Past) -> Result<History, String> {
+        self.0.lock().history(past).map_err(|error| error.to_string())
+    }
+}
 
 /// The published view and what it is made from.
 #[derive(Clone)]

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, params};
 
-use super::outbox::Expired;
-use super::queues::{Queue, queue_of};
+use super::outbox::{Expired, Queue, queue_of};
 use super::rows::{Columns as _, stamp};
 use super::{Store, StoreError};
 use crate::alert::{Event, Key};

@@ -11,9 +11,7 @@ mod mailbox;
 mod outbox;
 mod place;
 mod polls;
-mod queues;
 mod rate_limited;
-mod reports;
 mod requests;
 mod retention;
 mod rows;
@@ -31,9 +29,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 pub(crate) use given_up::{GivenUp, Named, Unreached};
 pub(crate) use mailbox::{Made, Overtaking};
-pub(crate) use outbox::{Claim, Expired, Lane, Outgoing, SendResult, retry_delay};
+pub(crate) use outbox::{Claim, Expired, Lane, Outgoing, Queue, SendResult, retry_delay};
 pub(crate) use polls::Polls;
-pub(crate) use queues::Queue;
 pub(crate) use rate_limited::RateLimited;
 pub(crate) use requests::Envelopes;
 pub(crate) use summary::{Trouble, Undelivered};
@@ -216,7 +213,7 @@ impl Store {
         }
         given_up::name(&transaction, &batch.named)?;
         rate_limited::write(&transaction, &batch.rate_limited, batch.released)?;
-        reports::write(&transaction, &batch.reports)?;
+        polls::write_reports(&transaction, &batch.reports)?;
         if batch.started {
             set_meta(&transaction, "started", &now.to_rfc3339())?;
         }
@@ -239,7 +236,7 @@ impl Store {
         // As in `claim`: one that first reads could not wait for a command that writes meanwhile.
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         polls::add(&transaction, polls, now)?;
-        reports::write(&transaction, reports)?;
+        polls::write_reports(&transaction, reports)?;
         history::watched(&transaction, now)?;
         // Digests count from the first start on.
         transaction.execute(

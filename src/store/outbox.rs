@@ -1,15 +1,16 @@
-//! The outbox: rendered mails and one envelope a recipient. Claim, send, result are three commits.
+//! The outbox: rendered mails and one envelope a recipient. Claim, send, result are three commits. Each way that mails leave
+//! by has a queue, and a sender, of its own.
 
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Duration, Utc};
 use rusqlite::{OptionalExtension as _, Params, Transaction, TransactionBehavior, named_params, params};
 
-use super::queues::{Queue, in_queue};
 use super::rows::stamp;
 use super::{Store, StoreError};
 use crate::alert::{Event, Key, Notice};
 use crate::failpoint;
+use crate::model::WEBHOOK;
 
 /// A rendered mail, ready to be sent as it is, for ever.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,6 +78,35 @@ pub(crate) struct Expired {
     pub recipient: String,
     pub subject: String,
     pub error: String,
+}
+
+/// The envelopes that leave by one way.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Queue {
+    /// To mail addresses.
+    Mail,
+    /// To the webhook of this name.
+    Webhook(String),
+}
+
+/// An envelope of the queue that the parameter `:queue` names.
+pub(super) fn in_queue() -> String {
+    format!("(recipient = :queue OR (:queue = '' AND recipient NOT LIKE '{WEBHOOK}%'))")
+}
+
+/// The parameter of an envelope's queue.
+pub(super) fn queue_of() -> String {
+    format!("CASE WHEN recipient LIKE '{WEBHOOK}%' THEN recipient ELSE '' END")
+}
+
+impl Queue {
+    /// The value of `:queue`: the one recipient, or nothing.
+    pub(super) fn parameter(&self) -> String {
+        match self {
+            Self::Mail => String::new(),
+            Self::Webhook(name) => format!("{WEBHOOK}{name}"),
+        }
+    }
 }
 
 impl Store {

@@ -1,4 +1,5 @@
-//! What the digest counts over a week: polls by account, mails by what became of them.
+//! What polls left: how they went, which the digest counts over a week beside the mails, and the last good report of each
+//! account, which a mail after a restart names amounts from.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use rusqlite::{Transaction, params};
 
 use super::rows::{Columns as _, stamp};
 use super::{Store, StoreError};
-use crate::model::AccountName;
+use crate::model::{AccountName, LastReport};
 
 /// Polls of one account.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,4 +62,23 @@ pub(super) fn add(
 
 fn day(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%d").to_string()
+}
+
+impl Store {
+    /// Those that were kept.
+    pub(crate) fn reports(&self) -> Result<BTreeMap<AccountName, LastReport>, StoreError> {
+        self.all("SELECT account, body FROM reports", [], |row| Ok((row.parsed(0)?, row.json(1)?)))
+    }
+}
+
+pub(super) fn write_reports(
+    transaction: &Transaction<'_>,
+    reports: &[(AccountName, LastReport)],
+) -> Result<(), StoreError> {
+    let mut put = transaction
+        .prepare_cached("INSERT OR REPLACE INTO reports (account, read_at, body) VALUES (?1, ?2, ?3)")?;
+    for (account, last) in reports {
+        put.execute(params![account.as_str(), stamp(last.read_at), serde_json::to_string(last)?])?;
+    }
+    Ok(())
 }

@@ -10,8 +10,8 @@ use chrono_tz::Tz;
 use super::chart;
 use super::layout::{Cell, Column, Emphasis, Layout, Style};
 use super::words;
+use crate::model::PayBy;
 use crate::model::forecast::Disconnect;
-use crate::model::pay_by::{PayBy, friday_before};
 use crate::view::chart::Chart;
 use crate::view::cut_off;
 
@@ -157,12 +157,9 @@ impl AccountForecast {
         let takes = words::count(lead_days as usize, "day", "days");
         let takes = format!("a payment takes {takes}");
         let day = |date| words::subject_day(date, self.zone, now);
-        let today = now.with_timezone(&self.zone).date_naive();
-        let weekend = |date| match friday_before(date) {
-            Some(friday) if friday >= today => format!("; a weekend: better by {}", day(friday)),
-            Some(_) => "; a weekend: banks may be slower".to_owned(),
-            None => String::new(),
-        };
+        let weekend = |date| cut_off::weekend_advice(date, self.zone, now);
+        let weekend =
+            |date| weekend(date).map_or_else(String::new, |advice| format!("; a weekend: {advice}"));
         match by {
             PayBy::Now => Cell::toned("overdue: pay now", Emphasis::Bad),
             PayBy::Missed(date) => {

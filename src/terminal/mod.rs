@@ -5,7 +5,6 @@
 mod chart;
 pub(crate) mod doctor;
 pub(crate) mod forecast;
-pub(crate) mod health;
 mod layout;
 mod records;
 pub(crate) mod rehearsal;

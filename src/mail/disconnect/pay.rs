@@ -1,6 +1,7 @@
 //! What to pay for how long, what costs most, what will be offline: the parts of the mail that somebody acts on. Pure.
 
 use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
 
 use super::{DisconnectMail, is_beyond};
 use crate::alert::Sort;
@@ -47,7 +48,7 @@ impl DisconnectMail<'_> {
         let mut section = Section::new("To stay online");
         let head = ["For", "Pay", "By", "Balance then if you do not pay"].map(str::to_owned);
         section.table = Some(Table { head: head.into(), rows: rows.into() });
-        section.below.extend(self.pay_by().and_then(|by| by.in_full(lead_days, self.now, zone)));
+        section.below.extend(self.pay_by().and_then(|by| by_in_full(by, lead_days, zone, self.now)));
         section.below.extend(self.by_the_charges().map(|charges| self.charges_words(charges)));
         section.below.extend(ends_before.map(|days| format!("The report ends before {days} days are over.")));
         section.figure = self.figure();
@@ -152,5 +153,46 @@ impl DisconnectMail<'_> {
             }
         }
         section
+    }
+}
+
+/// The day to pay by, with how it was counted; `None` where there is nothing to count.
+fn by_in_full(by: PayBy, lead_days: u32, zone: Tz, now: DateTime<Utc>) -> Option<String> {
+    let takes = words::count(lead_days as usize, "day", "days");
+    let day = |date| words::subject_day(date, zone, now);
+    let weekend = |date| cut_off::weekend_advice(date, zone, now);
+    let weekend =
+        |date| weekend(date).map_or_else(String::new, |advice| format!(" That is a weekend: {advice}."));
+    match by {
+        PayBy::Now => None,
+        PayBy::Missed(date) => {
+            Some(format!("Too late to be safe ({} was the last safe day): pay now.", day(date)))
+        }
+        PayBy::Today(date) => {
+            Some(format!("Today is the last safe day: a payment takes {takes}.{}", weekend(date)))
+        }
+        PayBy::On(date) => {
+            Some(format!("{} is the last safe day: a payment takes {takes}.{}", day(date), weekend(date)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::forecast::tests::t;
+
+    #[test]
+    fn weekends_are_said() {
+        let now = t("2026-03-25T12:00:00");
+        let words = |edd| {
+            let by = PayBy::before(t(edd), 3, Tz::UTC, now).unwrap();
+            by_in_full(by, 3, Tz::UTC, now).unwrap()
+        };
+        let safe = "is the last safe day: a payment takes 3 days.";
+        assert_eq!(words("2026-03-30T12:00:00"), format!("Fri 27 Mar {safe}"));
+        let better = "That is a weekend: better by Fri 27 Mar.";
+        assert_eq!(words("2026-03-31T12:00:00"), format!("Sat 28 Mar {safe} {better}"));
+        assert_eq!(words("2026-04-01T12:00:00"), format!("Sun 29 Mar {safe} {better}"));
     }
 }
