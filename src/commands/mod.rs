@@ -13,7 +13,6 @@ mod reading;
 mod records;
 mod rehearse;
 mod run;
-mod screen;
 mod simulate;
 mod status;
 mod test_email;

@@ -11,12 +11,10 @@ pub(crate) mod keys;
 #[cfg(test)]
 pub(crate) mod reference;
 mod secrets;
-mod series;
 mod sources;
-mod store;
+mod tables;
 mod values;
 mod view;
-mod web;
 mod webhooks;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -158,21 +156,21 @@ fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Opti
         findings.error(&sources.main, "accounts", message);
     }
     let webhook_told = check_ways(&accounts, &sources, findings);
-    let stores = store::paths(&global, path, directory("STATE_DIRECTORY"), findings);
+    let (store_path, former_stores) = tables::store(&global, path, directory("STATE_DIRECTORY"), findings);
     Some(Settings {
         accounts,
         mails: email.is_some() || webhook_told,
         webhooks,
         max_per_hour: global.bounded("email.max_per_hour", 1..=100_000, findings),
         email: email.and_then(|(settings, _)| settings),
-        store_path: stores.path,
-        former_stores: stores.former,
-        metrics: series::read(&global, findings),
+        store_path,
+        former_stores,
+        metrics: tables::metrics(&global, findings),
         digest: global.parsed("schedule.digest", findings, str::parse),
         heartbeat_url: global
             .parsed("heartbeat.url", findings, values::web_address)
             .map(|url| SecretString::from(String::from(url))),
-        web: web::read(&global, findings),
+        web: tables::web(&global, findings),
         warnings: Vec::new(),
         secret_files: secrets.files,
     })

@@ -22,9 +22,8 @@ use super::machine;
 use super::mails;
 use super::notes::StoreNotes;
 use super::pipeline::{Accounts, Encoded, Housekeeping, Looking, Message, Pipeline};
-use super::publish::{PastInStore, Published, SharedStore};
-use super::reload::Reloader;
-use super::secret_files::SecretFiles;
+use super::publish::{PastInStore, Published, SharedStore, say_returned};
+use super::reload::{Reloader, SecretFiles};
 use super::sender::Sender;
 use super::signals::{PollRequests, SenderSignal};
 use super::supervise::Running;
@@ -271,7 +270,7 @@ fn restore(
     engine.set_muted(silences);
     let mut notes = StoreNotes::default();
     if let Some(aside) = &aside {
-        tracing::error!(aside = %aside.display(), "the store was damaged; it was set aside and a new one begun");
+        say_returned(Some(aside));
         notes.damaged(aside, engine.everybody());
     }
     let housekeeping =

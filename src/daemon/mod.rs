@@ -15,7 +15,6 @@ mod notes;
 pub(crate) mod pipeline;
 mod publish;
 mod reload;
-mod secret_files;
 mod sender;
 mod signals;
 mod supervise;

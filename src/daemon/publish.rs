@@ -2,6 +2,7 @@
 //! write to it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -31,6 +32,14 @@ pub(super) struct PastInStore(pub SharedStore);
 impl Remember for PastInStore {
     fn history(&self, past: &Past) -> Result<History, String> {
         self.0.lock().history(past).map_err(|error| error.to_string())
+    }
+}
+
+/// Logs that a store that was in memory is in its file again, and where a damaged one was put.
+pub(super) fn say_returned(aside: Option<&Path>) {
+    match aside.map(Path::display) {
+        None => tracing::info!("the store works again; what was kept in memory is in it"),
+        Some(aside) => tracing::error!(%aside, "the store was damaged; it was set aside and a new one begun"),
     }
 }
 

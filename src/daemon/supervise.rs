@@ -12,7 +12,7 @@ use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 
 use super::liveness::{Ended, Tasks};
-use super::publish::SharedStore;
+use super::publish::{SharedStore, say_returned};
 use super::reload::Reloader;
 use super::watchdog::{notify, reloading};
 use crate::clock;
@@ -107,11 +107,7 @@ impl Running {
             return;
         }
         match store.return_to_file(clock::now()) {
-            Ok(None) => tracing::info!("the store works again; what was kept in memory is in it"),
-            Ok(Some(aside)) => {
-                let aside = aside.display();
-                tracing::error!(%aside, "the store was damaged; it was set aside and a new one begun");
-            }
+            Ok(aside) => say_returned(aside.as_deref()),
             Err(error) => tracing::error!(
                 %error,
                 "the store still cannot be used: what it kept in memory is lost, and mails since may come twice"

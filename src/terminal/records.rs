@@ -24,13 +24,10 @@ impl IncidentRecords {
             0 => "No open incidents".to_owned(),
             count => words::count(count, "open incident", "open incidents"),
         });
-        for row in open {
-            incident(&mut layout, row, self.time_zones.of(&row.account), self.generated_at);
-        }
-        if !recent.is_empty() {
-            layout.heading("Over lately");
-        }
-        for row in recent {
+        for (index, row) in open.iter().chain(recent).enumerate() {
+            if index == open.len() {
+                layout.heading("Over lately");
+            }
             incident(&mut layout, row, self.time_zones.of(&row.account), self.generated_at);
         }
         layout.finish()
