@@ -47,6 +47,8 @@ pub(super) struct StepDraft<'a> {
 pub(super) struct Parts {
     pub(super) changed: BTreeMap<Key, Incident>,
     pub(super) items: Vec<Item>,
+    /// For these recipients alone.
+    pub(super) items_for: Vec<(Item, Vec<String>)>,
     pub(super) decisions: Vec<(Key, Reason)>,
     pub(super) goes_on: BTreeSet<Key>,
 }
@@ -125,10 +127,9 @@ impl<'a> StepDraft<'a> {
         old.chain(new).map(|(_, incident)| incident)
     }
 
-    /// This step already mails about the account's disconnect.
-    pub(super) fn tells_disconnect(&self, state: &AccountState) -> bool {
-        let key = Key::account_wide(&state.profile.name, Kind::Disconnect);
-        self.parts.items.iter().any(|item| item.key == key)
+    /// This step already mails about this incident.
+    pub(super) fn tells(&self, key: &Key) -> bool {
+        self.parts.items.iter().any(|item| item.key == *key)
     }
 
     /// Keeps an incident, with what happened to it, and what follows for people. The opening of one that
@@ -208,6 +209,15 @@ impl<'a> StepDraft<'a> {
         self.parts.decisions.push((incident.key.clone(), item.reason.clone()));
         self.parts.items.push(item);
         self.put(incident);
+    }
+
+    /// Tells some of an incident that stays as it is.
+    pub(super) fn tell_only(&mut self, incident: &Incident, why: Cause, event: Event, to: Vec<String>) {
+        let mut item = Item::new(incident, event, self.now);
+        item.reason = why.into();
+        item.threads.clear();
+        self.parts.decisions.push((incident.key.clone(), item.reason.clone()));
+        self.parts.items_for.push((item, to));
     }
 
     /// Watched again before anybody heard that it no longer is.

@@ -9,7 +9,7 @@ use super::key::Key;
 use super::kind::{Event, Kind, Severity};
 use super::ladder::{Ladder, ONCE_IN, Sight, rung_severity};
 use super::ladder_moves::{Judge, Move};
-use super::overdue::Again;
+use super::overdue::{Again, days_left};
 use super::reason::{AsOf, Cause, Typed, Withheld};
 use super::rules;
 use super::settings::AlertSettings;
@@ -236,7 +236,7 @@ impl StepDraft<'_> {
         incident.problem = drop_words(missing, &state.profile.currency);
         let (unit, forecast, actual) = (unit(&state.profile.currency), foreseen.spaced(), now.spaced());
         incident.detail = format!("forecast {forecast}{unit}, actual {actual}{unit}");
-        if self.tells_disconnect(state) {
+        if self.tells(&Key::account_wide(&state.profile.name, Kind::Disconnect)) {
             self.note(incident, Withheld::SameReport);
         } else if told_today {
             self.note(incident, Withheld::ToldToday);
@@ -282,7 +282,11 @@ fn cause(moved: Move, ladder: &Ladder, judge: &Judge<'_>) -> Cause {
         (Move::CutOff, _) if ladder.gone || ladder.edd.is_none() => Cause::UsedUp,
         (Move::CutOff, _) => Cause::DatePassed,
         (Move::Again(Again::Overdue(_)), _) => Cause::StillOverdue,
-        (Move::Again(Again::Deletion(days)), _) => Cause::DeletionIn { days: span(days) },
+        (Move::Again(Again::Deletion(days)), _) => {
+            // One that a silence or a failure held back comes later than its event says.
+            let at = ladder.deletion(judge.settings, judge.now);
+            Cause::DeletionIn { days: span(at.map_or(days, |at| days_left(at, judge.now))) }
+        }
         (Move::UsedUp, _) => Cause::UsedUp,
         (Move::Paid, _) => Cause::Paid { to },
         (Move::Later, _) => Cause::MovedBack { to },

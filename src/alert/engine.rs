@@ -39,6 +39,8 @@ pub(crate) struct Delivery {
     pub unheard: Vec<Key>,
     /// Who heard what of those that are watched again.
     pub back: BTreeMap<Key, Back>,
+    /// Recipients who were mailed nothing of these, while others were.
+    pub newcomers: Vec<(Key, Vec<String>)>,
 }
 
 /// What a step decided.
@@ -189,10 +191,11 @@ impl Engine {
                 }
             }
             Input::Tick(delivery) => {
-                for key in &delivery.unheard {
+                // Where it cannot be told anew yet, a mail that waits may arrive before.
+                for key in delivery.unheard.iter().filter(|key| can_be_told(key, snapshot)) {
                     draft.untell(key);
                 }
-                self.tick(&mut draft, snapshot, &delivery.back);
+                self.tick(&mut draft, snapshot, delivery);
             }
         }
         self.finish(draft, snapshot, seen, now)
@@ -245,6 +248,9 @@ impl Engine {
         }
         let findings = rules::judge(state, observed, self.incidents(), &watcher.settings);
         self.take(draft, state, findings, watcher);
+        if matches!(observed, Observed::Sites(..)) {
+            draft.sites_were_read(state, &watcher.settings);
+        }
     }
 
     fn take(
@@ -261,8 +267,8 @@ impl Engine {
         }
     }
 
-    fn tick(&self, draft: &mut StepDraft<'_>, snapshot: &Snapshot, back: &BTreeMap<Key, Back>) {
-        self.retire(draft, snapshot, back);
+    fn tick(&self, draft: &mut StepDraft<'_>, snapshot: &Snapshot, delivery: &Delivery) {
+        self.retire(draft, snapshot, &delivery.back);
         for (account, watcher) in &self.watchers {
             let Some(state) = snapshot.accounts.get(account) else { continue };
             // What is known from before a start or a sleep may be out of date: look first, then speak.
@@ -284,6 +290,11 @@ impl Engine {
         for account in self.watchers.keys() {
             if let Some(state) = snapshot.accounts.get(account).filter(|state| attempted(state)) {
                 draft.follow_up(state);
+            }
+        }
+        for (key, to) in &delivery.newcomers {
+            if self.started && can_be_told(key, snapshot) {
+                draft.tell_newcomers(key, to);
             }
         }
     }
@@ -335,12 +346,10 @@ impl Engine {
             if draft.get(key).is_some_and(Incident::is_forgotten) {
                 continue;
             }
-            // While its collector fails it is not known whether it lasts; mails about it wait.
-            let seen = key.kind.seen_by().is_none_or(|collector| state.is_seen(collector, key.id()));
-            match (all_looked(state), seen) {
-                (true, true) => draft.time_passed(key, state, &watcher.settings),
-                (true, false) => draft.unseen_goes_on(key),
-                (false, _) => {}
+            if may_speak(key, state) {
+                draft.time_passed(key, state, &watcher.settings);
+            } else if all_looked(state) {
+                draft.unseen_goes_on(key);
             }
         }
     }
@@ -368,6 +377,7 @@ impl Engine {
         // Who was told of these is asked of the outbox: no configuration may name them any more.
         notices.extend(unwatched.into_iter().map(|item| Notice::alone(item, Vec::new())));
         first.append(&mut notices);
+        first.extend(notice::group(&parts.items_for));
         let told: BTreeSet<&Key> = news.iter().map(|(item, _)| &item.key).collect();
         let (incidents, turned) = self.turns.split(parts.changed.into_values(), self.incidents(), &told, now);
         let mut decisions = parts.decisions;
@@ -402,6 +412,20 @@ impl Engine {
     fn looks(&self, account: &AccountName, listing: &str) -> u32 {
         self.seen.get(&(account.clone(), listing.to_owned())).copied().unwrap_or(0)
     }
+}
+
+/// Has everything been looked at? And while its collector fails it is not known whether it lasts; mails about it wait.
+fn may_speak(key: &Key, state: &AccountState) -> bool {
+    all_looked(state) && key.kind.seen_by().is_none_or(|collector| state.is_seen(collector, key.id()))
+}
+
+/// The same. A cut-off's date goes on while no report can be read.
+fn can_be_told(key: &Key, snapshot: &Snapshot) -> bool {
+    let Some(state) = snapshot.accounts.get(&key.account) else { return false };
+    if key.kind == Kind::Disconnect {
+        return has_looked(state, Collector::ExpectedBalance);
+    }
+    may_speak(key, state)
 }
 
 fn listing_name(observed: &Observed) -> String {

@@ -173,6 +173,11 @@ impl Ladder {
         self.read_at.filter(|_| failed || old || stale)
     }
 
+    /// No report named the date: it is that of the first charge that leaves nothing.
+    fn stands_in(&self) -> bool {
+        self.computed && !self.gone
+    }
+
     /// The last date that a report named, whether it counts yet or not.
     pub(super) fn last_named(&self) -> Option<DateTime<Utc>> {
         self.later.map(|later| later.last).or(self.edd)
@@ -227,12 +232,13 @@ impl Ladder {
     ) {
         let rose = self.take_balance(sight, now);
         match sight.disconnect {
-            // Cut off and not paid: the next charge is no date of its own, whoever computes it.
+            // Cut off and not paid: the next charge is no date of its own, whoever computes it. What a report names takes
+            // the place of what only stood in for it.
             Disconnect::At { at, computed }
                 if is_open
                     && self.is_overdue(now)
                     && !is_paid(sight)
-                    && (computed || (!rose && at - now <= NEXT_CHARGE)) =>
+                    && (computed || (!rose && !self.stands_in() && at - now <= NEXT_CHARGE)) =>
             {
                 self.read_at = Some(now);
                 self.used_up = sight.used_up.unwrap_or(self.used_up);

@@ -53,7 +53,7 @@ impl StepDraft<'_> {
             ) => {
                 incident.detail = detail;
                 incident.moved_on = None;
-                self.good(incident, verdict, settings);
+                self.good(incident, verdict, state, settings);
             }
             (Verdict::Frozen, Some(mut incident)) => {
                 let moved_on = rules::state_in(&detail).map(str::to_owned);
@@ -101,6 +101,8 @@ impl StepDraft<'_> {
             self.tell_untold(incident, state, settings);
         } else if self.is_back_otherwise(&incident) {
             self.tell_unless_covered(incident, Cause::WatchedAgain, state, settings);
+        } else if self.is_read_again(&incident, state, settings) {
+            self.close(incident, false);
         } else if self.is_read_in_part(&incident, state) {
             self.name_failing(&mut incident, state, settings);
             // Not the mail of its beginning once more.
@@ -280,7 +282,7 @@ impl StepDraft<'_> {
             self.decide(incident, cause, Decision::FoldInto(root));
         } else if !self.started {
             self.note(incident, Withheld::FirstStart);
-        } else if root_cause::is_awaited(&incident, state) {
+        } else if root_cause::is_awaited(&incident, state, self.now) {
             self.wait_for_a_look(incident);
         } else {
             self.tell_beginning(incident, cause, state, settings);
@@ -288,7 +290,13 @@ impl StepDraft<'_> {
     }
 
     /// Seen right, gone, or no longer shown.
-    fn good(&mut self, mut incident: Incident, verdict: Verdict, settings: &AlertSettings) {
+    fn good(
+        &mut self,
+        mut incident: Incident,
+        verdict: Verdict,
+        state: &AccountState,
+        settings: &AlertSettings,
+    ) {
         let gone = if let Verdict::Gone { listings } = verdict { Some(listings) } else { None };
         match incident.phase {
             Phase::Pending => {
@@ -321,6 +329,8 @@ impl StepDraft<'_> {
                     let key = incident.key.clone();
                     self.put(incident);
                     self.retire(&key, why);
+                } else if self.ends_later(&incident, state) {
+                    self.keep(incident, Withheld::OthersNotTried);
                 } else {
                     self.close(incident, gone.is_some());
                 }

@@ -16,6 +16,8 @@ use crate::model::{AccountState, Collector, CollectorStatus};
 const PROVIDER: &str = "Provider API";
 /// Collectors seldom recover all at once: what is not tried within this is told of as it was.
 const TRIED_WITHIN: Duration = Duration::minutes(30);
+/// Most are tried so soon after the first that is read again: one end tells of them all.
+const END_TOGETHER: Duration = Duration::minutes(3);
 
 impl StepDraft<'_> {
     /// Makes the incident of one collector speak of all that failed at their last try.
@@ -70,6 +72,36 @@ impl StepDraft<'_> {
         let Some(since) = read.filter_map(|(_, status)| status.good_since).min() else { return false };
         let tried = |(_, status): (_, &CollectorStatus)| !fails(status) || status.began >= Some(since);
         seeing().all(tried) || self.now - since >= TRIED_WITHIN
+    }
+
+    /// Is it read again, while what was told with it is still to be tried?
+    pub(super) fn ends_later(&self, incident: &Incident, state: &AccountState) -> bool {
+        let Target::Collector(own) = incident.key.resource else { return false };
+        let Some(since) = state.collectors.get(&own).and_then(|status| status.good_since) else {
+            return false;
+        };
+        let is_untried = |status: &CollectorStatus| fails(status) && status.began < Some(since);
+        let mut others = self.covered_by(&incident.key, Phase::Firing);
+        incident.key.kind == Kind::CollectorFailing
+            && !incident.flapping
+            && self.now - since < END_TOGETHER
+            && others.any(|one| {
+                let Target::Collector(other) = one.key.resource else { return false };
+                state.collectors.get(&other).is_some_and(is_untried)
+            })
+    }
+
+    /// Is it read again, and waited for the others?
+    pub(super) fn is_read_again(
+        &self,
+        incident: &Incident,
+        state: &AccountState,
+        settings: &AlertSettings,
+    ) -> bool {
+        incident.key.kind == Kind::CollectorFailing
+            && incident.phase == Phase::Recovering
+            && incident.streak >= settings.to_recover()
+            && !self.ends_later(incident, state)
     }
 
     /// Does an incident say that this collector, or its whole group, cannot be read, or not yet?

@@ -128,6 +128,13 @@ pub(crate) fn deletion(
     cut_off.filter(is_known)?.checked_add_signed(days(deletion_days))
 }
 
+/// How many days are left until then: periods of 24 hours, the one that runs counted as a whole; 0 once it has come.
+pub(crate) fn days_left(at: DateTime<Utc>, now: DateTime<Utc>) -> u32 {
+    let left = at - now;
+    let begun = i64::from(left > Duration::days(left.num_days()));
+    u32::try_from(left.num_days() + begun).unwrap_or(0)
+}
+
 /// So many periods of 24 hours.
 pub(super) fn days(count: u32) -> Duration {
     Duration::days(i64::from(count))
@@ -198,6 +205,14 @@ mod tests {
         // No date is invented where nobody knows the moment of the cut-off.
         let undated = left(walk(plan(8), false, Overdue::told(None, None, cut_off()), 60));
         assert!(undated.len() == 17 && undated.iter().all(|(_, left)| left.is_none()), "{undated:?}");
+    }
+
+    #[test]
+    fn a_day_that_runs_is_counted_as_a_whole() {
+        let of = |left: Duration| days_left(cut_off(), cut_off() - left);
+        let (day, second) = (Duration::days(1), Duration::seconds(1));
+        assert_eq!([of(day * 7), of(day * 7 - second), of(day * 6 + second), of(day * 6)], [7, 7, 7, 6]);
+        assert_eq!([of(day), of(second), of(Duration::zero()), of(-second), of(-day * 3)], [1, 1, 0, 0, 0]);
     }
 
     #[test]

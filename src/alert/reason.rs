@@ -77,6 +77,8 @@ pub(crate) enum Cause {
     ReadInPart,
     #[strum(to_string = "{count} more offline since the last mail about it")]
     CoversMore { count: usize },
+    #[strum(to_string = "still open; the mail that began it was not for you")]
+    NewRecipient,
     #[strum(to_string = "reminder {count} of {most}: still open")]
     Reminder { count: u32, most: u32 },
     #[strum(to_string = "escalated to {to}: nobody acknowledged it within {after}")]
@@ -173,6 +175,8 @@ pub(crate) enum Withheld {
     CoverOver(Key),
     #[strum(to_string = "no mail yet: what may explain it is looked at first")]
     NotLooked,
+    #[strum(to_string = "no mail yet: what failed with it is tried first")]
+    OthersNotTried,
     #[strum(to_string = "no mail: it keeps changing")]
     Flapping,
     #[strum(to_string = "will be in the first-start mail")]

@@ -1,16 +1,22 @@
 //! Root causes: which open incident explains another, so that one mail covers both. Decided from the snapshot. Pure.
 //!
 //! Non-payment explains blocked and stopped VMs, sites stopped and containers disabled by the service; a container that
-//! is off explains its sites. An error is explained by nothing but its own container being disabled.
+//! is off explains its sites, and the number of its state where nobody gave that a name. An error is explained by nothing
+//! but its own container being disabled.
+
+use chrono::{DateTime, Duration, Utc};
 
 use super::decide::StepDraft;
 use super::incident::Incident;
-use super::key::Key;
+use super::key::{Key, Sort, Target};
 use super::kind::Kind;
 use super::outage;
 use super::rules::SITES_STOPPED;
 use super::settings::AlertSettings;
-use crate::model::{AccountState, Collector, ContainerState, Site, SiteState, freshness};
+use crate::model::{AccountState, Collector, Container, ContainerState, Site, SiteState, freshness};
+
+/// Sites are read right after their containers. Nobody waits for them longer than after a start.
+const SITES_FOLLOW_WITHIN: Duration = Duration::minutes(2);
 
 /// What may explain that something is wrong with a resource.
 #[derive(Clone, Copy, Default)]
@@ -42,18 +48,28 @@ pub(super) fn of(
         by(explained.by_non_payment && key.kind != Kind::ContainerDisabled)
             .and_then(|()| off_for_non_payment(draft, state))
     };
-    account().or_else(container).or_else(elsewhere).filter(|root| root != key && settings.enabled(root.kind))
+    let code = || in_unnamed_state(key, state).find_map(|container| off_by_sites(draft, container, state));
+    let root = account().or_else(container).or_else(code).or_else(elsewhere);
+    root.filter(|root| root != key && settings.enabled(root.kind))
 }
 
 /// What may explain it was not looked at since the start, or since the machine slept: the mail about that comes first.
-pub(super) fn is_awaited(incident: &Incident, state: &AccountState) -> bool {
+/// Nor, of a state without a name, were the sites of the containers that are in it.
+pub(super) fn is_awaited(incident: &Incident, state: &AccountState, now: DateTime<Utc>) -> bool {
     let explained = explained(incident, state);
     let off =
         (explained.by_non_payment || explained.by_container) && incident.key.kind != Kind::ContainerDisabled;
     let may_explain = [(Collector::ExpectedBalance, explained.by_non_payment), (Collector::Containers, off)];
-    may_explain.into_iter().any(|(collector, may)| {
-        may && state.profile.collectors.contains(&collector) && !freshness::has_looked(state, collector)
-    })
+    let is_on = |collector| state.profile.collectors.contains(&collector);
+    let begins = incident.held_since;
+    let unread = |container: &Container| {
+        state.sites.get(&container.id).is_none_or(|listing| listing.read_at < Some(begins))
+    };
+    let sites_follow = || is_on(Collector::Sites) && now - begins < SITES_FOLLOW_WITHIN;
+    may_explain
+        .into_iter()
+        .any(|(collector, may)| may && is_on(collector) && !freshness::has_looked(state, collector))
+        || (in_unnamed_state(&incident.key, state).any(unread) && sites_follow())
 }
 
 #[allow(clippy::wildcard_enum_match_arm)] // nothing explains the others
@@ -108,12 +124,28 @@ fn container_of(draft: &StepDraft<'_>, of: &Key, state: &AccountState) -> Option
     let site = state.site(of.id()?.into())?;
     let key = Key::new(&state.profile.name, Kind::ContainerDisabled, site.container.get());
     let incident = draft.get(&key).filter(|incident| incident.explains())?;
-    if !explains_site(incident.held == SITES_STOPPED, of.kind, site) {
-        return None;
-    }
-    let root = incident.folded_into.clone();
+    let explains = explains_site(incident.held == SITES_STOPPED, of.kind, site);
+    explains.then(|| itself_or_its_root(draft, incident))
+}
+
+fn itself_or_its_root(draft: &StepDraft<'_>, incident: &Incident) -> Key {
+    let root = incident.folded_into.as_ref();
     let root = root.filter(|root| draft.get(root).is_some_and(Incident::explains));
-    Some(root.unwrap_or(key))
+    root.unwrap_or(&incident.key).clone()
+}
+
+/// The containers in a state that nobody gave a name, of an incident that says so.
+fn in_unnamed_state<'a>(key: &'a Key, state: &'a AccountState) -> impl Iterator<Item = &'a Container> {
+    let is_code = key.kind == Kind::UnknownState && matches!(key.resource, Target::Of(Sort::Container, _));
+    let rows = if is_code { state.containers.rows.as_slice() } else { &[] };
+    rows.iter().filter(|row| Target::of(Sort::Container, row.state.as_str()) == key.resource)
+}
+
+/// The incident of a container of which only its sites show that it is off, or the one that covers that.
+fn off_by_sites(draft: &StepDraft<'_>, container: &Container, state: &AccountState) -> Option<Key> {
+    let key = Key::new(&state.profile.name, Kind::ContainerDisabled, container.id.get());
+    let incident = draft.get(&key).filter(|one| one.explains() && one.held == SITES_STOPPED)?;
+    Some(itself_or_its_root(draft, incident))
 }
 
 /// A container that is off for non-payment: VMs and sites elsewhere have the same cause.

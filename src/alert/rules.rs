@@ -231,9 +231,12 @@ impl Judge<'_> {
             Sort::Container => odd_states(self.state.containers.rows.iter()),
             Sort::Site => odd_states(self.state.all_sites()),
         };
+        // Containers that are off show another state than their usual one.
+        let away = sort == Sort::Container && self.is_off_in_unnamed_state();
         for incident in self.open_of(&[Kind::UnknownState]) {
             let ours = matches!(incident.key.resource, Target::Of(other, _) if other == sort);
-            if ours && !still_there.contains(&incident.key.resource) {
+            let stays = away && incident.folded_into.is_none();
+            if ours && !stays && !still_there.contains(&incident.key.resource) {
                 findings.push(self.again(incident, Verdict::Good, "no longer seen".to_owned()));
             }
         }

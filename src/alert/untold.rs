@@ -3,8 +3,9 @@
 use chrono::{DateTime, Duration, Utc};
 
 use super::decide::{Decision, StepDraft};
-use super::incident::{Incident, Waits};
+use super::incident::{Incident, Phase, Waits};
 use super::key::Key;
+use super::kind::Kind;
 use super::reason::{Cause, Reason, Withheld};
 use super::root_cause;
 use super::settings::AlertSettings;
@@ -76,8 +77,17 @@ impl StepDraft<'_> {
     ) {
         match root_cause::of(self, &incident, state, settings) {
             Some(root) => self.decide(incident, cause, Decision::FoldInto(root)),
-            None if root_cause::is_awaited(&incident, state) => self.wait_for_a_look(incident),
+            None if root_cause::is_awaited(&incident, state, self.now) => self.wait_for_a_look(incident),
             None => self.tell_beginning(incident, cause, state, settings),
+        }
+    }
+
+    /// Of states without a name that waited for the sites in them: told, or covered, as soon as these were read.
+    pub(super) fn sites_were_read(&mut self, state: &AccountState, settings: &AlertSettings) {
+        let waits = |one: &&Incident| one.phase == Phase::Firing && !one.announced && one.waits.is_some();
+        let waiting: Vec<Incident> = self.of_kind(state, Kind::UnknownState).filter(waits).cloned().collect();
+        for incident in waiting {
+            self.tell_untold(incident, state, settings);
         }
     }
 

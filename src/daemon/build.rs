@@ -219,6 +219,7 @@ impl Common {
             housekeeping,
             digest: accounts.digest,
             addresses: machine::addresses_or_none(),
+            recipients_may_be_new: true,
             inconsistent: BTreeSet::new(),
         }
     }

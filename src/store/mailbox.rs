@@ -109,6 +109,24 @@ impl Store {
         Ok(told.into_iter().filter_map(|(to, told)| Some((to, heard(told)?))).collect())
     }
 
+    /// Whom mails about the present episode of each open incident were made for, as bare addresses.
+    pub(crate) fn addressed(&self) -> Result<BTreeMap<Key, BTreeSet<String>>, StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT DISTINCT n.incident, e.recipient
+             FROM incidents i CROSS JOIN news n ON n.incident = i.key AND n.episode = json_extract(i.body, '$.episode')
+               JOIN envelopes e USING (message_id)
+             WHERE i.phase IN ('firing', 'recovering')",
+        )?;
+        let mut rows = statement.query([])?;
+        let mut addressed: BTreeMap<Key, BTreeSet<String>> = BTreeMap::new();
+        while let Some(row) = rows.next()? {
+            let key = row.get::<_, String>(0)?.parse();
+            let key = key.map_err(|error| StoreError::Content(format!("{error}")))?;
+            addressed.entry(key).or_default().insert(row.get(1)?);
+        }
+        Ok(addressed)
+    }
+
     /// Who heard what of an incident that is watched again, in its present episode.
     pub(crate) fn heard_back(&self, incident: &Key, episode: u32) -> Result<Back, StoreError> {
         let left = "e.state IN ('sent', 'sending') OR e.perhaps";

@@ -285,6 +285,34 @@ fn whoever_was_told_of_a_beginning_hears_of_its_end_and_nobody_else() {
     assert!(last.to.iter().all(|to| to.contains("ops@example.com")), "{:?}", last.to);
 }
 
+/// Point 17: once, whatever becomes of the daemon; to those who know nothing changes.
+#[test]
+fn whoever_becomes_a_recipient_hears_of_what_is_open() {
+    let mut world = World::start(SCENARIO);
+    world.provider.set_vm(10001, "error");
+    world.told("main/vm_error/10001 opened");
+    world.mark();
+    let both = "to = [\"ops@example.com\", \"New <new@example.com>\"]";
+    world.reload("to = [\"ops@example.com\"]", both);
+    let mail = world.told("main/vm_error/10001 opened");
+    assert!(mail.text.contains("Still open; the mail that began it was not for you"), "{}", mail.text);
+    world.daemon.signal("HUP");
+    assert_eq!(world.daemon.stop(), 0);
+    world.daemon.run();
+    world.pass(2);
+    let ends = |address: &str| {
+        let seen = world.smtp.seen();
+        let mails = seen.accepted().into_iter().skip(world.mark);
+        let mails = mails.filter(|mail| mail.to.iter().any(|to| to.contains(address)));
+        mails.flat_map(|mail| read(&mail.raw).pairs).collect::<Vec<_>>()
+    };
+    assert_eq!((ends("ops@"), ends("new@")), (vec![], vec!["main/vm_error/10001 opened".to_owned()]));
+    world.provider.set_vm(10001, "active");
+    let resolved = "main/vm_error/10001 resolved".to_owned();
+    until("the end", || ends("ops@") == [resolved.clone()] && ends("new@").last() == Some(&resolved));
+    assert_eq!(ends("new@").len(), 2);
+}
+
 /// Points 9 and 15: an order that left the report, a VM that is listed again, a number that lost its name.
 #[test]
 fn what_the_provider_shows_no_more_is_not_over() {

@@ -26,6 +26,26 @@ fn the_amounts_are_those_of_the_contract() {
     }
 }
 
+/// A mail that was held back leaves later than its event says.
+#[test]
+fn the_days_until_the_deletion_are_counted_from_the_mail() {
+    let subject = |days, deleted_at: &str| {
+        let off = Ladder { deleted_at: Some(t(deleted_at)), ..ladder("2026-02-25T11:00:00") };
+        rendered(disconnect(Event::Deletion(days), Severity::Critical, Some(off)), &full("main")).subject
+    };
+    for (days, deleted_at, words) in [
+        (7, "2026-03-08T11:59:00", "Data deleted Sun 8 Mar, in 7 days"),
+        (7, "2026-03-07T11:59:00", "Data deleted Sat 7 Mar, in 6 days"),
+        (3, "2026-03-02T11:00:00", "Data deleted Mon 2 Mar, in 1 day"),
+        (1, "2026-03-01T20:00:00", "Data deleted today"),
+        (0, "2026-03-01T11:00:00", "Data deleted today"),
+        (0, "2026-02-27T11:00:00", "Data were to be deleted Fri 27 Feb"),
+    ] {
+        let subject = subject(days, deleted_at);
+        assert!(subject.starts_with(&format!("[CRITICAL] {words} (")), "{days}, {deleted_at}: {subject}");
+    }
+}
+
 /// To somebody who heard of nothing before: what was, and from when to when.
 #[test]
 fn the_end_of_a_cut_off_that_nobody_heard_of_says_what_was() {

@@ -36,11 +36,24 @@ impl Judge<'_> {
             None if !all || known.is_some() || !self.wants_container(&name) => return None,
             Some(_) | None => {
                 let bad = Verdict::Bad { hold: Duration::ZERO, held: SITES_STOPPED.to_owned() };
-                (bad, format!("{stopped} of its {sites} sites are {SITES_STOPPED}"))
+                let unnamed = Some(&row.state).filter(|state| !state.is_known());
+                let unnamed = unnamed.map_or_else(String::new, |state| {
+                    let state = clean(state.as_str(), 40);
+                    format!("; its own state \"{state}\" has no name in container_states")
+                });
+                (bad, format!("{stopped} of its {sites} sites are {SITES_STOPPED}{unnamed}"))
             }
         };
         let subject = format!("{} {}", Sort::Container.noun(), clean(&name, 60));
         Some(Finding { key, verdict, subject, detail })
+    }
+
+    /// Is a container off, as its sites show, whose own state has no name?
+    pub(super) fn is_off_in_unnamed_state(&self) -> bool {
+        self.open_of(&[Kind::ContainerDisabled]).any(|incident| {
+            let row = incident.key.id().and_then(|id| self.state.containers.get(id.into()));
+            incident.held == SITES_STOPPED && row.is_some_and(|row| !row.state.is_known())
+        })
     }
 
     fn wants_container(&self, name: &str) -> bool {

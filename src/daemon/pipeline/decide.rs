@@ -49,7 +49,11 @@ impl Pipeline {
         let snapshot = self.snapshot.get();
         let outcome = match input {
             // Asked at each try: what waited may be on its way by now.
-            Input::Tick(_) => self.engine.step(&Input::Tick(self.delivery(&snapshot, now)?), &snapshot, now),
+            Input::Tick(_) => {
+                let delivery = self.delivery(&snapshot, now)?;
+                self.recipients_may_be_new &= !delivery.newcomers.is_empty();
+                self.engine.step(&Input::Tick(delivery), &snapshot, now)
+            }
             Input::Poll { .. } => self.engine.step(input, &snapshot, now),
         };
         if outcome.is_empty() {
@@ -143,10 +147,31 @@ impl Pipeline {
 
     fn delivery(&self, snapshot: &Snapshot, now: DateTime<Utc>) -> Result<Delivery, StoreError> {
         let unheard = self.unheard(now);
+        let newcomers = if self.recipients_may_be_new { self.newcomers()? } else { Vec::new() };
         let coming_back = self.engine.coming_back(snapshot);
         let store = self.published.store.lock();
         let heard = |(key, episode): (Key, u32)| Ok((key.clone(), store.heard_back(&key, episode)?));
-        Ok(Delivery { unheard, back: coming_back.into_iter().map(heard).collect::<Result<_, StoreError>>()? })
+        let back = coming_back.into_iter().map(heard).collect::<Result<_, StoreError>>()?;
+        Ok(Delivery { unheard, back, newcomers })
+    }
+
+    /// Recipients for whom no mail about an open incident was made, while there was one for others.
+    fn newcomers(&self) -> Result<Vec<(Key, Vec<String>)>, StoreError> {
+        let (mut addressed, (limited, _)) = {
+            let store = self.published.store.lock();
+            (store.addressed()?, store.rate_limited()?)
+        };
+        for held in limited {
+            for item in held.items {
+                addressed.entry(item.key).or_default().extend(held.to.iter().map(|to| address(to)));
+            }
+        }
+        let found = addressed.into_iter().map(|(key, known)| {
+            let is_new = |to: &&String| !known.contains(&address(to));
+            let new = self.engine.recipients(&key).iter().filter(is_new).cloned().collect::<Vec<_>>();
+            (key, new)
+        });
+        Ok(found.filter(|(_, new)| !new.is_empty()).collect())
     }
 
     /// Fits what is to be told to what waits in the outbox.

@@ -71,6 +71,8 @@ pub(super) struct Pipeline {
     pub(super) stale_encoded: Encoded,
     pub(super) housekeeping: Housekeeping,
     pub(super) digest: Option<Schedule>,
+    /// Since the start, or a reload, it was not seen yet that all recipients were mailed of what is open.
+    pub(super) recipients_may_be_new: bool,
     /// Every address of this machine.
     pub(super) addresses: Vec<IpAddr>,
     /// Accounts whose last report did not add up; logged once.
@@ -300,6 +302,7 @@ impl Pipeline {
         // Also where an account went.
         self.publish(true);
         self.engine.set_watchers(watchers);
+        self.recipients_may_be_new = true;
         self.mail_writer = mail_writer;
         self.digest = digest;
         // What is no longer watched ends now.

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 
 use super::DisconnectMail;
 use super::pay::ByCharges;
-use crate::alert::{Event, Item};
+use crate::alert::{Event, Item, days_left};
 use crate::mail::context::Context;
 use crate::mail::subject;
 use crate::model::forecast;
@@ -64,14 +64,21 @@ impl<'a> DisconnectMail<'a> {
                 cut_off.moved(self.ladder.told_before).unwrap_or_else(|| cut_off.sentence())
             }
             (Event::Deletion(days), _) => match (days, self.ladder.deleted_at) {
-                (0, _) => cut_off.with_amount("Data deleted today"),
-                (days, Some(at)) => {
-                    let days = words::count(*days as usize, "day", "days");
-                    cut_off.with_amount(&format!("Data deleted {}, in {days}", cut_off.day(at)))
-                }
+                (_, Some(at)) => cut_off.with_amount(&self.deleted(cut_off, at)),
+                (0, None) => cut_off.with_amount("Data deleted today"),
                 (_, None) => cut_off.sentence(),
             },
             _ => cut_off.sentence(),
+        }
+    }
+
+    /// `Data deleted Wed 4 Mar, in 3 days`, counted from the mail: it may have been held back, and say less than its event.
+    fn deleted(&self, cut_off: &CutOff<'_>, at: DateTime<Utc>) -> String {
+        let day = cut_off.day(at);
+        match days_left(at, self.now) {
+            _ if self.day(at) == self.day(self.now) => "Data deleted today".to_owned(),
+            0 => format!("Data were to be deleted {day}"),
+            days => format!("Data deleted {day}, in {}", words::count(days as usize, "day", "days")),
         }
     }
 

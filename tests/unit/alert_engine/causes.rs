@@ -268,6 +268,60 @@ fn a_container_all_of_whose_sites_the_service_stopped_is_one_incident() {
     assert_eq!(world.take_events(), ends);
 }
 
+/// What the number of a container's state means nobody said; its sites do.
+#[test]
+fn an_unpaid_account_whose_container_states_have_no_name_is_one_mail_and_one_end() {
+    for named in [true, false] {
+        let mut world = World::healthy();
+        let usual = if named { "ENABLED" } else { "0" };
+        world.containers(&[(10, usual), (11, usual)]);
+        for container in [10, 11] {
+            world.sites(container, &[(container * 10, "Active")]);
+        }
+        let first: &[&str] = if named { &[] } else { &["main/unknown_state/container:0 opened"] };
+        assert_eq!(world.take_events(), first);
+        for _ in 0..3 {
+            world.later(Duration::minutes(2));
+            world.containers(&[(10, "1"), (11, "1")]);
+            world.sites(10, &[(100, "StoppedByService")]);
+            world.sites(11, &[(110, "StoppedByService")]);
+            world.tick();
+        }
+        let opened = ["main/container_disabled/10 opened", "main/container_disabled/11 opened"];
+        assert_eq!(world.take_events(), opened);
+        let detail = &world.incident(Kind::ContainerDisabled, "10").detail;
+        assert!(detail.ends_with("its own state \"1\" has no name in container_states"), "{detail}");
+        for _ in 0..3 {
+            world.later(Duration::minutes(2));
+            world.containers(&[(10, usual), (11, usual)]);
+            world.sites(10, &[(100, "Active")]);
+            world.sites(11, &[(110, "Active")]);
+            world.tick();
+        }
+        let resolved = ["main/container_disabled/10 resolved", "main/container_disabled/11 resolved"];
+        assert_eq!(world.take_events(), resolved);
+        world.pass(Duration::hours(2));
+        assert_eq!(world.take_events(), [""; 0]);
+    }
+}
+
+/// A state without a name is told once the sites in it were looked at, and after two minutes where they cannot be.
+#[test]
+fn a_container_state_without_a_name_waits_for_its_sites_alone() {
+    let mut world = World::healthy();
+    world.later(Duration::minutes(2));
+    world.containers(&[(10, "1"), (11, "1")]);
+    assert_eq!(world.take_events(), [""; 0]);
+    world.sites(10, &[(100, "Active")]);
+    assert_eq!(world.take_events(), [""; 0], "those of the other are not read yet");
+    world.sites(11, &[(110, "Active")]);
+    assert_eq!(world.take_events(), ["main/unknown_state/container:1 opened"]);
+    world.later(Duration::minutes(2));
+    world.containers(&[(10, "2"), (11, "1")]);
+    world.pass(Duration::minutes(3));
+    assert_eq!(world.take_events(), ["main/unknown_state/container:2 opened"]);
+}
+
 /// The mail about a container has the sites that were in it by then.
 #[test]
 fn a_site_that_joins_a_disabled_container_and_is_broken_is_told() {

@@ -1,6 +1,6 @@
 //! Polling that fails: which incident speaks of it, when, and what ends it.
 
-use crate::alert::{AlertSettings, Kind, Phase, Rule, Severity};
+use crate::alert::{AlertSettings, Kind, Phase, Rule, Severity, Target};
 use crate::model::{Collector, FailureKind};
 use chrono::Duration;
 
@@ -156,9 +156,10 @@ fn what_fails_together_is_told_with_the_first_and_ends_with_it() {
         world.end(Vms, None);
         world.end(Containers, None);
     }
-    assert_eq!(world.take_events(), ["main/collector_failing/containers resolved"]);
-    world.pass(Duration::minutes(3));
+    world.pass(Duration::minutes(2));
     assert!(world.told.is_empty(), "{:?}", world.events());
+    world.pass(Duration::minutes(1));
+    assert_eq!(world.take_events(), ["main/collector_failing/containers resolved"]);
     fail(&mut world, &[Sites]);
     assert_eq!(world.take_events(), ["main/collector_failing/sites opened"]);
     fail(&mut world, &[ExpectedBalance]);
@@ -202,6 +203,34 @@ fn once_some_of_what_failed_together_is_read_again_the_rest_is_named() {
     assert_eq!((again.event.to_string().as_str(), again.words().as_str()), ("reminder:1", "Cannot read VMs"));
 }
 
+/// The others are tried within minutes of the first: one beginning, one end.
+#[test]
+fn what_failed_together_and_is_read_again_soon_has_one_end() {
+    use Collector::{Containers, Sites, Vms};
+    let mut world = World::healthy();
+    for _ in 0..20 {
+        [Vms, Containers, Sites].iter().for_each(|&collector| world.fail(collector, FailureKind::Other));
+        world.pass(Duration::minutes(1));
+    }
+    let head = world.told[0].items[0].key.clone();
+    assert_eq!(world.take_events().len(), 1);
+    let Target::Collector(first) = head.resource else { unreachable!("{head}") };
+    (0..2).for_each(|_| world.end(first, None));
+    world.tick();
+    assert_eq!(world.take_events(), [""; 0]);
+    let why = world.incident(Kind::CollectorFailing, first.as_str()).reason.to_string();
+    assert!(why.ends_with("no mail yet: what failed with it is tried first"), "{why}");
+    for other in [Vms, Containers, Sites].into_iter().filter(|other| *other != first) {
+        (0..2).for_each(|_| world.end(other, None));
+    }
+    world.tick();
+    let detail = world.told.first().map(|notice| notice.items[0].detail.clone());
+    assert_eq!(detail.as_deref(), Some("answers again"));
+    assert_eq!(world.take_events(), [format!("{head} resolved")]);
+    world.pass(Duration::hours(3));
+    assert_eq!(world.take_events(), [""; 0]);
+}
+
 /// The end of the first named them as not read yet: the last of them says that all are.
 #[test]
 fn what_was_not_read_yet_when_the_first_was_is_told_once_it_is() {
@@ -219,6 +248,7 @@ fn what_was_not_read_yet_when_the_first_was_is_told_once_it_is() {
     let first = [Containers, Vms, ExpectedBalance].into_iter().find(|one| one.as_str() == head).unwrap();
     (0..2).for_each(|_| world.end(first, None));
     let (one, two) = (others.next().unwrap(), others.next().unwrap());
+    world.pass(Duration::minutes(3));
     assert_eq!(world.take_events(), [format!("main/collector_failing/{head} resolved")]);
     (0..2).for_each(|_| world.end(one, None));
     assert_eq!(world.take_events(), [""; 0]);
@@ -267,6 +297,7 @@ fn the_end_of_what_was_told_of_several_collectors_names_those_that_still_fail() 
         (|world| world.containers(&[(10, "ENABLED"), (11, "ENABLED")]), "vms")
     };
     (0..2).for_each(|_| ends(&mut world));
+    world.pass(Duration::minutes(3));
     let item = &world.told[0].items[0];
     assert_eq!((item.event.to_string().as_str(), item.key.resource.to_string()), ("resolved", told));
     assert_eq!(item.detail, format!("answers again; not read yet: {other}"));

@@ -490,6 +490,53 @@ fn an_overdue_account_stays_so_while_its_reports_name_only_the_next_charge() {
     }
 }
 
+/// A silence ends more than a day after the mail was due that it held back.
+#[test]
+fn a_deletion_that_was_held_back_says_how_many_days_are_left() {
+    let mut settings = crate::alert::AlertSettings::defaults();
+    settings.deletion_days = 9;
+    let mut world = World::healthy_with(settings);
+    world.report(report("5", Edd::At(start() + Duration::hours(12))));
+    world.pass(Duration::hours(13));
+    world.told.clear();
+    world.silence("main/disconnect/*", Duration::hours(72));
+    world.pass(Duration::hours(71));
+    assert_eq!(world.take_events(), [""; 0]);
+    world.pass(Duration::hours(2));
+    assert_eq!(world.events(), ["main/disconnect/account deletion:7"]);
+    assert_eq!(world.told[0].items[0].reason.to_string(), "the data are deleted in 6 days");
+}
+
+/// The provider left its date out for a day, and what stood in for it passed; then it names a later one.
+#[test]
+fn a_date_that_a_report_names_takes_the_place_of_what_stood_in_for_it() {
+    use crate::model::forecast::Disconnect;
+    let mut settings = crate::alert::AlertSettings::defaults();
+    settings.deletion_days = 30;
+    let mut world = World::healthy_with(settings);
+    let read = |world: &mut World, hours, edd| {
+        world.now = start() + Duration::hours(hours);
+        let mut report = report("25.50", edd);
+        report.moments.edit(|moments| moments.retain(|moment| moment.at > world.now));
+        world.report(report);
+        let mut told = world.take_events();
+        told.sort();
+        told
+    };
+    let of = |event: &str| format!("main/disconnect/account {event}");
+    read(&mut world, 2 * 24, Edd::Null);
+    assert_eq!(read(&mut world, 3 * 24 + 1, Edd::Null), [of("rung:0")]);
+    // Less than a day ahead, and no payment.
+    let named = start() + Duration::days(5);
+    read(&mut world, 4 * 24 + 2, Edd::At(named));
+    let told = read(&mut world, 4 * 24 + 4, Edd::At(named));
+    assert_eq!(told, [of("balance-used-up"), of("extended:2026-03-07")], "once it held for an hour");
+    assert_eq!(read(&mut world, 5 * 24 + 1, Edd::At(named)), [of("rung:0")]);
+    let ladder = world.incident(Kind::Disconnect, "account").ladder.clone().unwrap();
+    assert_eq!(ladder.disconnect(), Disconnect::At { at: named, computed: false });
+    assert_eq!(ladder.deleted_at, Some(named + Duration::days(30)));
+}
+
 /// A calendar takes another day only with a higher number.
 #[test]
 fn another_last_day_to_pay_is_a_move_in_the_calendar() {

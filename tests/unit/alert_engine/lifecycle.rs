@@ -204,6 +204,31 @@ fn credentials_that_let_another_collector_in_are_not_rejected() {
     assert_eq!(world.incident(Kind::CollectorFailing, "containers").phase, Phase::Pending);
 }
 
+/// Alone, and as it stands; where it is silenced, in doubt, covered or told to all by the same step, not now.
+#[test]
+fn whoever_becomes_a_recipient_is_told_what_is_open() {
+    let told = |world: &mut World, kind: Kind, resource: &str| {
+        world.told.clear();
+        world.newcomers(world.key(kind, resource), &["new@example.com"]);
+        assert!(world.told.iter().all(|notice| notice.to == ["new@example.com"]), "{:?}", world.told);
+        world.take_events()
+    };
+    let mut world = World::healthy();
+    world.vms(&[(1, "error"), (2, "blocked")]);
+    assert_eq!(told(&mut world, Kind::VmError, "1"), ["main/vm_error/1 opened"]);
+    world.report(cut_off_in(24 * 5));
+    assert_eq!(told(&mut world, Kind::Disconnect, "account"), ["main/disconnect/account rung:7"]);
+    world.fail(Collector::ExpectedBalance, FailureKind::Other);
+    world.fail(Collector::Vms, FailureKind::Other);
+    assert_eq!(told(&mut world, Kind::Disconnect, "account"), ["main/disconnect/account rung:7"]);
+    assert_eq!(told(&mut world, Kind::VmError, "1"), [""; 0], "is it so still?");
+    world.vms(&[(1, "active"), (2, "blocked")]);
+    assert_eq!(told(&mut world, Kind::VmError, "1"), [""; 0], "it may be over");
+    assert_eq!(told(&mut world, Kind::VmBlocked, "2"), ["main/vm_blocked/2 opened"]);
+    world.silence("main/*", Duration::hours(1));
+    assert_eq!(told(&mut world, Kind::VmBlocked, "2"), [""; 0]);
+}
+
 #[test]
 fn sites_of_the_last_container_are_gone_with_it() {
     let mut world = World::healthy();
@@ -289,6 +314,31 @@ fn a_clock_that_is_set_back_holds_nothing_back() {
     world.later(-Duration::hours(10));
     world.pass(Duration::minutes(6));
     assert_eq!(world.take_events(), ["main/vm_error/1 opened"]);
+}
+
+/// One recipient's mail was given up, the other's waits, and may leave before anybody has looked again.
+#[test]
+fn what_nobody_heard_of_is_forgotten_only_once_it_can_be_told_anew() {
+    let mut world = World::healthy();
+    let states = |world: &mut World| {
+        world.vms(&[(1, "error"), (2, "active")]);
+        world.containers(&[(10, "ENABLED"), (11, "ENABLED")]);
+        world.sites(10, &[(100, "Active"), (101, "Active")]);
+        world.sites(11, &[(110, "Active")]);
+        world.end(Collector::Sites, None);
+    };
+    states(&mut world);
+    world.report(cut_off_in(6 * 24));
+    assert_eq!(world.take_events(), ["main/vm_error/1 opened", "main/disconnect/account rung:7"]);
+    let keys = vec![world.key(Kind::VmError, "1"), world.key(Kind::Disconnect, "account")];
+    world.book.look_again();
+    world.not_delivered(keys.clone());
+    states(&mut world);
+    world.report(cut_off_in(6 * 24));
+    world.tick();
+    assert_eq!(world.take_events(), [""; 0], "by now it may have arrived");
+    world.not_delivered(keys);
+    assert_eq!(world.take_events(), ["main/disconnect/account rung:7", "main/vm_error/1 opened"]);
 }
 
 #[test]

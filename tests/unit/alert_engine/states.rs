@@ -55,7 +55,11 @@ fn what_each_state_opens_and_when() {
         ("7", "unknown_state/container:7"),
     ];
     for (state, opens) in containers {
-        let told = told_after(|world| world.containers(&[(10, state), (11, "ENABLED")]), 0);
+        let show = |world: &mut World| {
+            world.containers(&[(10, state), (11, "ENABLED")]);
+            world.sites(10, &[(100, "Active"), (101, "Active")]);
+        };
+        let told = told_after(show, 0);
         assert_eq!(told, opened(opens), "{state}");
     }
     let sites = [
@@ -294,6 +298,7 @@ fn a_value_that_nobody_knows_is_over_when_nothing_shows_it_whatever_else_is_wron
     }
     for container in ["7", "DISABLED_BY_QUOTA", "DISABLED_BY_QUOTA"] {
         world.containers(&[(10, "ENABLED"), (11, container)]);
+        world.sites(11, &[]);
     }
     for site in ["Thawing", "Error", "Error"] {
         world.sites(10, &[(100, site), (101, "Active")]);

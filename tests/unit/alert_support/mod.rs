@@ -234,6 +234,12 @@ impl World {
         self.step(&Input::Tick(Delivery { unheard: keys, ..Delivery::default() }));
     }
 
+    /// To these nothing about it was mailed.
+    pub fn newcomers(&mut self, key: Key, to: &[&str]) {
+        let newcomers = vec![(key, to.iter().map(|&to| to.to_owned()).collect())];
+        self.step(&Input::Tick(Delivery { newcomers, ..Delivery::default() }));
+    }
+
     fn read(&mut self, collector: Collector, read: Read, ended: bool) {
         self.later(Duration::seconds(20));
         let observed = self.book.apply(read, self.now);

@@ -63,7 +63,7 @@ impl Postbox {
             let back = Back { heard: !others.is_empty(), heard_unwatched: gone.iter().any(left) };
             (key, back)
         };
-        Delivery { unheard: Vec::new(), back: coming_back.into_iter().map(heard).collect() }
+        Delivery { back: coming_back.into_iter().map(heard).collect(), ..Delivery::default() }
     }
 
     fn queue(&mut self, notice: &Notice) -> String {
