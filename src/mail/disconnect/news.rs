@@ -75,8 +75,9 @@ impl<'a> DisconnectMail<'a> {
     /// `Data deleted Wed 4 Mar, in 3 days`, counted from the mail: it may have been held back, and say less than its event.
     fn deleted(&self, cut_off: &CutOff<'_>, at: DateTime<Utc>) -> String {
         let day = cut_off.day(at);
+        let date = |at: DateTime<Utc>| at.with_timezone(&self.payer.zone).date_naive();
         match days_left(at, self.now) {
-            _ if self.day(at) == self.day(self.now) => "Data deleted today".to_owned(),
+            _ if date(at) == date(self.now) => "Data deleted today".to_owned(),
             0 => format!("Data were to be deleted {day}"),
             days => format!("Data deleted {day}, in {}", words::count(days as usize, "day", "days")),
         }
