@@ -28,6 +28,12 @@ mod state;
 #[path = "../src/view/mod.rs"]
 mod view;
 
+/// Where the tests of those modules look for it.
+#[cfg(test)]
+mod unit {
+    pub(crate) use crate::account;
+}
+
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::io::Write as _;
@@ -37,7 +43,7 @@ use std::time::Duration;
 use crate::alert::{AlertSettings, Incident, Key, Kind, Phase, Severity, rules};
 use crate::metrics::{Encoder, MetricsSettings, Own};
 use crate::model::{changes, forecast, *};
-use crate::provider::bench as decode;
+use crate::provider::bench::{Account, Paged as _, whole_report};
 use account::{all, book, charge, container, money, profile, read_at, site, t, vm};
 use chrono::{DateTime, NaiveDateTime, Utc};
 use cpu_time::ThreadTime;
@@ -275,6 +281,14 @@ fn pages() -> (String, String) {
     )
 }
 
+fn decoded_vms(body: &[u8]) -> Vec<Vm> {
+    Vm::page(body, &Account::default()).unwrap().value
+}
+
+fn decoded_sites(body: &[u8], container: ContainerId) -> Vec<Site> {
+    Site::page(body, &Account { container, ..Account::default() }).unwrap().value
+}
+
 fn decoding(c: &mut Criterion<Cpu>) {
     let (vms, sites) = pages();
     let home = ContainerId::new(7);
@@ -288,15 +302,15 @@ fn decoding(c: &mut Criterion<Cpu>) {
         black_box(page.count);
         page.entities.into_iter().map(|row| row.at(home)).collect::<Vec<_>>()
     };
-    assert_eq!(decode::vms(vms.as_bytes()).unwrap(), plain_vms(vms.as_bytes()));
-    assert_eq!(decode::sites(sites.as_bytes(), home).unwrap(), plain_sites(sites.as_bytes()));
+    assert_eq!(decoded_vms(vms.as_bytes()), plain_vms(vms.as_bytes()));
+    assert_eq!(decoded_sites(sites.as_bytes(), home), plain_sites(sites.as_bytes()));
     let mut group = c.benchmark_group("decode");
     group.throughput(Throughput::Bytes(vms.len() as u64));
-    group.bench_function("100 VMs", |b| b.iter(|| decode::vms(black_box(vms.as_bytes())).unwrap()));
+    group.bench_function("100 VMs", |b| b.iter(|| decoded_vms(black_box(vms.as_bytes()))));
     group.bench_function("100 VMs, plain serde_json", |b| b.iter(|| plain_vms(black_box(vms.as_bytes()))));
     group.throughput(Throughput::Bytes(sites.len() as u64));
     group.bench_function("100 sites", |b| {
-        b.iter(|| decode::sites(black_box(sites.as_bytes()), home).unwrap());
+        b.iter(|| decoded_sites(black_box(sites.as_bytes()), home));
     });
     group.bench_function("100 sites, plain serde_json", |b| {
         b.iter(|| plain_sites(black_box(sites.as_bytes())));
@@ -304,7 +318,7 @@ fn decoding(c: &mut Criterion<Cpu>) {
     let body = report_body(10_000);
     group.sample_size(20).throughput(Throughput::Bytes(body.len() as u64));
     group.bench_function("a report of 10,000 charges", |b| {
-        b.iter(|| decode::report(black_box(body.as_bytes())).unwrap());
+        b.iter(|| whole_report(black_box(body.as_bytes()), &Account::default(), u64::MAX).unwrap().value);
     });
     group.finish();
 }

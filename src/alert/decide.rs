@@ -212,11 +212,8 @@ impl<'a> StepDraft<'a> {
     }
 
     /// Tells some of an incident that stays as it is.
-    pub(super) fn tell_only(&mut self, incident: &Incident, why: Cause, event: Event, to: Vec<String>) {
-        let mut item = Item::new(incident, event, self.now);
-        item.reason = why.into();
-        item.threads.clear();
-        self.parts.decisions.push((incident.key.clone(), item.reason.clone()));
+    pub(super) fn tell_only(&mut self, item: Item, to: Vec<String>) {
+        self.parts.decisions.push((item.key.clone(), item.reason.clone()));
         self.parts.items_for.push((item, to));
     }
 

@@ -182,7 +182,7 @@ impl StepDraft<'_> {
         incident.severity = match moved {
             Move::Rung(rung) | Move::LastSafeDay(rung) => rung_severity(rung, lead_days),
             Move::CutOff | Move::Again(_) | Move::UsedUp => Severity::Critical,
-            Move::Paid | Move::Later | Move::Earlier => ladder.severity(lead_days, self.now),
+            Move::Paid | Move::Later | Move::Earlier => ladder.severity(judge.settings, self.now),
         };
         incident.announced = true;
         incident.detail = detail(Some(&ladder), state, self.now);

@@ -11,6 +11,7 @@ use super::escalation;
 use super::incident::{Incident, Phase};
 use super::key::Key;
 use super::kind::{Event, Kind};
+use super::missed::Missed;
 use super::notice::{self, Item, Notice};
 use super::reason::{Cause, Reason};
 use super::remembered::Remembered;
@@ -39,8 +40,7 @@ pub(crate) struct Delivery {
     pub unheard: Vec<Key>,
     /// Who heard what of those that are watched again.
     pub back: BTreeMap<Key, Back>,
-    /// Recipients who were mailed nothing of these, while others were.
-    pub newcomers: Vec<(Key, Vec<String>)>,
+    pub missed: Vec<Missed>,
 }
 
 /// What a step decided.
@@ -292,9 +292,9 @@ impl Engine {
                 draft.follow_up(state);
             }
         }
-        for (key, to) in &delivery.newcomers {
-            if self.started && can_be_told(key, snapshot) {
-                draft.tell_newcomers(key, to);
+        for missed in &delivery.missed {
+            if self.started && can_be_told(&missed.key, snapshot) {
+                draft.tell_missed(missed);
             }
         }
     }
@@ -389,6 +389,13 @@ impl Engine {
     /// Recipients of an account where no rule names others.
     pub(super) fn recipients_of(&self, account: &AccountName) -> &[String] {
         self.watchers.get(account).map_or(&[], |watcher| &watcher.to)
+    }
+
+    /// The same, with those that it was escalated to.
+    pub(crate) fn recipients_by_now(&self, key: &Key) -> Cow<'_, [String]> {
+        let Some(watcher) = self.watchers.get(&key.account) else { return Cow::Borrowed(&[]) };
+        let incident = self.incidents().get(key);
+        escalation::addressees(watcher, incident, watcher.recipients(key.kind), &Event::Opened)
     }
 
     /// Who is told of an incident.

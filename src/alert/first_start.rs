@@ -6,8 +6,9 @@ use chrono::{DateTime, Utc};
 
 use super::decide::StepDraft;
 use super::engine::Engine;
+use super::incident::Incident;
 use super::key::Key;
-use super::kind::{Event, Kind};
+use super::kind::{Event, Kind, Severity};
 use super::notice::{self, Form, Item, Notice, Started};
 use super::reason::{Cause, Withheld};
 use super::rules;
@@ -66,7 +67,9 @@ impl Engine {
             let Some(state) = snapshot.accounts.get(account) else { continue };
             facts.resources += state.resource_count();
             let disconnect = Key::account_wide(account, Kind::Disconnect);
-            let open = draft.get(&disconnect).filter(|incident| incident.phase.is_open());
+            let needs_somebody =
+                |incident: &&Incident| incident.phase.is_open() && incident.severity > Severity::Info;
+            let open = draft.get(&disconnect).filter(needs_somebody);
             if let Some(incident) = open
                 && self.recipients(&disconnect).iter().any(|one| one == to)
             {

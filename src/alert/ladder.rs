@@ -145,23 +145,24 @@ impl Ladder {
 
     /// How bad it is at `now`, whatever was mailed: as the step that the date is on, and no problem above the first.
     pub(crate) fn standing(&self, settings: &AlertSettings, now: DateTime<Utc>) -> Severity {
-        if self.is_near(settings.lead_days, now) || self.used_up {
-            return Severity::Critical;
-        }
-        let rung = self.current_rung(&settings.disconnect_days, now);
-        rung.map_or(Severity::Info, |rung| rung_severity(rung, settings.lead_days))
+        self.by_rung(settings, now).unwrap_or(Severity::Info)
     }
 
-    /// The severity of a mail about a date that moved: critical from the last day on which a payment still
-    /// arrives, info at thirty days or more.
-    pub(crate) fn severity(&self, lead_days: u32, now: DateTime<Utc>) -> Severity {
-        if self.is_near(lead_days, now) || self.used_up {
-            return Severity::Critical;
+    fn by_rung(&self, settings: &AlertSettings, now: DateTime<Utc>) -> Option<Severity> {
+        if self.is_near(settings.lead_days, now) || self.used_up {
+            return Some(Severity::Critical);
         }
-        match self.edd.map(|edd| edd - now) {
+        let rung = self.current_rung(&settings.disconnect_days, now)?;
+        Some(rung_severity(rung, settings.lead_days))
+    }
+
+    /// The severity of a mail about a date that moved: that of the rung that it is on; beyond all, info at thirty days or
+    /// more.
+    pub(super) fn severity(&self, settings: &AlertSettings, now: DateTime<Utc>) -> Severity {
+        self.by_rung(settings, now).unwrap_or_else(|| match self.edd.map(|edd| edd - now) {
             Some(left) if left >= days(30) => Severity::Info,
             _ => Severity::Warning,
-        }
+        })
     }
 
     /// When the report was read that the date comes from, where nothing newer confirms it.

@@ -1,7 +1,7 @@
 //! After the cut-off: on which days an overdue account is mailed again, and how the day comes on which the provider
 //! deletes the data. Pure.
 
-use chrono::{DateTime, Duration, NaiveDate, Utc};
+use chrono::{DateTime, Days, Duration, NaiveDate, TimeZone, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
@@ -67,14 +67,12 @@ impl Overdue {
         now: DateTime<Utc>,
     ) -> Option<Again> {
         let from = cut_off.unwrap_or(self.told_at);
-        let passed = u32::try_from((now - from).num_days()).ok()?;
-        let at = |day: u32| from + days(day);
-        let since_last = |&day: &u32| day <= passed && at(day) > self.mailed_at;
+        let since_last = |at: DateTime<Utc>| at <= now && at > self.mailed_at;
         let deletion = Some(plan.deletion_days).filter(|&days| days > 0 && cut_off.is_some());
         // The nearest comes last; a mail that was missed is not made up for by a later one.
         let near = DELETION_RUNGS.iter().rev().copied().find(|&left| {
             let day = deletion.and_then(|deletion| deletion.checked_sub(left));
-            day.filter(|&day| day > 0).as_ref().is_some_and(since_last) && !self.deletions.contains(&left)
+            day.is_some_and(|day| day > 0 && since_last(from + days(day))) && !self.deletions.contains(&left)
         });
         if near.is_some() {
             return near.map(Again::Deletion);
@@ -84,9 +82,13 @@ impl Overdue {
         }
         let last = deletion.map_or(LAST, |deletion| deletion.min(LAST));
         let is_on = |day: &u32| *day <= DAILY || (*day - DAILY).is_multiple_of(EVERY);
-        let day = (1..=passed.min(last)).rev().filter(is_on).find(since_last)?;
-        let date = at(day).with_timezone(&plan.zone).date_naive();
-        let soon = at(day) - self.mailed_at < LEAST_PAUSE;
+        let at = (1..=last)
+            .rev()
+            .filter(is_on)
+            .map(|day| days_later(from, day, plan.zone))
+            .find(|&at| since_last(at))?;
+        let date = at.with_timezone(&plan.zone).date_naive();
+        let soon = at - self.mailed_at < LEAST_PAUSE;
         (!soon && self.reminded != Some(date)).then_some(Again::Overdue(date))
     }
 
@@ -99,10 +101,10 @@ impl Overdue {
         now: DateTime<Utc>,
     ) -> Option<DateTime<Utc>> {
         let from = cut_off.unwrap_or(self.told_at);
-        let passed = u32::try_from((now - from).num_days()).ok()?;
         let last = LAST.max(plan.deletion_days);
         let ends = acknowledged_until.filter(|&at| at > now);
-        let ahead = (passed + 1..=last).map(|day| from + days(day)).chain(ends);
+        let moments = (1..=last).flat_map(|day| [from + days(day), days_later(from, day, plan.zone)]);
+        let ahead = moments.filter(|&at| at > now).chain(ends);
         let plan =
             |at| ReminderPlan { acknowledged: plan.acknowledged && ends.is_none_or(|end| at < end), ..plan };
         ahead.filter(|&at| self.due(cut_off, plan(at), at).is_some()).min()
@@ -133,6 +135,14 @@ pub(crate) fn days_left(at: DateTime<Utc>, now: DateTime<Utc>) -> u32 {
     let left = at - now;
     let begun = i64::from(left > Duration::days(left.num_days()));
     u32::try_from(left.num_days() + begun).unwrap_or(0)
+}
+
+/// So many days later, at the same time of the day there: each has a date of its own, also where clocks change. A time that
+/// they skip counts by hours.
+fn days_later(from: DateTime<Utc>, count: u32, zone: Tz) -> DateTime<Utc> {
+    let local = from.with_timezone(&zone).naive_local().checked_add_days(Days::new(count.into()));
+    let at = local.and_then(|local| zone.from_local_datetime(&local).earliest());
+    at.map_or(from + days(count), |at| at.to_utc())
 }
 
 /// So many periods of 24 hours.
@@ -205,6 +215,30 @@ mod tests {
         // No date is invented where nobody knows the moment of the cut-off.
         let undated = left(walk(plan(8), false, Overdue::told(None, None, cut_off()), 60));
         assert!(undated.len() == 17 && undated.iter().all(|(_, left)| left.is_none()), "{undated:?}");
+    }
+
+    /// Off since midnight, where a day has 25 hours or 23: a mail a day, each of its own date.
+    #[test]
+    fn where_clocks_change_each_day_has_its_mail() {
+        for (from, zone) in
+            [("2027-11-06T04:00:00Z", Tz::America__New_York), ("2027-03-26T23:00:00Z", Tz::Europe__Berlin)]
+        {
+            let from: DateTime<Utc> = from.parse().unwrap();
+            let mut overdue = Overdue::told(Some(from), None, from);
+            let plan = ReminderPlan { deletion_days: 0, zone, acknowledged: false };
+            let mut told = Vec::new();
+            for minute in 0..8 * 24 * 60 {
+                let now = from + Duration::minutes(minute);
+                if let Some(again) = overdue.due(Some(from), plan, now) {
+                    let Again::Overdue(date) = again else { unreachable!() };
+                    assert_eq!(now.with_timezone(&zone).time(), chrono::NaiveTime::MIN, "{now}");
+                    told.push(date);
+                    overdue.took(again, now);
+                }
+            }
+            let first = from.with_timezone(&zone).date_naive();
+            assert_eq!(told, (1..=7).map(|day| first + Days::new(day)).collect::<Vec<_>>());
+        }
     }
 
     #[test]

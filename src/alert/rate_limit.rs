@@ -90,7 +90,7 @@ fn join(earlier: &Item, mut later: Item) -> Item {
     if untold && matches!(later.event, Event::Resolved | Event::Removed) {
         later.event = Event::WasDown;
         later.threads.clear();
-    } else if untold && matches!(later.event, Event::Reminder(_)) {
+    } else if untold && matches!(later.event, Event::Reminder(_) | Event::Covered(_)) {
         later.event = earlier.event.clone();
     }
     later
@@ -110,6 +110,15 @@ mod tests {
         let mut item = Item::new(&Incident::new(key, Severity::Critical, at(0)), event, at(0));
         item.threads.insert("a".into(), "thread".into());
         item
+    }
+
+    /// What follows from it was found while its own mail was held back.
+    #[test]
+    fn what_follows_from_what_is_held_back_is_told_with_it() {
+        let mut covered = item(1, Event::Covered(1));
+        covered.covers = vec!["Site a in error".to_owned()];
+        let joined = join(&item(1, Event::Opened), covered);
+        assert_eq!((joined.event, joined.covers), (Event::Opened, vec!["Site a in error".to_owned()]));
     }
 
     #[test]

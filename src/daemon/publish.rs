@@ -93,7 +93,7 @@ impl Published {
 
     /// Shows all incidents as they stand.
     pub(super) fn show_incidents(&self, engine: &Engine, now: DateTime<Utc>) {
-        self.own.incidents(&counts(engine.watched()));
+        self.own.incidents(None, &counts(engine.watched()));
         let rows = rows(engine.watched(), engine, now).collect();
         let dates = engine.watched().filter_map(|one| Some((one.key.account.clone(), one.calendar?)));
         let calendar = dates.collect();
@@ -110,7 +110,7 @@ impl Published {
         self.write(|alerting| {
             for &account in accounts {
                 let watched = || engine.watched_of(account);
-                self.own.incidents_of(account, &counts(watched()));
+                self.own.incidents(Some(account), &counts(watched()));
                 alerting.incidents.put(account, rows(watched(), engine, now).collect());
                 match watched().find_map(|one| one.calendar) {
                     Some(entry) => drop(alerting.calendar.insert(account.clone(), entry)),

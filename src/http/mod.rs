@@ -6,7 +6,6 @@ mod bar;
 mod body;
 mod cards;
 mod chart;
-mod control;
 mod guard;
 mod head;
 mod hosts;
@@ -19,18 +18,20 @@ mod page;
 mod past;
 mod past_pages;
 mod query;
-mod remember;
 mod response;
 mod routes;
 mod server;
 pub(crate) mod web_config;
 mod write_timeout;
 
+use std::fmt::Debug;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use tokio::sync::{mpsc, oneshot};
 
+use crate::alert::{History, Past};
 use crate::clock::Clock;
 use crate::metrics;
 use crate::model::Snapshot;
@@ -39,18 +40,34 @@ use crate::view::Alerting;
 
 #[cfg(test)]
 pub(crate) use chart::svg;
-pub(crate) use control::{Answering, Control};
 pub(crate) use guard::Guard;
 pub(crate) use hosts::{AllowedHosts, WebSettings, domain};
 pub(crate) use listen_address::{DEFAULT_LISTEN_ADDRESS, ListenAddress};
 pub(crate) use listener::Listener;
-pub(crate) use remember::Remember;
 pub(crate) use routes::is_taken;
 pub(crate) use server::{ConnectionLimits, serve};
 pub(crate) use web_config::WebConfig;
 
 /// Asks for a reload of the configuration; the answer says whether it was taken over, or why not.
 pub(crate) type Reload = oneshot::Sender<Result<(), String>>;
+
+/// The answer to a command, once it is there; `None` where the request is not understood.
+pub(crate) type Answering<'a> = Pin<Box<dyn Future<Output = Option<String>> + Send + 'a>>;
+
+/// Whoever answers what commands beside the daemon ask over its own socket.
+pub(crate) trait Control: Debug + Send + Sync {
+    /// JSON in, JSON out.
+    fn answer<'a>(&'a self, request: &'a str) -> Answering<'a>;
+}
+
+/// Whoever keeps the history; the store is another layer's.
+pub(crate) trait Remember: Debug + Send + Sync {
+    /// May wait for the store: not to be called where nothing may wait.
+    ///
+    /// # Errors
+    /// Why it could not be read.
+    fn history(&self, past: &Past) -> Result<History, String>;
+}
 
 /// Everything the server shows, and the reload it may ask for.
 #[derive(Debug)]

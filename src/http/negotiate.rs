@@ -11,15 +11,9 @@ pub(super) enum PageFormat {
     OpenMetrics,
 }
 
-/// How metric names beyond the old alphabet are to be written. Ours are all within it, so each way is the same bytes;
-/// whoever names one is told that it was heard.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Escaping {
-    AllowUtf8,
-    Underscores,
-    Dots,
-    Values,
-}
+/// How metric names beyond the old alphabet may be asked to be written. Ours are all within it, so each way is the same
+/// bytes; whoever names one is told that it was heard.
+const ESCAPINGS: [&str; 4] = ["allow-utf-8", "underscores", "dots", "values"];
 
 /// How a body is compressed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,28 +23,14 @@ pub(super) enum Coding {
     Zstd,
 }
 
-/// A format's type, and the same with each way of escaping.
-macro_rules! content_type {
-    ($escaping:expr, $format:literal) => {
-        match $escaping {
-            None => $format,
-            Some(Escaping::AllowUtf8) => concat!($format, "; escaping=allow-utf-8"),
-            Some(Escaping::Underscores) => concat!($format, "; escaping=underscores"),
-            Some(Escaping::Dots) => concat!($format, "; escaping=dots"),
-            Some(Escaping::Values) => concat!($format, "; escaping=values"),
-        }
-    };
-}
-
 impl PageFormat {
     /// With the escaping that was asked for, if any was.
-    pub(super) const fn content_type(self, escaping: Option<Escaping>) -> &'static str {
-        match self {
-            Self::Text => content_type!(escaping, "text/plain; version=0.0.4; charset=utf-8"),
-            Self::OpenMetrics => {
-                content_type!(escaping, "application/openmetrics-text; version=1.0.0; charset=utf-8")
-            }
-        }
+    pub(super) fn content_type(self, escaping: Option<&str>) -> String {
+        let plain = match self {
+            Self::Text => "text/plain; version=0.0.4; charset=utf-8",
+            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        };
+        escaping.map_or(plain.to_owned(), |escaping| format!("{plain}; escaping={escaping}"))
     }
 
     const fn version(self) -> &'static str {
@@ -61,21 +41,9 @@ impl PageFormat {
     }
 }
 
-impl Escaping {
-    fn read(word: &str) -> Option<Self> {
-        Some(match word {
-            "allow-utf-8" => Self::AllowUtf8,
-            "underscores" => Self::Underscores,
-            "dots" => Self::Dots,
-            "values" => Self::Values,
-            _ => return None,
-        })
-    }
-}
-
 /// OpenMetrics where it is asked for by name and at least as dearly as plain text; and the escaping that was asked for
 /// with it.
-pub(super) fn format(headers: &HeaderMap) -> (PageFormat, Option<Escaping>) {
+pub(super) fn format(headers: &HeaderMap) -> (PageFormat, Option<&'static str>) {
     let (mut openmetrics, mut text) = (0, 0);
     let items: Vec<Item> = items(headers, ACCEPT).collect();
     for item in &items {
@@ -97,7 +65,8 @@ pub(super) fn format(headers: &HeaderMap) -> (PageFormat, Option<Escaping>) {
     };
     // The first of those that are asked for most.
     let asked = items.iter().filter(served).rev().max_by_key(|item| item.quality);
-    (format, asked.and_then(|item| Escaping::read(item.parameter("escaping")?)))
+    let escaping = asked.and_then(|item| item.parameter("escaping"));
+    (format, ESCAPINGS.into_iter().find(|known| escaping == Some(known)))
 }
 
 /// zstd only where it is asked for by name, and no less than gzip; neither where a body as it is would be liked more.

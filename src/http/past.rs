@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Duration, Utc};
+use chrono_tz::Tz;
 use hyper::{Response, StatusCode};
 
 use super::body::Body;
@@ -40,7 +41,7 @@ pub(super) async fn resource(asked: &str, context: &Context) -> Response<Body> {
     };
     let level = if facts.open.is_empty() { Urgency::Fine } else { Urgency::Attention };
     let here = query::of_resource(&which.account, which.kind, which.id);
-    let head = head(level, &facts.title, (&here, asked), &state, now);
+    let head = head(level, &facts.title, (&here, asked), state.profile.zone(), now);
     html(past_pages::resource(&which, &facts, head))
 }
 
@@ -65,22 +66,18 @@ pub(super) async fn incidents(asked: &str, context: &Context) -> Response<Body> 
     let level = if rows.iter().any(|row| row.is_open) { Urgency::Notice } else { Urgency::Fine };
     let title = past_pages::title(days);
     let here = query::of_past(days, account.as_deref());
-    let zone = accounts.first().map_or(chrono_tz::Tz::UTC, |state| state.profile.zone());
-    let (refresh, other) = toggled((&here, asked));
-    let head = Head::new(level, &title, refresh, other, zone, now);
+    let zone = accounts.first().map_or(Tz::UTC, |state| state.profile.zone());
+    let head = head(level, &title, (&here, asked), zone, now);
     let page = PastPage { head, days, account: account.as_deref(), rows: &rows, more: history.more };
     html(past_pages::past(&page))
 }
 
-fn head(level: Urgency, title: &str, here: (&str, &str), state: &AccountState, now: DateTime<Utc>) -> Head {
-    let (refresh, other) = toggled(here);
-    Head::new(level, title, refresh, other, state.profile.zone(), now)
-}
-
-/// Whether this page loads itself anew, and the address of the one that does the other thing.
-fn toggled((here, asked): (&str, &str)) -> (bool, String) {
+/// Of the page at `here`, and the address of the one that does or does not load itself anew where this one does not or
+/// does.
+fn head(level: Urgency, title: &str, (here, asked): (&str, &str), zone: Tz, now: DateTime<Utc>) -> Head {
     let refresh = query::parse(asked).refresh;
-    (refresh, if refresh { format!("{here}&refresh=0") } else { here.to_owned() })
+    let other = if refresh { format!("{here}&refresh=0") } else { here.to_owned() };
+    Head::new(level, title, refresh, other, zone, now)
 }
 
 async fn read(context: &Context, past: Past) -> Result<History, Response<Body>> {

@@ -112,22 +112,22 @@ pub(super) fn of_past(days: i64, account: Option<&str>) -> String {
 
 /// Which resource is asked for; `None` where the query names none.
 pub(super) fn resource(query: &str) -> Option<ResourceId> {
-    let value = |wanted: &str| {
-        let mut pairs = form_urlencoded::parse(query.as_bytes());
-        pairs.find(|(name, _)| name == wanted).map(|(_, value)| value.trim().to_owned())
-    };
     Some(ResourceId {
-        account: value("account")?.parse().ok()?,
-        kind: value("kind")?.parse().ok()?,
-        id: value("id")?.parse().ok()?,
+        account: value(query, "account")?.parse().ok()?,
+        kind: value(query, "kind")?.parse().ok()?,
+        id: value(query, "id")?.parse().ok()?,
     })
 }
 
 /// For how many days the past is asked for.
 pub(super) fn days(query: &str) -> i64 {
-    let mut pairs = form_urlencoded::parse(query.as_bytes());
-    let days = pairs.find(|(name, _)| name == "days").and_then(|(_, value)| value.trim().parse().ok());
+    let days = value(query, "days").and_then(|days| days.parse().ok());
     days.unwrap_or(30).clamp(1, MOST_DAYS)
+}
+
+fn value(query: &str, wanted: &str) -> Option<String> {
+    let mut pairs = form_urlencoded::parse(query.as_bytes());
+    pairs.find(|(name, _)| name == wanted).map(|(_, value)| value.trim().to_owned())
 }
 
 fn address(path: &str, pairs: &[(&str, &str)]) -> String {

@@ -64,21 +64,7 @@ enum Endpoint {
 impl Endpoint {
     /// The method that it accepts; HEAD is accepted where GET is.
     fn method(self) -> Method {
-        match self {
-            Self::Reload | Self::Control => Method::POST,
-            Self::Metrics
-            | Self::Targets(_)
-            | Self::StatusPage
-            | Self::ResourcePage
-            | Self::IncidentsPage
-            | Self::Calendar
-            | Self::StatusJson
-            | Self::ReportJson
-            | Self::TimeJson
-            | Self::Healthy
-            | Self::Ready
-            | Self::Style => Method::GET,
-        }
+        if matches!(self, Self::Reload | Self::Control) { Method::POST } else { Method::GET }
     }
 
     /// Does it show an account as it is now? What was is known of one that is not configured any more, too.
@@ -161,13 +147,10 @@ async fn respond<B>(
     guard: Option<&Arc<Guard>>,
 ) -> Response<Body> {
     match endpoint {
-        Endpoint::Metrics => match guard.map_or(Ok(None), |guard| guard.scrape()) {
+        // Targets are as dear as a scrape where there are many.
+        Endpoint::Metrics | Endpoint::Targets(_) => match guard.map_or(Ok(None), |guard| guard.scrape()) {
+            Ok(place) if let Endpoint::Targets(kind) = endpoint => targets(request, context, kind, place),
             Ok(place) => metrics(request, context, place),
-            Err(refusal) => refusal.into(),
-        },
-        // As dear as a scrape where there are many.
-        Endpoint::Targets(kind) => match guard.map_or(Ok(None), |guard| guard.scrape()) {
-            Ok(place) => targets(request, context, kind, place),
             Err(refusal) => refusal.into(),
         },
         Endpoint::StatusPage => {
@@ -204,7 +187,9 @@ fn metrics<B>(
 ) -> Response<Body> {
     let (format, escaping) = negotiate::format(request.headers());
     let own = context.own.encode(format == negotiate::PageFormat::OpenMetrics);
-    let response = compressed(request, &context.page.get(), own, format.content_type(escaping), place);
+    let mut response = compressed(request, &context.page.get(), own, PLAIN, place);
+    let content_type = format.content_type(escaping).try_into().expect("a media type is ASCII");
+    response.headers_mut().insert(header::CONTENT_TYPE, content_type);
     with(response, [(header::VARY, "Accept, Accept-Encoding")])
 }
 

@@ -3,9 +3,13 @@
 use super::body::{Body, Section, Tone};
 use super::context::{Context, MOST_LISTED};
 use super::parts::{self, Telling};
-use super::subject;
-use crate::alert::{Item, Notice, Overflow};
+use super::{incident, subject};
+use crate::alert::{Item, Kind, Notice, Overflow};
+use crate::model::sanitize;
 use crate::view::words;
+
+/// Names in one line of what is offline with something.
+const MOST_OFFLINE: usize = 5;
 
 /// The content of an overflow mail.
 pub(super) fn body(notice: &Notice, facts: &Overflow, context: &Context<'_>) -> Body {
@@ -82,7 +86,23 @@ fn line(item: &Item, several: bool, context: &Context<'_>) -> String {
         Telling::Flapping => format!("keeps changing, the last time {at}"),
         Telling::Begun => format!("since {since}"),
     };
-    format!("{head}{}: {when} ({})", parts::title(item, several), item.key)
+    let offline = offline(item, context);
+    format!("{head}{}: {when}{offline} ({})", parts::title(item, several), item.key)
+}
+
+/// What no mail of its own comes of.
+fn offline(item: &Item, context: &Context<'_>) -> String {
+    let state = context.account(&item.key.account).filter(|_| !item.event.is_end());
+    let sites = state.filter(|_| item.key.kind == Kind::ContainerDisabled);
+    let mut names = sites.map_or_else(Vec::new, |state| incident::sites_of(item, state));
+    if names.is_empty() {
+        names = item.covers.iter().map(|name| sanitize::one_line(name, 80)).collect();
+    }
+    if names.is_empty() {
+        String::new()
+    } else {
+        format!("; also offline: {}", parts::few(&names, MOST_OFFLINE))
+    }
 }
 
 fn limit(facts: &Overflow) -> Section {

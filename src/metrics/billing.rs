@@ -2,37 +2,26 @@
 
 use chrono::{DateTime, Days, Utc};
 
-use super::family::{FactSet, Family, Write};
+use super::family::{Family, facts};
 use super::given::Given;
 use super::states;
 use super::text::{Label, Lines, Value};
 use crate::model::forecast::{self, Disconnect, NextCharge, SPANS_DAYS};
 use crate::model::{ChargeMoment, Collector, Money, OrderState, Report};
 
-pub(super) const FAMILIES: &[Family] = &[
-    balance(
-        "hosting_billing_balance",
-        &["account"],
-        "Balance now, in the account's currency.",
-        |given, lines| one(given, lines, |report, _| forecast::balance_now(report)),
-    ),
-    balance(
-        "hosting_billing_expected_balance",
-        &["account"],
-        "Balance expected at the end of the report, in the account's currency.",
-        |given, lines| one(given, lines, |report, _| report.expected_balance),
-    ),
-    balance(
-        "hosting_billing_horizon_timestamp_seconds",
-        &["account"],
-        "End of the expected-balance report, in seconds since the Unix epoch.",
-        |given, lines| one(given, lines, |report, _| report.date),
-    ),
-    disconnect(
-        "hosting_billing_disconnect_expected",
+pub(super) const FAMILIES: &[Family] = facts! {
+    Balance "hosting_billing_balance" [] "Balance now, in the account's currency."
+        => |given, lines| one(given, lines, |report, _| forecast::balance_now(report));
+    Balance "hosting_billing_expected_balance" []
+        "Balance expected at the end of the report, in the account's currency."
+        => |given, lines| one(given, lines, |report, _| report.expected_balance);
+    Balance "hosting_billing_horizon_timestamp_seconds" []
+        "End of the expected-balance report, in seconds since the Unix epoch."
+        => |given, lines| one(given, lines, |report, _| report.date);
+    Disconnect "hosting_billing_disconnect_expected" []
         "Whether the account is or will be cut off for non-payment before the end of the report (0 or 1), \
-         absent where the report does not tell.",
-        |given, lines| {
+         absent where the report does not tell."
+        => |given, lines| {
             lines.maybe(
                 &[],
                 match last_disconnect(given) {
@@ -41,91 +30,46 @@ pub(super) const FAMILIES: &[Family] = &[
                     Some(Disconnect::Unknown) | None => None,
                 },
             );
-        },
-    ),
-    disconnect(
-        "hosting_billing_disconnect_timestamp_seconds",
-        "When the account is expected to be cut off for non-payment, in seconds since the Unix epoch, absent \
-         when none is expected.",
-        |given, lines| {
+        };
+    Disconnect "hosting_billing_disconnect_timestamp_seconds" []
+        "When the account is expected to be cut off for non-payment, in seconds since the Unix epoch, \
+         absent when none is expected."
+        => |given, lines| {
             if let Some(Disconnect::At { at, .. }) = last_disconnect(given) {
                 lines.put(&[], at);
             }
-        },
-    ),
-    disconnect(
-        "hosting_billing_disconnect_computed_timestamp_seconds",
-        "When by its charges the balance is used up, in seconds since the Unix epoch, absent when it is not; \
-         the report's own date may differ.",
-        |given, lines| {
+        };
+    Disconnect "hosting_billing_disconnect_computed_timestamp_seconds" []
+        "When by its charges the balance is used up, in seconds since the Unix epoch, absent when it is \
+         not; the report's own date may differ."
+        => |given, lines| {
             let report = given.state.billing.report.as_deref();
             lines.maybe(&[], report.and_then(forecast::first_unpaid));
-        },
-    ),
-    balance(
-        "hosting_billing_forecast_balance",
-        &["account", "days"],
-        "Balance after the last charge within so many days, in the account's currency.",
-        |given, lines| by_days(given, lines, forecast::balance_in),
-    ),
-    balance(
-        "hosting_billing_top_up_required",
-        &["account", "days"],
+        };
+    Balance "hosting_billing_forecast_balance" ["days"]
+        "Balance after the last charge within so many days, in the account's currency."
+        => |given, lines| by_days(given, lines, forecast::balance_in);
+    Balance "hosting_billing_top_up_required" ["days"]
         "Least payment that keeps the balance above 0 through every charge within so many days, in the \
-         account's currency.",
-        |given, lines| by_days(given, lines, forecast::top_up_required),
-    ),
-    balance(
-        "hosting_billing_next_charge_timestamp_seconds",
-        &["account"],
-        "When the next charge is due, in seconds since the Unix epoch.",
-        |given, lines| one(given, lines, |report, _| Some(next_charge(report, given.now)?.at)),
-    ),
-    balance(
-        "hosting_billing_next_charge_amount",
-        &["account"],
-        "All that is charged at the moment of the next charge, in the account's currency.",
-        |given, lines| one(given, lines, |report, _| Some(next_charge(report, given.now)?.amount)),
-    ),
-    balance(
-        "hosting_billing_order_info",
-        &["account", "order", "comment", "tariff", "generic_type", "state"],
-        "Descriptions of the billing order with this id, always 1.",
-        order_info,
-    ),
-    balance(
-        "hosting_billing_order_charges_amount",
-        &["account", "order"],
-        "Sum of the order's charges up to the end of the report, in the account's currency.",
-        order_charges,
-    ),
-    balance(
-        "hosting_billing_orders",
-        &["account", "state"],
-        "Billing orders with charges ahead, by state.",
-        orders,
-    ),
-    Family::of(
-        FactSet::Charges,
-        "hosting_billing_charged_amount",
-        &["account"],
-        "Sum of what was charged in the last 30 days, in the account's currency.",
-        |given, lines| lines.maybe(&[], charged(given)),
-    ),
-];
-
-const fn balance(
-    name: &'static str,
-    labels: &'static [&'static str],
-    about: &'static str,
-    write: Write,
-) -> Family {
-    Family::of(FactSet::Balance, name, labels, about, write)
-}
-
-const fn disconnect(name: &'static str, about: &'static str, write: Write) -> Family {
-    Family::of(FactSet::Disconnect, name, &["account"], about, write)
-}
+         account's currency."
+        => |given, lines| by_days(given, lines, forecast::top_up_required);
+    Balance "hosting_billing_next_charge_timestamp_seconds" []
+        "When the next charge is due, in seconds since the Unix epoch."
+        => |given, lines| one(given, lines, |report, _| Some(next_charge(report, given.now)?.at));
+    Balance "hosting_billing_next_charge_amount" []
+        "All that is charged at the moment of the next charge, in the account's currency."
+        => |given, lines| one(given, lines, |report, _| Some(next_charge(report, given.now)?.amount));
+    Balance "hosting_billing_order_info" ["order", "comment", "tariff", "generic_type", "state"]
+        "Descriptions of the billing order with this id, always 1."
+        => order_info;
+    Balance "hosting_billing_order_charges_amount" ["order"]
+        "Sum of the order's charges up to the end of the report, in the account's currency."
+        => order_charges;
+    Balance "hosting_billing_orders" ["state"] "Billing orders with charges ahead, by state." => orders;
+    Charges "hosting_billing_charged_amount" []
+        "Sum of what was charged in the last 30 days, in the account's currency."
+        => |given, lines| lines.maybe(&[], charged(given));
+};
 
 /// The report and when it was read, unless it is stale.
 fn report<'a>(given: &Given<'a>) -> Option<(&'a Report, DateTime<Utc>)> {
@@ -170,18 +114,17 @@ fn with_orders<'a>(given: &Given<'a>) -> Option<(&'a Report, DateTime<Utc>)> {
 
 fn order_info(given: &Given<'_>, lines: &mut Lines<'_>) {
     let Some((report, _)) = with_orders(given) else { return };
-    for order in &report.orders {
+    lines.info(&report.orders, |order| {
         let tariff = order.tariff.as_ref();
         let name = tariff.and_then(|tariff| tariff.name.as_deref().or(tariff.short_name.as_deref()));
-        let labels = [
+        [
             Label::Id(order.id.get()),
             Label::maybe(order.comment.as_deref()),
             Label::maybe(name),
             Label::maybe(tariff.and_then(|tariff| tariff.generic_type.as_deref())),
             Label::Text(order.state.as_str()),
-        ];
-        lines.put(&labels, true);
-    }
+        ]
+    });
 }
 
 fn order_charges(given: &Given<'_>, lines: &mut Lines<'_>) {
@@ -205,9 +148,8 @@ fn orders(given: &Given<'_>, lines: &mut Lines<'_>) {
             *ahead = true;
         }
     }
-    let known = OrderState::KNOWN.iter().map(OrderState::as_str);
     let ahead = report.orders.iter().zip(ahead).filter(|(_, ahead)| *ahead);
-    states::count(lines, known, ahead.map(|(order, _)| order.state.as_str()));
+    states::count(lines, OrderState::known_names(), ahead.map(|(order, _)| order.state.as_str()));
 }
 
 /// The place of the order that a moment charges, where it names one.

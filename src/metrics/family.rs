@@ -6,7 +6,8 @@ use super::text::Lines;
 use crate::model::Collector;
 
 /// The type of a family, as `# TYPE` says it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub(crate) enum Type {
     Gauge,
     Counter,
@@ -16,11 +17,7 @@ pub(crate) enum Type {
 impl Type {
     /// The word after `# TYPE name`.
     pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Gauge => "gauge",
-            Self::Counter => "counter",
-            Self::Histogram => "histogram",
-        }
+        self.into_str()
     }
 }
 
@@ -76,18 +73,21 @@ pub(crate) struct Family {
     pub(super) facts: Option<(FactSet, Write)>,
 }
 
-impl Family {
-    /// A gauge of the provider's facts.
-    pub(super) const fn of(
-        section: FactSet,
-        name: &'static str,
-        labels: &'static [&'static str],
-        about: &'static str,
-        write: Write,
-    ) -> Self {
-        Self { name, kind: Type::Gauge, about, labels, facts: Some((section, write)) }
-    }
+/// Rows of the provider's facts, all gauges: their set, name, labels after `account`, meaning, and what writes the samples.
+macro_rules! facts {
+    ($($set:ident $name:literal [$($label:literal),*] $about:literal => $write:expr;)*) => {
+        &[$(Family {
+            name: $name,
+            kind: $crate::metrics::family::Type::Gauge,
+            about: $about,
+            labels: &["account", $($label),*],
+            facts: Some(($crate::metrics::family::FactSet::$set, $write)),
+        }),*]
+    };
+}
+pub(super) use facts;
 
+impl Family {
     /// Whose readings it shows; none for the daemon's own.
     pub(crate) fn collector(&self) -> Option<Collector> {
         self.facts.and_then(|(section, _)| section.collector())

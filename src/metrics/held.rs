@@ -25,9 +25,6 @@ pub(super) struct Gauge(f64);
 pub(super) struct Counter(f64);
 
 #[derive(Default, Debug)]
-pub(super) struct IntCounter(u64);
-
-#[derive(Default, Debug)]
 pub(super) struct Histogram {
     /// Of each bucket alone.
     buckets: [u64; DURATION_BUCKETS.len()],
@@ -42,18 +39,12 @@ impl Gauge {
 }
 
 impl Counter {
+    pub(super) fn inc(&mut self) {
+        self.inc_by(1.0);
+    }
+
     pub(super) fn inc_by(&mut self, more: f64) {
         self.0 += more;
-    }
-}
-
-impl IntCounter {
-    pub(super) fn inc(&mut self) {
-        self.inc_by(1);
-    }
-
-    pub(super) fn inc_by(&mut self, more: u64) {
-        self.0 = self.0.wrapping_add(more);
     }
 }
 
@@ -76,13 +67,6 @@ impl Held for Gauge {
 }
 
 impl Held for Counter {
-    const KIND: Type = Type::Counter;
-    fn write(&self, lines: &mut OwnLines<'_>) {
-        lines.put("", None, self.0);
-    }
-}
-
-impl Held for IntCounter {
     const KIND: Type = Type::Counter;
     fn write(&self, lines: &mut OwnLines<'_>) {
         lines.put("", None, self.0);

@@ -2,74 +2,47 @@
 
 use std::collections::BTreeMap;
 
-use super::family::{FactSet, Family};
+use super::family::{Family, facts};
 use super::given::Given;
 use super::text::{Label, Lines};
 use crate::model::{Collector, RowCount, SiteId};
 
-pub(super) const ACCOUNT: &[Family] = &[
-    Family::of(
-        FactSet::Account,
-        "hosting_account_info",
-        &["account", "currency", "time_zone"],
-        "Currency and time zone of the account as configured, always 1.",
-        |given, lines| {
+pub(super) const ACCOUNT: &[Family] = facts! {
+    Account "hosting_account_info" ["currency", "time_zone"]
+        "Currency and time zone of the account as configured, always 1."
+        => |given, lines| {
             let profile = &given.state.profile;
             let zone = profile.time_zone.map(|zone| zone.name());
             lines.put(&[Label::Text(&profile.currency), Label::maybe(zone)], true);
-        },
-    ),
-    Family::of(
-        FactSet::Account,
-        "hosting_billing_lead_days",
-        &["account"],
-        "How many days a payment takes to arrive, as configured, absent where billing is not polled.",
-        |given, lines| {
+        };
+    Account "hosting_billing_lead_days" []
+        "How many days a payment takes to arrive, as configured, absent where billing is not polled."
+        => |given, lines| {
             let profile = &given.state.profile;
             let polled = profile.collectors.contains(&Collector::ExpectedBalance);
             lines.maybe(&[], polled.then_some(u64::from(profile.lead_days)));
-        },
-    ),
-];
+        };
+};
 
-pub(super) const FAMILIES: &[Family] = &[
-    Family::of(
-        FactSet::Databases,
-        "hosting_databases",
-        &["account", "site"],
-        "Databases of the site.",
-        |given, lines| counts(given, Collector::Databases, &given.state.databases, lines),
-    ),
-    Family::of(
-        FactSet::CronJobs,
-        "hosting_cron_jobs",
-        &["account", "site"],
-        "Cron jobs of the site.",
-        |given, lines| counts(given, Collector::CronJobs, &given.state.cron_jobs, lines),
-    ),
-    Family::of(
-        FactSet::Ips,
-        "hosting_ip_info",
-        &["account", "ip", "address", "vm"],
-        "The IP record with this id: its address and the numeric id of its VM, always 1.",
-        |given, lines| {
+pub(super) const FAMILIES: &[Family] = facts! {
+    Databases "hosting_databases" ["site"] "Databases of the site."
+        => |given, lines| counts(given, Collector::Databases, &given.state.databases, lines);
+    CronJobs "hosting_cron_jobs" ["site"] "Cron jobs of the site."
+        => |given, lines| counts(given, Collector::CronJobs, &given.state.cron_jobs, lines);
+    Ips "hosting_ip_info" ["ip", "address", "vm"]
+        "The IP record with this id: its address and the numeric id of its VM, always 1."
+        => |given, lines| {
             for ip in given.rows(Collector::Ips, &given.state.ips) {
                 let vm = ip.vm.map_or(Label::Text(""), |vm| Label::Id(vm.get()));
                 lines.put(&[Label::Id(ip.id.get()), Label::maybe(ip.address.as_deref()), vm], true);
             }
-        },
-    ),
-    Family::of(
-        FactSet::SshKeys,
-        "hosting_ssh_keys",
-        &["account"],
-        "SSH keys of the account, once the listing was read completely.",
-        |given, lines| {
+        };
+    SshKeys "hosting_ssh_keys" [] "SSH keys of the account, once the listing was read completely."
+        => |given, lines| {
             let keys = given.counted(Collector::SshKeys, &given.state.ssh_keys);
             lines.maybe(&[], keys.map(|keys| keys.len() as u64));
-        },
-    ),
-];
+        };
+};
 
 fn counts(
     given: &Given<'_>,

@@ -14,13 +14,14 @@ use prometheus::Registry;
 use super::family::{Family, Type};
 use super::openmetrics;
 use super::settings::Selection;
-use super::vectors::{self, AnyVector, CounterVec, GaugeVec, HistogramVec, IntCounterVec, own_metrics};
+use super::vectors::{self, AnyVector, CounterVec, GaugeVec, HistogramVec, own_metrics};
 use crate::model::{AccountName, Collector, CollectorStatus, Group};
 
 const POLL_RESULTS: [&str; 3] = ["success", "partial", "failure"];
 
 /// How one delivery to one recipient ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub(crate) enum Notification {
     Sent,
     Retry,
@@ -32,11 +33,7 @@ impl Notification {
 
     /// The `result` label.
     pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Sent => "sent",
-            Self::Retry => "retry",
-            Self::Dead => "dead",
-        }
+        self.into_str()
     }
 }
 
@@ -62,25 +59,25 @@ own_metrics! {
         "How long the collector's last poll took, in seconds.";
     collector_last_success: GaugeVec = "hostwatch_collector_last_success_timestamp_seconds", ["account", "collector"],
         "When the collector's last successful poll ended, in seconds since the Unix epoch: the age of what is served where polls fail.";
-    collector_polls: IntCounterVec = "hostwatch_collector_polls_total", ["account", "collector", "result"],
+    collector_polls: CounterVec = "hostwatch_collector_polls_total", ["account", "collector", "result"],
         "Polls that ended, by result: success, partial (some rows could not be had) or failure.";
-    api_requests: IntCounterVec = "hostwatch_api_requests_total", ["account", "group", "code"],
+    api_requests: CounterVec = "hostwatch_api_requests_total", ["account", "group", "code"],
         "Requests to the provider, by endpoint group and HTTP status code, or what happened in its place.";
     api_duration: HistogramVec = "hostwatch_api_request_duration_seconds", ["account", "group"],
         "How long requests to the provider took, in seconds.";
     api_throttled: CounterVec = "hostwatch_api_throttled_seconds_total", ["account", "group"],
         "Time that requests waited for the call budget, in seconds.";
-    reports_inconsistent: IntCounterVec = "hostwatch_reports_inconsistent_total", ["account"],
+    reports_inconsistent: CounterVec = "hostwatch_reports_inconsistent_total", ["account"],
         "Expected-balance reports whose charges and balances do not add up; they are shown as reported.";
     series_dropped: GaugeVec = "hostwatch_series_dropped", ["account", "collector"],
         "Series of the collector that max_series_per_collector leaves out, whole resources at a time, highest ids first.";
-    records_rejected: IntCounterVec = "hostwatch_records_rejected_total", ["account", "collector"],
+    records_rejected: CounterVec = "hostwatch_records_rejected_total", ["account", "collector"],
         "Records of the provider that could not be decoded.";
-    unknown_values: IntCounterVec = "hostwatch_unknown_values_total", ["account", "field"],
+    unknown_values: CounterVec = "hostwatch_unknown_values_total", ["account", "field"],
         "Values of the provider that its documentation does not list, or of another type than it says, by field.";
     incidents: GaugeVec = "hostwatch_incidents", ["account", "kind", "severity", "state"],
         "Open incidents, by kind, severity and state.";
-    notifications: IntCounterVec = "hostwatch_notifications_total", ["result"],
+    notifications: CounterVec = "hostwatch_notifications_total", ["result"],
         "Attempts to deliver a mail to one recipient, by result: sent, retry or dead.";
     outbox_messages: GaugeVec = "hostwatch_outbox_messages", ["state"],
         "Mails in the outbox, one a recipient, by state.";
@@ -202,7 +199,7 @@ impl Own {
         self.vectors
             .records_rejected
             .with_label_values(&[account.as_str(), collector.as_str()])
-            .inc_by(records);
+            .inc_by(records as f64);
     }
 
     /// A report did not add up.
@@ -233,7 +230,7 @@ impl Own {
     /// A field held a value that the interface does not list, or of another type.
     /// With a count of 0 the series only begins.
     pub(crate) fn unknown_values(&self, account: &AccountName, field: &str, count: u64) {
-        self.vectors.unknown_values.with_label_values(&[account.as_str(), field]).inc_by(count);
+        self.vectors.unknown_values.with_label_values(&[account.as_str(), field]).inc_by(count as f64);
     }
 
     /// A poll ended; `status` is what the account makes of it.
@@ -254,26 +251,13 @@ impl Own {
         self.vectors.collector_polls.with_label_values(&[labels[0], labels[1], result]).inc();
     }
 
-    /// Replaces the counts of open incidents.
-    pub(crate) fn incidents(&self, counts: &BTreeMap<IncidentLabels, u64>) {
+    /// Replaces the counts of open incidents, of one account or of all.
+    pub(crate) fn incidents(&self, account: Option<&AccountName>, counts: &BTreeMap<IncidentLabels, u64>) {
         let _whole = self.lock();
-        self.vectors.incidents.reset();
-        self.set_incidents(counts);
-    }
-
-    /// The same of one account.
-    pub(crate) fn incidents_of(&self, account: &AccountName, counts: &BTreeMap<IncidentLabels, u64>) {
-        let _whole = self.lock();
-        self.vectors.incidents.forget(&[("account", account.as_str())]);
-        self.set_incidents(counts);
-    }
-
-    fn set_incidents(&self, counts: &BTreeMap<IncidentLabels, u64>) {
+        let incidents = &self.vectors.incidents;
+        account.map_or_else(|| incidents.reset(), |one| incidents.forget(&[("account", one.as_str())]));
         for (IncidentLabels { account, kind, severity, state }, &count) in counts {
-            self.vectors
-                .incidents
-                .with_label_values(&[account.as_str(), kind, severity, state])
-                .set(count as f64);
+            incidents.with_label_values(&[account.as_str(), kind, severity, state]).set(count as f64);
         }
     }
 

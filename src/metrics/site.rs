@@ -1,98 +1,54 @@
 //! Sites (interface 2.3) as metrics. Each container's listing becomes stale by itself.
 
-use super::family::{FactSet, Family, Write};
+use super::family::{Family, facts};
 use super::given::Given;
 use super::states;
 use super::text::Label;
 use crate::model::{Collector, Listing, Site, SiteState};
 
-pub(super) const FAMILIES: &[Family] = &[
-    family(
-        "hosting_site_info",
-        &["account", "site", "name", "container", "engine", "engine_version"],
-        "Descriptions of the site with this id, always 1.",
-        |given, lines| {
-            for site in sites(given) {
-                let labels = [
-                    Label::Id(site.id.get()),
-                    Label::maybe(site.name.as_deref()),
-                    Label::Id(site.container.get()),
-                    Label::maybe(site.engine.as_deref()),
-                    Label::maybe(site.engine_version.as_deref()),
-                ];
-                lines.put(&labels, true);
-            }
-        },
-    ),
-    family(
-        "hosting_site_state",
-        &["account", "site", "state"],
-        "State of the site, 1 on the current one.",
-        |given, lines| {
-            for site in sites(given) {
-                states::state(lines, site.id.get(), site.state.as_str(), known(), given.state_series);
-            }
-        },
-    ),
-    family("hosting_site_workers", &["account", "site"], "Workers of the site.", |given, lines| {
-        lines.each(sites(given), |site| site.workers);
-    }),
-    family(
-        "hosting_site_force_https",
-        &["account", "site"],
-        "Whether the site redirects to HTTPS (0 or 1); effective only with a certificate.",
-        |given, lines| lines.each(sites(given), |site| site.force_https),
-    ),
-    family(
-        "hosting_site_certificate",
-        &["account", "site"],
-        "Whether the site has a TLS certificate (0 or 1).",
-        |given, lines| lines.each(sites(given), |site| site.certificate_id.map(|id| id != 0)),
-    ),
-    family(
-        "hosting_site_created_timestamp_seconds",
-        &["account", "site"],
-        "When the site was created, in seconds since the Unix epoch.",
-        |given, lines| lines.each(sites(given), |site| site.created),
-    ),
-    family(
-        "hosting_site_updated_timestamp_seconds",
-        &["account", "site"],
-        "When the site was changed last, in seconds since the Unix epoch.",
-        |given, lines| lines.each(sites(given), |site| site.updated),
-    ),
-    Family::of(
-        FactSet::SiteCounts,
-        "hosting_sites",
-        &["account", "state"],
-        "Sites by state, once those of every known container were read completely.",
-        |given, lines| {
+pub(super) const FAMILIES: &[Family] = facts! {
+    Sites "hosting_site_info" ["site", "name", "container", "engine", "engine_version"]
+        "Descriptions of the site with this id, always 1."
+        => |given, lines| lines.info(sites(given), |site| [
+            Label::Id(site.id.get()),
+            Label::maybe(site.name.as_deref()),
+            Label::Id(site.container.get()),
+            Label::maybe(site.engine.as_deref()),
+            Label::maybe(site.engine_version.as_deref()),
+        ]);
+    Sites "hosting_site_state" ["site", "state"] "State of the site, 1 on the current one."
+        => |given, lines| {
+            let states = sites(given).map(|site| (site.id.get(), site.state.as_str()));
+            states::each(lines, states, SiteState::known_names, given.state_series);
+        };
+    Sites "hosting_site_workers" ["site"] "Workers of the site."
+        => |given, lines| lines.each(sites(given), |site| site.workers);
+    Sites "hosting_site_force_https" ["site"]
+        "Whether the site redirects to HTTPS (0 or 1); effective only with a certificate."
+        => |given, lines| lines.each(sites(given), |site| site.force_https);
+    Sites "hosting_site_certificate" ["site"] "Whether the site has a TLS certificate (0 or 1)."
+        => |given, lines| lines.each(sites(given), |site| site.certificate_id.map(|id| id != 0));
+    Sites "hosting_site_created_timestamp_seconds" ["site"]
+        "When the site was created, in seconds since the Unix epoch."
+        => |given, lines| lines.each(sites(given), |site| site.created);
+    Sites "hosting_site_updated_timestamp_seconds" ["site"]
+        "When the site was changed last, in seconds since the Unix epoch."
+        => |given, lines| lines.each(sites(given), |site| site.updated);
+    SiteCounts "hosting_sites" ["state"]
+        "Sites by state, once those of every known container were read completely."
+        => |given, lines| {
             if all_are_known(given) {
                 let sites = given.state.all_sites();
-                states::count(lines, known(), sites.map(|site| site.state.as_str()));
+                states::count(lines, SiteState::known_names(), sites.map(|site| site.state.as_str()));
             }
-        },
-    ),
-];
-
-const fn family(
-    name: &'static str,
-    labels: &'static [&'static str],
-    about: &'static str,
-    write: Write,
-) -> Family {
-    Family::of(FactSet::Sites, name, labels, about, write)
-}
+        };
+};
 
 /// The sites of the shard's containers.
 fn sites<'a>(given: &Given<'a>) -> impl Iterator<Item = &'a Site> {
     let given = *given;
     let listings = given.state.sites.iter().filter(move |(container, _)| given.wants(container.get()));
     listings.flat_map(move |(_, listing)| given.rows(Collector::Sites, listing))
-}
-
-fn known() -> impl Iterator<Item = &'static str> {
-    SiteState::KNOWN.iter().map(SiteState::as_str)
 }
 
 fn all_are_known(given: &Given<'_>) -> bool {

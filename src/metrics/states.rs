@@ -6,24 +6,23 @@ use std::collections::BTreeMap;
 use super::settings::StateSeries;
 use super::text::{self, Label, Lines};
 
-/// One resource's state: 1 on the current one and 0 on the other known ones, or only the current one.
+/// Resources' states: 1 on the current one and 0 on the other known ones, or only the current one.
 /// A state that is not among the known ones has a series of its own.
-pub(super) fn state(
+pub(super) fn each<'a, K: Iterator<Item = &'static str>>(
     lines: &mut Lines<'_>,
-    id: u64,
-    current: &str,
-    known: impl Iterator<Item = &'static str>,
+    current: impl Iterator<Item = (u64, &'a str)>,
+    known: impl Fn() -> K,
     series: StateSeries,
 ) {
-    let mut listed = false;
-    if series == StateSeries::All {
-        for state in known {
+    for (id, current) in current {
+        let mut listed = false;
+        for state in known().filter(|_| series == StateSeries::All) {
             listed |= state == current;
             lines.put(&[Label::Id(id), Label::Text(state)], state == current);
         }
-    }
-    if !listed {
-        lines.put(&[Label::Id(id), Label::Text(current)], true);
+        if !listed {
+            lines.put(&[Label::Id(id), Label::Text(current)], true);
+        }
     }
 }
 

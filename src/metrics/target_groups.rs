@@ -3,67 +3,44 @@
 
 // Addresses as values; the part of the standard library that opens sockets is not for this layer.
 use core::net::IpAddr;
+use std::borrow::Cow;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use url::{Host, Url};
 
 use crate::model::{AccountName, Site, Vm};
 
-/// A site by its URL.
+/// A site by its URL, or a VM by its addresses.
 #[derive(Serialize)]
-pub(super) struct SiteGroup<'a> {
+pub(super) struct TargetGroup<'a> {
     targets: Vec<String>,
-    labels: SiteLabels<'a>,
+    #[serde(serialize_with = "known")]
+    labels: Vec<Label<'a>>,
 }
 
-#[derive(Serialize)]
-struct SiteLabels<'a> {
-    __meta_hosting_account: &'a AccountName,
-    __meta_hosting_site: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    __meta_hosting_site_name: Option<&'a str>,
-    __meta_hosting_container: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    __meta_hosting_engine: Option<&'a str>,
-    __meta_hosting_state: &'a str,
+/// A name and its value; without one there is no such label.
+type Label<'a> = (&'static str, Option<Cow<'a, str>>);
+
+fn known<S: Serializer>(labels: &[Label<'_>], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(labels.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))))
 }
 
-/// A VM by its addresses.
-#[derive(Serialize)]
-pub(super) struct VmGroup<'a> {
-    targets: Vec<String>,
-    labels: VmLabels<'a>,
-}
-
-#[derive(Serialize)]
-struct VmLabels<'a> {
-    __meta_hosting_account: &'a AccountName,
-    __meta_hosting_vm: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    __meta_hosting_vm_name: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    __meta_hosting_tariff: Option<&'a str>,
-    __meta_hosting_state: &'a str,
-}
-
-impl<'a> SiteGroup<'a> {
-    pub(super) fn of(account: &'a AccountName, site: &'a Site) -> Self {
+impl<'a> TargetGroup<'a> {
+    pub(super) fn of_site(account: &'a AccountName, site: &'a Site) -> Self {
         Self {
             targets: url_of(site).into_iter().collect(),
-            labels: SiteLabels {
-                __meta_hosting_account: account,
-                __meta_hosting_site: site.id.to_string(),
-                __meta_hosting_site_name: site.name.as_deref(),
-                __meta_hosting_container: site.container.to_string(),
-                __meta_hosting_engine: site.engine.as_deref(),
-                __meta_hosting_state: site.state.as_str(),
-            },
+            labels: vec![
+                ("__meta_hosting_account", Some(account.as_str().into())),
+                ("__meta_hosting_site", Some(site.id.to_string().into())),
+                ("__meta_hosting_site_name", site.name.as_deref().map(Cow::from)),
+                ("__meta_hosting_container", Some(site.container.to_string().into())),
+                ("__meta_hosting_engine", site.engine.as_deref().map(Cow::from)),
+                ("__meta_hosting_state", Some(site.state.as_str().into())),
+            ],
         }
     }
-}
 
-impl<'a> VmGroup<'a> {
-    pub(super) fn of(account: &'a AccountName, vm: &'a Vm) -> Self {
+    pub(super) fn of_vm(account: &'a AccountName, vm: &'a Vm) -> Self {
         let mut targets = Vec::new();
         for host in vm.ips.iter().flatten().filter_map(|ip| host_of(ip.address.as_deref()?)) {
             // An address can have two records, or be written in two ways.
@@ -71,16 +48,14 @@ impl<'a> VmGroup<'a> {
                 targets.push(host);
             }
         }
-        Self {
-            targets,
-            labels: VmLabels {
-                __meta_hosting_account: account,
-                __meta_hosting_vm: vm.id.to_string(),
-                __meta_hosting_vm_name: vm.name.as_deref(),
-                __meta_hosting_tariff: vm.tariff.as_deref(),
-                __meta_hosting_state: vm.state.as_str(),
-            },
-        }
+        let labels = vec![
+            ("__meta_hosting_account", Some(account.as_str().into())),
+            ("__meta_hosting_vm", Some(vm.id.to_string().into())),
+            ("__meta_hosting_vm_name", vm.name.as_deref().map(Cow::from)),
+            ("__meta_hosting_tariff", vm.tariff.as_deref().map(Cow::from)),
+            ("__meta_hosting_state", Some(vm.state.as_str().into())),
+        ];
+        Self { targets, labels }
     }
 }
 

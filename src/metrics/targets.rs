@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::given::Completed;
 use super::page::{Chunk, Compressor, Page};
-use super::target_groups::{SiteGroup, VmGroup};
+use super::target_groups::TargetGroup;
 use crate::model::{AccountName, AccountState, Collector, Site, Vm};
 
 /// What is to be probed.
@@ -93,14 +93,14 @@ impl TargetWriter {
         });
         let listings = state.sites.iter().map(|(container, listing)| (container.get(), &listing.rows));
         let sites = known.sites.refreshed(listings, sites_readiness(state, completed), |_, rows| {
-            text_of(rows.iter().map(|site| SiteGroup::of(name, site)), scratch, compressor)
+            text_of(rows.iter().map(|site| TargetGroup::of_site(name, site)), scratch, compressor)
         });
         // Not all in one piece: of 20,000 it would be of megabytes.
         let rows = &state.vms.rows;
         let pieces = (0..rows.len().div_ceil(PIECE).max(1)).map(|piece| (piece as u64, rows));
         let vms = known.vms.refreshed(pieces, vms_readiness(state, completed), |piece, rows| {
             let rows = rows.iter().skip(piece as usize * PIECE).take(PIECE);
-            text_of(rows.map(|vm| VmGroup::of(name, vm)), scratch, compressor)
+            text_of(rows.map(|vm| TargetGroup::of_vm(name, vm)), scratch, compressor)
         });
         *changed |= sites.is_some() || vms.is_some();
         if let Some(sites) = sites {

@@ -9,12 +9,11 @@ use std::sync::Arc;
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 
 use super::family::{Family, Type};
-use super::held::{BETWEEN, Counter, Gauge, Held, Histogram, IntCounter, OwnLines};
+use super::held::{BETWEEN, Counter, Gauge, Held, Histogram, OwnLines};
 use super::text::without_nul;
 
 pub(super) type GaugeVec = Vector<Gauge>;
 pub(super) type CounterVec = Vector<Counter>;
-pub(super) type IntCounterVec = Vector<IntCounter>;
 pub(super) type HistogramVec = Vector<Histogram>;
 
 /// Series of one family, one for each set of label values.
@@ -224,10 +223,10 @@ mod tests {
 
     #[test]
     fn labels_are_written_by_name_and_series_by_their_values() {
-        let calls = IntCounterVec::new(&CALLS);
+        let calls = CounterVec::new(&CALLS);
         assert_eq!(text(&calls), "", "no family without a sample");
         calls.with_label_values(&["b", "vm", "200"]).inc();
-        calls.with_label_values(&["a-b", "vm", "200"]).inc_by(2);
+        calls.with_label_values(&["a-b", "vm", "200"]).inc_by(2.0);
         calls.begin(&["a", "vm", "500"]);
         calls.with_label_values(&["a", "hosting", "500"]).inc();
         calls.with_label_values(&["q\"\\\n", "vm", "200"]).inc();
@@ -247,7 +246,7 @@ mod tests {
 
     #[test]
     fn only_what_has_all_the_labels_is_forgotten() {
-        let calls = IntCounterVec::new(&CALLS);
+        let calls = CounterVec::new(&CALLS);
         for values in [["a", "vm", "200"], ["a", "vm", "500"], ["a-b", "vm", "200"], ["ab", "vm", "200"]] {
             calls.begin(&values);
         }
@@ -270,8 +269,8 @@ mod tests {
     #[test]
     fn a_series_takes_little_more_than_its_labels() {
         // 5,000 accounts have a hundred series each.
-        assert!(size_of::<(Arc<str>, Gauge)>() <= 24 && size_of::<(Arc<str>, IntCounter)>() <= 24);
-        let calls = IntCounterVec::new(&CALLS);
+        assert!(size_of::<(Arc<str>, Gauge)>() <= 24 && size_of::<(Arc<str>, Counter)>() <= 24);
+        let calls = CounterVec::new(&CALLS);
         for account in ["a", "b"] {
             calls.with_label_values(&[account, "vm", "200"]).inc();
         }

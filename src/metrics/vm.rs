@@ -1,83 +1,47 @@
 //! VMs (interface 2.5) as metrics.
 
-use super::family::{FactSet, Family, Write};
+use super::family::{Family, facts};
 use super::given::Given;
 use super::states;
 use super::text::Label;
 use crate::model::{Collector, Vm, VmState};
 
-pub(super) const FAMILIES: &[Family] = &[
-    family(
-        "hosting_vm_info",
-        &["account", "vm", "vm_id", "name", "tariff"],
-        "Descriptions of the VM with this numeric id, always 1.",
-        |given, lines| {
-            for vm in vms(given) {
-                let labels = [
-                    Label::Id(vm.id.get()),
-                    Label::maybe(vm.vm_id.as_deref()),
-                    Label::maybe(vm.name.as_deref()),
-                    Label::maybe(vm.tariff.as_deref()),
-                ];
-                lines.put(&labels, true);
-            }
-        },
-    ),
-    family(
-        "hosting_vm_state",
-        &["account", "vm", "state"],
-        "State of the VM, 1 on the current one.",
-        |given, lines| {
-            for vm in vms(given) {
-                states::state(lines, vm.id.get(), vm.state.as_str(), known(), given.state_series);
-            }
-        },
-    ),
-    family("hosting_vm_cpus", &["account", "vm"], "CPUs of the VM.", |given, lines| {
-        lines.each(vms(given), |vm| vm.ncpu);
-    }),
-    family(
-        "hosting_vm_memory_bytes",
-        &["account", "vm"],
-        "Memory of the VM in bytes, absent until vm_memory_unit is configured.",
-        |given, lines| {
+pub(super) const FAMILIES: &[Family] = facts! {
+    Vms "hosting_vm_info" ["vm", "vm_id", "name", "tariff"]
+        "Descriptions of the VM with this numeric id, always 1."
+        => |given, lines| lines.info(vms(given), |vm| [
+            Label::Id(vm.id.get()),
+            Label::maybe(vm.vm_id.as_deref()),
+            Label::maybe(vm.name.as_deref()),
+            Label::maybe(vm.tariff.as_deref()),
+        ]);
+    Vms "hosting_vm_state" ["vm", "state"] "State of the VM, 1 on the current one."
+        => |given, lines| {
+            let states = vms(given).map(|vm| (vm.id.get(), vm.state.as_str()));
+            states::each(lines, states, VmState::known_names, given.state_series);
+        };
+    Vms "hosting_vm_cpus" ["vm"] "CPUs of the VM." => |given, lines| lines.each(vms(given), |vm| vm.ncpu);
+    Vms "hosting_vm_memory_bytes" ["vm"]
+        "Memory of the VM in bytes, absent until vm_memory_unit is configured."
+        => |given, lines| {
             let unit = given.state.profile.vm_memory_unit_bytes;
             lines.each(vms(given), |vm| vm.memsize?.checked_mul(unit?));
-        },
-    ),
-    family(
-        "hosting_vm_monitoring_enabled",
-        &["account", "vm"],
-        "Whether the provider's monitoring service is on for the VM (0 or 1).",
-        |given, lines| lines.each(vms(given), |vm| vm.monitoring_enabled),
-    ),
-    family("hosting_vm_disks", &["account", "vm"], "Disks attached to the VM.", |given, lines| {
-        lines.each(vms(given), |vm| vm.disks.map(u64::from));
-    }),
-    family("hosting_vm_ips", &["account", "vm"], "IP addresses of the VM.", |given, lines| {
-        lines.each(vms(given), |vm| vm.ips.as_ref().map(|ips| ips.len() as u64));
-    }),
-    family(
-        "hosting_vms",
-        &["account", "state"],
-        "VMs by state, once the listing was read completely.",
-        |given, lines| {
+        };
+    Vms "hosting_vm_monitoring_enabled" ["vm"]
+        "Whether the provider's monitoring service is on for the VM (0 or 1)."
+        => |given, lines| lines.each(vms(given), |vm| vm.monitoring_enabled);
+    Vms "hosting_vm_disks" ["vm"] "Disks attached to the VM."
+        => |given, lines| lines.each(vms(given), |vm| vm.disks.map(u64::from));
+    Vms "hosting_vm_ips" ["vm"] "IP addresses of the VM."
+        => |given, lines| lines.each(vms(given), |vm| vm.ips.as_ref().map(|ips| ips.len() as u64));
+    Vms "hosting_vms" ["state"] "VMs by state, once the listing was read completely."
+        => |given, lines| {
             let counted = given.counted(Collector::Vms, &given.state.vms);
             if let Some(vms) = counted.filter(|_| given.is_first_shard()) {
-                states::count(lines, known(), vms.iter().map(|vm| vm.state.as_str()));
+                states::count(lines, VmState::known_names(), vms.iter().map(|vm| vm.state.as_str()));
             }
-        },
-    ),
-];
-
-const fn family(
-    name: &'static str,
-    labels: &'static [&'static str],
-    about: &'static str,
-    write: Write,
-) -> Family {
-    Family::of(FactSet::Vms, name, labels, about, write)
-}
+        };
+};
 
 /// From so many on they are cut into shards: else all would be encoded in one piece, of megabytes.
 const MANY: usize = 1000;
@@ -87,8 +51,4 @@ fn vms<'a>(given: &Given<'a>) -> impl Iterator<Item = &'a Vm> + use<'a> {
     let (rows, given) = (given.rows(Collector::Vms, &given.state.vms), *given);
     let are_many = rows.len() >= MANY;
     rows.iter().filter(move |vm| if are_many { given.wants(vm.id.get()) } else { given.is_first_shard() })
-}
-
-fn known() -> impl Iterator<Item = &'static str> {
-    VmState::KNOWN.iter().map(VmState::as_str)
 }

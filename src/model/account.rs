@@ -148,44 +148,35 @@ impl KnownAccount {
         match read {
             Read::Vms(rows) => {
                 let stopped = self.newly_stopped(&rows, at);
-                vec![Observed::Vms(Seen { stopped, ..self.state_mut().vms.take(rows, at) })]
+                return vec![Observed::Vms(Seen { stopped, ..self.state_mut().vms.take(rows, at) })];
             }
-            Read::Containers(rows) => self.apply_containers(rows, at),
-            Read::Sites(container, rows) => self.apply_sites(container, rows, at),
-            Read::Ips(rows) => {
-                self.state_mut().ips.take(rows, at);
-                vec![Observed::Other]
-            }
-            Read::SshKeys(rows) => {
-                self.state_mut().ssh_keys.take(rows, at);
-                vec![Observed::Other]
-            }
-            Read::AllSites(sites) => {
-                self.state_mut().databases.retain(|site, _| sites.contains(site));
-                self.state_mut().cron_jobs.retain(|site, _| sites.contains(site));
-                vec![Observed::Other]
-            }
-            Read::Databases(site, count) => {
-                self.state_mut().databases.insert(site, RowCount { count, read_at: at });
-                vec![Observed::Other]
-            }
-            Read::CronJobs(site, count) => {
-                self.state_mut().cron_jobs.insert(site, RowCount { count, read_at: at });
-                vec![Observed::Other]
-            }
+            Read::Containers(rows) => return self.apply_containers(rows, at),
+            Read::Sites(container, rows) => return self.apply_sites(container, rows, at),
             Read::ExpectedBalance(mut report) => {
                 let billing = &mut self.state_mut().billing;
                 if let Some(old) = &billing.report {
                     share_orders(&old.orders, &mut report.orders);
                 }
                 billing.take(Arc::new(report), at);
-                vec![Observed::Report]
+                return vec![Observed::Report];
+            }
+            Read::Ips(rows) => drop(self.state_mut().ips.take(rows, at)),
+            Read::SshKeys(rows) => drop(self.state_mut().ssh_keys.take(rows, at)),
+            Read::AllSites(sites) => {
+                self.state_mut().databases.retain(|site, _| sites.contains(site));
+                self.state_mut().cron_jobs.retain(|site, _| sites.contains(site));
+            }
+            Read::Databases(site, count) => {
+                self.state_mut().databases.insert(site, RowCount { count, read_at: at });
+            }
+            Read::CronJobs(site, count) => {
+                self.state_mut().cron_jobs.insert(site, RowCount { count, read_at: at });
             }
             Read::Charges(rows) => {
                 self.state_mut().charges = Charges { rows: Arc::new(rows), read_at: Some(at) };
-                vec![Observed::Other]
             }
         }
+        vec![Observed::Other]
     }
 
     /// What is known may be out of date.

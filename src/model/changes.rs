@@ -61,28 +61,19 @@ fn balance(previous: &Report, report: &Report, at: DateTime<Utc>) -> Option<Chan
 
 fn orders(previous: &Report, report: &Report, at: DateTime<Utc>) -> Vec<Change> {
     let (before, after) = (per_day(previous, at), per_day(report, at));
-    let mut found: Vec<(Money, Change)> = Vec::new();
-    for (&order, &per_day) in &after {
-        if !before.contains_key(&order) {
-            found.push((per_day, Change::New { order, per_day }));
-        }
-    }
-    for (&order, &per_day) in &before {
-        if !after.contains_key(&order) {
-            found.push((per_day, Change::Gone { order, per_day }));
-        }
-    }
+    let new = after.iter().filter(|(order, _)| !before.contains_key(order));
+    let new = new.map(|(&order, &per_day)| (per_day, Change::New { order, per_day }));
+    let gone = before.iter().filter(|(order, _)| !after.contains_key(order));
+    let gone = gone.map(|(&order, &per_day)| (per_day, Change::Gone { order, per_day }));
+    let mut found: Vec<(Money, Change)> = new.chain(gone).collect();
     let (next_before, next_after) = (next_charges(previous, at), next_charges(report, at));
-    for (order, &(when, to)) in &next_after {
+    for (&order, &(when, to)) in &next_after {
         // Two charges of different days are no two prices of one.
-        let same = next_before.get(order).filter(|(then, _)| (when - *then).abs() < Duration::days(1));
+        let same = next_before.get(&order).filter(|(then, _)| (when - *then).abs() < Duration::days(1));
         if let Some(&(_, from)) = same
             && from != to
         {
-            found.push((
-                after.get(order).copied().unwrap_or(to),
-                Change::Repriced { order: *order, from, to },
-            ));
+            found.push((after.get(&order).copied().unwrap_or(to), Change::Repriced { order, from, to }));
         }
     }
     found.sort_by_key(|found| std::cmp::Reverse(found.0));

@@ -112,14 +112,9 @@ mod tests {
 
     fn profile() -> Profile {
         Profile {
-            name: "main".parse().unwrap(),
-            currency: String::new(),
-            time_zone: None,
-            lead_days: 3,
-            vm_memory_unit_bytes: None,
             collectors: [Collector::Ips, Collector::Sites, Collector::Vms].into(),
             stale_after: BTreeMap::from([(Collector::Vms, Duration::from_secs(900))]),
-            guide: Default::default(),
+            ..crate::unit::account::profile("main")
         }
     }
 

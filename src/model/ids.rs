@@ -49,14 +49,8 @@ numeric_id! {
     ContainerId,
     /// `id` of a site (interface 2.3).
     SiteId,
-    /// `id` of a database (interface 2.2).
-    DatabaseId,
-    /// `id` of a cron job (interface 2.4).
-    CronJobId,
     /// `id` of an IP record (interface 2.7).
     IpId,
-    /// `id` of an SSH key (interface 2.6).
-    SshKeyId,
     /// `id` of a billing order (interface 2.8).
     OrderId,
 }

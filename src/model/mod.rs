@@ -14,7 +14,6 @@ pub(crate) mod money;
 pub(crate) mod nearest;
 pub(crate) mod pattern;
 pub(crate) mod pay_by;
-mod recipients;
 pub(crate) mod resources;
 pub(crate) mod sanitize;
 pub(crate) mod self_hosted;
@@ -26,18 +25,18 @@ pub(crate) mod when;
 pub(crate) use account::{KnownAccount, Observed, Seen};
 pub(crate) use billing::{Charge, Edd, Order, Report, Tariff};
 pub(crate) use charge_moment::ChargeMoment;
-pub(crate) use ids::{
-    AccountName, ContainerId, CronJobId, DatabaseId, IpId, OrderId, SiteId, SshKeyId, VmId,
-};
+pub(crate) use ids::{AccountName, ContainerId, IpId, OrderId, SiteId, VmId};
 pub(crate) use last_report::LastReport;
 pub(crate) use moments::Moments;
 pub(crate) use money::Money;
 pub(crate) use pay_by::PayBy;
-pub(crate) use recipients::WEBHOOK;
-pub(crate) use resources::{Container, CronJob, Database, Ip, Resource, Site, SshKey, Vm, VmIp};
+pub(crate) use resources::{Container, Counted, Ip, Resource, Site, Vm, VmIp};
 pub(crate) use self_hosted::{OwnVm, lives_on};
 pub(crate) use snapshot::{
     AccountState, Collector, CollectorStatus, Failure, FailureKind, Group, Guide, Listing, PollEnd, Profile,
     Read, RowCount, Rows, Snapshot,
 };
 pub(crate) use states::{ContainerState, OrderState, SiteState, VmState};
+
+/// What stands before a webhook's name where a recipient is written; without it that is a mail address.
+pub(crate) const WEBHOOK: &str = "webhook:";

@@ -372,27 +372,6 @@ mod tests {
         assert_ne!(moved, before);
     }
 
-    #[test]
-    fn moments_are_found_by_time() {
-        let mut moments: Moments = [(20, "1", "7"), (10, "1", "9"), (20, "2", "5"), (10, "1", "8")]
-            .map(|(at, a, b)| moment(at, a, b))
-            .into_iter()
-            .collect();
-        moments.sort();
-        let balances =
-            |moments: &Moments| moments.iter().map(|one| one.balance.to_string()).collect::<Vec<_>>();
-        assert_eq!(balances(&moments), ["9", "8", "7", "5"]);
-        let t = |at| DateTime::from_timestamp(at, 0).unwrap();
-        let found = |at| (moments.before(t(at)), moments.until(t(at)));
-        assert_eq!(
-            [found(9), found(10), found(15), found(20), found(21)],
-            [(0, 0), (0, 2), (2, 2), (2, 4), (4, 4)]
-        );
-        assert_eq!(moments.iter_from(3).count(), 1);
-        assert_eq!((moments.first().unwrap().at, moments.last().unwrap().at), (t(10), t(20)));
-        assert_eq!((Moments::default().first(), Moments::default().last()), (None, None));
-    }
-
     prop_compose! {
         /// Anything, absurd or not, that can come off the wire.
         fn any_moment()(

@@ -5,7 +5,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::ids::{ContainerId, CronJobId, DatabaseId, IpId, SiteId, SshKeyId, VmId};
+use super::ids::{ContainerId, IpId, SiteId, VmId};
 use super::states::{ContainerState, SiteState, VmState};
 
 /// A virtual machine (interface 2.5).
@@ -70,18 +70,6 @@ pub(crate) struct Site {
     pub updated: Option<DateTime<Utc>>,
 }
 
-/// A database of a site (interface 2.2); only counted.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Database {
-    pub id: DatabaseId,
-}
-
-/// A cron job of a site (interface 2.4); only counted.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct CronJob {
-    pub id: CronJobId,
-}
-
 /// An IP address (interface 2.7).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Ip {
@@ -90,10 +78,10 @@ pub(crate) struct Ip {
     pub vm: Option<VmId>,
 }
 
-/// An SSH key (interface 2.6); only counted, and deprecated at the provider.
+/// A database (interface 2.2), a cron job (2.4) or an SSH key (2.6, deprecated at the provider): only counted.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct SshKey {
-    pub id: SshKeyId,
+pub(crate) struct Counted {
+    pub id: u64,
 }
 
 /// A row of a listing: has an id that is unique in it.
@@ -115,5 +103,4 @@ macro_rules! resource {
     )*};
 }
 
-resource!(Vm: VmId, Container: ContainerId, Site: SiteId, Database: DatabaseId, CronJob: CronJobId,
-          Ip: IpId, SshKey: SshKeyId);
+resource!(Vm: VmId, Container: ContainerId, Site: SiteId, Ip: IpId, Counted: u64);

@@ -57,38 +57,20 @@ fn is_telling(address: &IpAddr) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
     use std::sync::Arc;
 
     use super::*;
+    use crate::model::KnownAccount;
     use crate::model::ids::IpId;
     use crate::model::resources::{Ip, Vm, VmIp};
-    use crate::model::snapshot::{Collector, Profile, Read, Rows};
-    use crate::model::{KnownAccount, VmState};
+    use crate::model::snapshot::{Read, Rows};
+    use crate::unit::account::{profile, snapshot as snapshot_of, vm};
 
     fn snapshot(of_vm: &[&str], listed: &[(&str, Option<u64>)]) -> Snapshot {
-        let name: AccountName = "main".parse().unwrap();
-        let mut known = KnownAccount::new(Arc::new(Profile {
-            name: name.clone(),
-            currency: String::new(),
-            time_zone: None,
-            lead_days: 3,
-            vm_memory_unit_bytes: None,
-            collectors: Collector::ALL.into(),
-            stale_after: BTreeMap::new(),
-            guide: Default::default(),
-        }));
+        let mut known = KnownAccount::new(Arc::new(profile("main")));
         let vm = |id, ips: &[&str]| Vm {
-            id: VmId::new(id),
-            state: VmState::Active,
-            vm_id: None,
-            name: Some(format!("vm-{id}").into()),
-            tariff: None,
-            ncpu: None,
-            memsize: None,
-            monitoring_enabled: None,
             ips: Some(ips.iter().map(|&ip| VmIp { address: Some(ip.into()) }).collect::<Vec<_>>().into()),
-            disks: None,
+            ..vm(id, "active", &format!("vm-{id}"))
         };
         let vms = vec![vm(1, &["203.0.113.1"]), vm(2, of_vm)];
         known.apply(Read::Vms(Rows { rows: vms, complete: true }), chrono::DateTime::UNIX_EPOCH);
@@ -99,7 +81,7 @@ mod tests {
         });
         let ips = ips.collect();
         known.apply(Read::Ips(Rows { rows: ips, complete: true }), chrono::DateTime::UNIX_EPOCH);
-        Snapshot { accounts: [(name, known.publish())].into() }
+        snapshot_of([&known])
     }
 
     #[test]

@@ -10,11 +10,24 @@ use chrono_tz::Tz;
 use super::billing::{Charge, Report};
 use super::forecast;
 use super::ids::{AccountName, ContainerId, SiteId};
-use super::resources::{Container, Ip, Resource, Site, SshKey, Vm};
+use super::resources::{Container, Counted, Ip, Resource, Site, Vm};
 
 /// Who polls. `as_str` is the key of the schedule; sites follow their containers.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Debug,
+    serde::Serialize,
+    serde::Deserialize,
+    strum::IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Collector {
     Vms,
     Containers,
@@ -43,17 +56,7 @@ impl Collector {
 
     /// The `collector` label and the schedule's key.
     pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Vms => "vms",
-            Self::Containers => "containers",
-            Self::Sites => "sites",
-            Self::ExpectedBalance => "expected_balance",
-            Self::Charges => "charges",
-            Self::Databases => "databases",
-            Self::CronJobs => "cron_jobs",
-            Self::Ips => "ips",
-            Self::SshKeys => "ssh_keys",
-        }
+        self.into_str()
     }
 
     /// Whose schedule it shares: sites are read after each listing of the containers.
@@ -87,7 +90,8 @@ impl Collector {
 }
 
 /// Endpoint groups, each with its own authentication (interface 5).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Group {
     Hosting,
     Vm,
@@ -99,11 +103,7 @@ impl Group {
 
     /// The `group` label.
     pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Hosting => "hosting",
-            Self::Vm => "vm",
-            Self::Billing => "billing",
-        }
+        self.into_str()
     }
 }
 
@@ -155,7 +155,7 @@ pub(crate) struct AccountState {
     pub containers: Listing<Container>,
     pub sites: BTreeMap<ContainerId, Listing<Site>>,
     pub ips: Listing<Ip>,
-    pub ssh_keys: Listing<SshKey>,
+    pub ssh_keys: Listing<Counted>,
     /// Databases and cron jobs of a site, counted.
     pub databases: BTreeMap<SiteId, RowCount>,
     pub cron_jobs: BTreeMap<SiteId, RowCount>,
@@ -320,7 +320,7 @@ pub(crate) enum Read {
     Containers(Rows<Container>),
     Sites(ContainerId, Rows<Site>),
     Ips(Rows<Ip>),
-    SshKeys(Rows<SshKey>),
+    SshKeys(Rows<Counted>),
     /// There are no other sites, where these are looked up and have no listings of their own.
     AllSites(BTreeSet<SiteId>),
     /// How many databases a site has.

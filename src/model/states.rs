@@ -16,6 +16,11 @@ macro_rules! open_enum {
             /// Every value the interface lists, in its order.
             pub(crate) const KNOWN: &'static [Self] = &[$(Self::$variant),*];
 
+            /// Their names.
+            pub(crate) fn known_names() -> impl Iterator<Item = &'static str> {
+                Self::KNOWN.iter().map(Self::as_str)
+            }
+
             /// The provider's name for it.
             pub(crate) fn as_str(&self) -> &str {
                 match self {

@@ -8,7 +8,6 @@ use super::endpoints::Operation;
 use super::error::{ApiError, ErrorKind};
 use super::redact::Redactor;
 use super::settings::ProviderSettings;
-use crate::model::Group;
 
 /// An operation at its address.
 #[derive(Clone, Debug)]
@@ -27,13 +26,9 @@ impl Endpoint {
         operation: Operation,
         id: &str,
     ) -> Result<Self, ApiError> {
-        let path = operation.path().replace("{}", id);
-        let group = operation.group();
-        let base = match group {
-            Group::Hosting => settings.base_url.as_ref(),
-            Group::Vm | Group::Billing => settings.panel_url.as_ref(),
-        };
-        let Some(base) = base.filter(|base| settings.has(group) && base.has_host()) else {
+        let path = operation.row().path.replace("{}", id);
+        let (base, credentials) = settings.access(operation.group());
+        let Some(base) = base.filter(|base| credentials.is_some() && base.has_host()) else {
             return Err(ApiError::new(operation, path, ErrorKind::Off));
         };
         let mut url = bare(base);

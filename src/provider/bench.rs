@@ -7,34 +7,9 @@ use chrono_tz::Tz;
 use super::error::ErrorKind;
 use super::report;
 use super::wire::{
-    ChargeRow, ContainerRow, CronJobRow, DatabaseRow, DecodeContext, Diagnostics, IpRow, OddValue, RowOf,
-    Shape, SiteRow, SshKeyRow, VmRow, page,
+    ChargeRow, ContainerRow, CountedRow, DecodeContext, Diagnostics, IpRow, RowOf, SiteRow, VmRow, page,
 };
-use crate::model::{Charge, Container, ContainerId, CronJob, Database, Ip, Report, Site, SshKey, Vm};
-
-/// A page of VMs (interface 4.5), as a poll decodes it.
-///
-/// # Errors
-/// When it is no page.
-pub(crate) fn vms(body: &[u8]) -> Result<Vec<Vm>, ErrorKind> {
-    Ok(Vm::page(body, &Account::default())?.value)
-}
-
-/// A page of a container's sites (interface 4.3).
-///
-/// # Errors
-/// When it is no page.
-pub(crate) fn sites(body: &[u8], container: ContainerId) -> Result<Vec<Site>, ErrorKind> {
-    Ok(Site::page(body, &Account { container, ..Account::default() })?.value)
-}
-
-/// An expected-balance report (interface 4.8).
-///
-/// # Errors
-/// When it is no report.
-pub(crate) fn report(body: &[u8]) -> Result<Report, ErrorKind> {
-    Ok(whole_report(body, &Account::default(), u64::MAX)?.value)
-}
+use crate::model::{Charge, Container, ContainerId, Counted, Group, Ip, Report, Site, Vm};
 
 /// A report of at most `most` charge moments, and what was noted of it.
 ///
@@ -78,7 +53,7 @@ pub(crate) struct Decoded<T> {
     /// Odd fields, by their names in [`super::FIELDS`].
     pub fields: BTreeMap<&'static str, u64>,
     /// The first few problems.
-    pub problems: Vec<OddValue>,
+    pub problems: Vec<String>,
 }
 
 /// A record that comes in pages.
@@ -91,10 +66,10 @@ pub(crate) trait Paged: Sized {
 }
 
 macro_rules! paged {
-    ($($model:ty: $row:ty, $shape:ident, $parent:expr;)*) => {$(
+    ($($model:ty: $row:ty, $group:ident, $parent:expr;)*) => {$(
         impl Paged for $model {
             fn page(body: &[u8], account: &Account) -> Result<Decoded<Vec<Self>>, ErrorKind> {
-                rows::<$row>(body, Shape::$shape, $parent(account), account)
+                rows::<$row>(body, Group::$group, $parent(account), account)
             }
         }
     )*};
@@ -103,21 +78,19 @@ macro_rules! paged {
 paged! {
     Vm: VmRow, Vm, |_| ();
     Ip: IpRow, Vm, |_| ();
-    SshKey: SshKeyRow, Vm, |_| ();
     Container: ContainerRow, Hosting, |_| ();
     Site: SiteRow, Hosting, |account: &Account| account.container;
-    Database: DatabaseRow, Hosting, |_| ();
-    CronJob: CronJobRow, Hosting, |_| ();
-    Charge: ChargeRow, Charges, |_| ();
+    Counted: CountedRow, Hosting, |_| ();
+    Charge: ChargeRow, Billing, |_| ();
 }
 
 fn rows<R: RowOf>(
     body: &[u8],
-    shape: Shape,
+    group: Group,
     parent: R::Parent,
     account: &Account,
 ) -> Result<Decoded<Vec<R::Model>>, ErrorKind> {
     let mut notes = Diagnostics::default();
-    let page = page::<R>(body, shape, parent, &account.context(), &mut notes)?;
+    let page = page::<R>(body, group, parent, &account.context(), &mut notes)?;
     Ok(Decoded { value: page.rows, rejected: page.rejected, fields: notes.fields, problems: notes.problems })
 }

@@ -14,7 +14,7 @@ use super::address::Endpoint;
 use super::client::Client;
 use super::error::ApiError;
 use super::paging::{Pages, RowTotal, doubt};
-use super::wire::{ChargeRow, OddValue, Shape};
+use super::wire::ChargeRow;
 
 /// The charges of an account, as far back as was asked for.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -27,7 +27,7 @@ pub(crate) struct ChargesRead {
     pub seen_whole: bool,
     /// Rows that could not be decoded, in this reading.
     pub rejected: u64,
-    pub problems: Vec<OddValue>,
+    pub problems: Vec<String>,
     /// How many charges the provider counted, old ones included; `None` where it gave no number.
     pub total: Option<u64>,
 }
@@ -89,7 +89,7 @@ async fn read_all(
     endpoint: &Endpoint,
     keep_from: NaiveDate,
 ) -> Result<(ChargesRead, bool), ApiError> {
-    let mut pages = Pages::new(client, endpoint, Shape::Charges);
+    let mut pages = Pages::new(client, endpoint);
     let mut read = ChargesRead::default();
     let mut seen = SeenCharges::default();
     let (mut shown, mut duplicates) = (0u64, 0u64);
@@ -132,7 +132,7 @@ async fn read_news(
     for charge in &known.rows {
         had.add(charge);
     }
-    let mut pages = Pages::new(client, endpoint, Shape::Charges);
+    let mut pages = Pages::new(client, endpoint);
     let mut seen = SeenCharges::default();
     let mut read = ChargesRead { rows: known.rows.clone(), ..ChargesRead::default() };
     let mut found = 0u64;

@@ -31,19 +31,20 @@ use super::wire::{DecodeContext, Diagnostics};
 /// Reads one account. Clones share connections, limits and standing with the provider.
 #[derive(Clone)]
 pub(crate) struct Client {
-    shared: Arc<Inner>,
+    pub(super) shared: Arc<Inner>,
     poll: Option<Arc<Poll>>,
 }
 
-struct Inner {
+/// What all clones of a client have in common.
+pub(super) struct Inner {
     redactor: Arc<Redactor>,
     settings: ProviderSettings,
-    context: Arc<DecodeContext>,
+    pub context: Arc<DecodeContext>,
     observer: Arc<dyn Observer>,
     transport: Arc<ApiTransport>,
-    timing: RequestTiming,
+    pub timing: RequestTiming,
     throttle: Arc<Throttle>,
-    hosts: Hosts,
+    pub hosts: Hosts,
     breakers: [Arc<Mutex<Breaker>>; 3],
 }
 
@@ -100,7 +101,7 @@ impl Client {
     ) -> Result<Self, ApiError> {
         let transport = ApiTransport::new(&settings, &timing, &hosts).map_err(|(group, kind)| {
             let operation = Operation::first_of(group);
-            ApiError::new(operation, operation.path(), kind)
+            ApiError::new(operation, operation.row().path, kind)
         })?;
         let context =
             DecodeContext { zone: settings.time_zone, container_states: settings.container_states.clone() };
@@ -132,7 +133,7 @@ impl Client {
             };
             match self.endpoint(operation, "1") {
                 Ok(endpoint) => endpoint.error(kind),
-                Err(_) => ApiError::new(operation, operation.path(), kind),
+                Err(_) => ApiError::new(operation, operation.row().path, kind),
             }
         })?;
         let poll =
@@ -149,22 +150,9 @@ impl Client {
         self.shared.redactor.hide(text.into()).into()
     }
 
-    pub(super) fn context(&self) -> &Arc<DecodeContext> {
-        &self.shared.context
-    }
-
-    pub(super) fn timing(&self) -> &RequestTiming {
-        &self.shared.timing
-    }
-
     /// How much memory the records of this poll take, or of this listing outside of any poll.
     pub(super) fn kept(&self) -> Arc<AtomicU64> {
         self.poll.as_ref().map_or_else(Arc::default, |poll| Arc::clone(&poll.kept))
-    }
-
-    /// Waits until a large page may be decoded.
-    pub(super) async fn decoding_permit(&self) -> Permit {
-        self.shared.hosts.decoding_permit().await
     }
 
     /// Reports counts of odd fields.
@@ -225,7 +213,7 @@ impl Client {
             let answer = match answer {
                 Ok(response) if response.status().is_success() => {
                     let transport = Arc::clone(&self.shared.transport);
-                    return Ok(AnswerBody::new(response, transport, limit, place, report));
+                    return Ok(AnswerBody { response, transport, left: limit, limit, _place: place, report });
                 }
                 answer => answer,
             };
@@ -253,7 +241,7 @@ impl Client {
         let started = Instant::now();
         let operation = endpoint.operation;
         let call = self.shared.throttle.call(operation).await;
-        let place = self.shared.hosts.place(url, operation.priority()).await;
+        let place = self.shared.hosts.place(url, operation.row().priority).await;
         let waited = started.elapsed();
         if waited >= Duration::from_millis(1) {
             self.shared.observer.throttled(operation.group(), waited);

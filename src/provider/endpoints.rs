@@ -33,21 +33,22 @@ pub(super) enum Priority {
     Inventory,
 }
 
-struct Row {
+/// What there is to know of an operation.
+pub(super) struct Row {
     group: Group,
-    limit: CallLimit,
-    priority: Priority,
+    pub limit: CallLimit,
+    pub priority: Priority,
     /// `{}` is the id or date.
-    path: &'static str,
-    /// For messages.
-    what: &'static str,
-    /// 404 means that a thing is not there, not that the address is wrong.
-    may_be_missing: bool,
+    pub path: &'static str,
+    /// What it reads, for messages.
+    pub what: &'static str,
+    /// 404 means that the thing, its parent or its data are not there, not that the address is wrong.
+    pub may_be_missing: bool,
 }
 
 impl Operation {
     #[rustfmt::skip]
-    fn row(self) -> Row {
+    pub(super) fn row(self) -> Row {
         use self::{CallLimit as L, Priority as U};
         let row = |group, limit, priority, path, what, may_be_missing| {
             Row { group, limit, priority, path, what, may_be_missing }
@@ -78,28 +79,5 @@ impl Operation {
     /// Whose credentials it takes (interface 5).
     pub(crate) fn group(self) -> Group {
         self.row().group
-    }
-
-    /// What it reads, for messages.
-    pub(crate) fn what(self) -> &'static str {
-        self.row().what
-    }
-
-    /// 404 means that the thing, its parent or its data are not there.
-    pub(crate) fn may_be_missing(self) -> bool {
-        self.row().may_be_missing
-    }
-
-    /// The path, with `{}` for the id or date.
-    pub(crate) fn path(self) -> &'static str {
-        self.row().path
-    }
-
-    pub(super) fn limit(self) -> CallLimit {
-        self.row().limit
-    }
-
-    pub(super) fn priority(self) -> Priority {
-        self.row().priority
     }
 }

@@ -9,7 +9,7 @@ use super::endpoints::Operation;
 
 /// A read that failed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("reading {what} ({place}): {kind}", what = operation.what(), kind = self.described())]
+#[error("reading {what} ({place}): {kind}", what = operation.row().what, kind = self.described())]
 pub(crate) struct ApiError {
     pub operation: Operation,
     /// Scheme, host, port and path; the path alone where no address is configured.
@@ -76,7 +76,7 @@ impl ApiError {
 
     /// 404 where the interface gives it a meaning: the thing, its parent or its data are not there.
     pub(crate) fn is_not_found(&self) -> bool {
-        self.kind == ErrorKind::Status(404) && self.operation.may_be_missing()
+        self.kind == ErrorKind::Status(404) && self.operation.row().may_be_missing
     }
 
     /// The credentials were refused, now or poll after poll before.
@@ -103,10 +103,8 @@ impl ApiError {
     }
 
     fn described(&self) -> String {
-        match self.remedy() {
-            Some(remedy) => format!("{}; {remedy}", self.kind),
-            None => self.kind.to_string(),
-        }
+        let kind = self.kind.to_string();
+        self.remedy().map_or(kind.clone(), |remedy| format!("{kind}; {remedy}"))
     }
 
     fn remedy(&self) -> Option<&'static str> {
@@ -120,24 +118,18 @@ impl ApiError {
             Group::Vm => "check vm_api_key",
             Group::Billing => "check billing_username and billing_password",
         };
-        match self.kind {
-            ErrorKind::Off => Some("set its address and credentials"),
-            ErrorKind::Status(401 | 403) | ErrorKind::Held { .. } | ErrorKind::GivenUp => Some(credentials),
-            ErrorKind::Status(404) if !self.operation.may_be_missing() => Some(address),
-            ErrorKind::Redirect { .. } | ErrorKind::Connect(_) | ErrorKind::NotJson(_) => Some(address),
-            ErrorKind::ForeignNext { .. } => {
-                Some("set panel_url to the address the provider announces, if it is the provider's")
-            }
-            ErrorKind::Setup(_)
-            | ErrorKind::Paused { .. }
-            | ErrorKind::Status(_)
-            | ErrorKind::AskedToWait(_)
-            | ErrorKind::Timeout(_)
-            | ErrorKind::Closed(_)
-            | ErrorKind::TooLarge { .. }
-            | ErrorKind::WrongShape(_)
-            | ErrorKind::NextLoop(_)
-            | ErrorKind::TooManyPages(_) => None,
+        let is_misplaced =
+            matches!(self.kind, ErrorKind::Redirect { .. } | ErrorKind::Connect(_) | ErrorKind::NotJson(_));
+        if self.kind == ErrorKind::Off {
+            Some("set its address and credentials")
+        } else if self.is_credentials() {
+            Some(credentials)
+        } else if is_misplaced || (self.kind == ErrorKind::Status(404) && !self.is_not_found()) {
+            Some(address)
+        } else if matches!(self.kind, ErrorKind::ForeignNext { .. }) {
+            Some("set panel_url to the address the provider announces, if it is the provider's")
+        } else {
+            None
         }
     }
 }

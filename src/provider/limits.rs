@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::clock::Clock;
 
-use super::endpoints::{CallLimit, Operation, Priority};
+use super::endpoints::{Operation, Priority};
 use super::settings::Limits;
 
 /// Requests in flight to one host.
@@ -25,32 +25,23 @@ const SPAN: Duration = Duration::from_secs(60);
 /// The budgets of one account.
 #[derive(Debug)]
 pub(super) struct Throttle {
-    vm_list: Arc<Gate>,
-    vm_other: Arc<Gate>,
-    hosting: Arc<Gate>,
-    billing: Arc<Gate>,
+    /// By [`super::endpoints::CallLimit`].
+    gates: [Arc<Gate>; 4],
     /// Operations that the provider asked to leave alone, and until when.
     held: Mutex<HashMap<Operation, Instant>>,
 }
 
 impl Throttle {
     pub(super) fn new(limits: &Limits) -> Self {
-        let gate = |limit| Arc::new(Gate::new(limit, SPAN));
-        Self {
-            vm_list: gate(limits.vm_list_per_minute),
-            vm_other: gate(limits.vm_other_per_minute),
-            hosting: gate(limits.hosting_per_minute),
-            billing: gate(limits.billing_per_minute),
-            held: Mutex::default(),
-        }
+        let gates = limits.each().map(|limit| Arc::new(Gate::new(limit, SPAN)));
+        Self { gates, held: Mutex::default() }
     }
 
     /// Takes over other limits; calls already made still count.
     pub(super) fn set_limits(&self, limits: &Limits) {
-        self.vm_list.set_limit(limits.vm_list_per_minute);
-        self.vm_other.set_limit(limits.vm_other_per_minute);
-        self.hosting.set_limit(limits.hosting_per_minute);
-        self.billing.set_limit(limits.billing_per_minute);
+        for (gate, limit) in self.gates.iter().zip(limits.each()) {
+            gate.set_limit(limit);
+        }
     }
 
     /// Waits for a call of this operation. The call counts until 60 s after the permit is dropped, so
@@ -59,13 +50,8 @@ impl Throttle {
         while let Some(until) = self.held_until(operation) {
             sleep_until(until).await;
         }
-        let gate = match operation.limit() {
-            CallLimit::VmList => &self.vm_list,
-            CallLimit::VmOther => &self.vm_other,
-            CallLimit::Hosting => &self.hosting,
-            CallLimit::Billing => &self.billing,
-        };
-        gate.enter(operation.priority()).await
+        let row = operation.row();
+        self.gates[row.limit as usize].enter(row.priority).await
     }
 
     /// Makes no call of an operation: the provider answered 429 and named a pause.
@@ -156,7 +142,7 @@ struct Gate {
     state: Mutex<GateState>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct GateState {
     limit: usize,
     inside: usize,
@@ -191,13 +177,7 @@ impl Default for Gate {
 
 impl Gate {
     fn new(limit: u32, span: Duration) -> Self {
-        let state = GateState {
-            limit: limit.max(1) as usize,
-            inside: 0,
-            left: VecDeque::new(),
-            waiting: BTreeMap::new(),
-            next_ticket: 0,
-        };
+        let state = GateState { limit: limit.max(1) as usize, ..GateState::default() };
         Self { span, state: Mutex::new(state) }
     }
 

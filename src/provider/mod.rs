@@ -39,4 +39,4 @@ pub(crate) use probe::{Host, probe};
 pub(crate) use report::ReportRead;
 pub(crate) use settings::{BillingCredentials, HostingCredentials, Limits, ProviderSettings};
 pub(crate) use transport::http_client;
-pub(crate) use wire::{FIELDS, OddValue};
+pub(crate) use wire::FIELDS;

@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use reqwest::Url;
 
-use crate::model::{Resource, Rows};
+use crate::model::{Group, Resource};
 
 use super::address::{Endpoint, shown};
 use super::client::Client;
 use super::error::{ApiError, ErrorKind};
-use super::wire::{self, Diagnostics, NextPage, OddValue, RowOf, Shape, WirePage};
+use super::wire::{self, Diagnostics, NextPage, RowOf, WirePage};
 
 /// Rows asked for at once, the most that the interface allows (8).
 const LIMIT: u64 = 100;
@@ -34,37 +34,29 @@ pub(crate) struct Listed<T> {
     /// Rows that could not be decoded, in the last reading.
     pub rejected: u64,
     /// The first few oddities.
-    pub problems: Vec<OddValue>,
-}
-
-impl<T> Listed<T> {
-    /// As the model takes them in.
-    pub(crate) fn into_rows(self) -> Rows<T> {
-        Rows { rows: self.rows, complete: self.complete }
-    }
+    pub problems: Vec<String>,
 }
 
 /// Reads a listing whole.
 pub(super) async fn read<R>(
     client: &Client,
     endpoint: &Endpoint,
-    shape: Shape,
     parent: R::Parent,
 ) -> Result<Listed<R::Model>, ApiError>
 where
     R: RowOf<Model: Resource>,
 {
-    let first = Reading::make::<R>(client, endpoint, shape, parent).await?;
+    let first = Reading::make::<R>(client, endpoint, parent).await?;
     if first.is_steady() {
         return Ok(first.judged());
     }
-    match Reading::make::<R>(client, endpoint, shape, parent).await {
+    match Reading::make::<R>(client, endpoint, parent).await {
         Ok(second) if second.is_steady() => Ok(second.judged()),
         Ok(second) => Ok(second.judged_with(first)),
         // The first reading had all its pages; that the second failed leaves it incomplete.
         Err(error) => {
             let mut listed = first.judged();
-            listed.problems.push(OddValue { path: "$".into(), what: format!("read again in vain: {error}") });
+            listed.problems.push(format!("$: read again in vain: {error}"));
             Ok(listed)
         }
     }
@@ -85,7 +77,6 @@ impl<T: Resource + Send + 'static> Reading<T> {
     async fn make<R: RowOf<Model = T>>(
         client: &Client,
         endpoint: &Endpoint,
-        shape: Shape,
         parent: R::Parent,
     ) -> Result<Self, ApiError> {
         let mut reading = Self {
@@ -97,7 +88,7 @@ impl<T: Resource + Send + 'static> Reading<T> {
             ended: false,
             notes: Diagnostics::default(),
         };
-        let mut pages = Pages::new(client, endpoint, shape);
+        let mut pages = Pages::new(client, endpoint);
         while let Some(page) = pages.next::<R>(parent).await? {
             reading.rejected += page.rejected;
             for row in page.rows {
@@ -193,17 +184,15 @@ impl RowTotal {
 }
 
 /// Why a listing may not be whole.
-pub(super) fn doubt(shown: u64, rejected: u64, duplicates: u64, count: RowTotal) -> OddValue {
+pub(super) fn doubt(shown: u64, rejected: u64, duplicates: u64, count: RowTotal) -> String {
     let count = count.described();
-    let what = format!("{shown} rows, {rejected} of them undecodable, and {duplicates} came twice; {count}");
-    OddValue { path: "$".into(), what }
+    format!("$: {shown} rows, {rejected} of them undecodable, and {duplicates} came twice; {count}")
 }
 
 /// Walks the pages of a listing.
 pub(super) struct Pages<'a> {
     client: &'a Client,
     endpoint: &'a Endpoint,
-    shape: Shape,
     next: Option<Url>,
     asked: HashSet<Url>,
     /// Bytes of memory that the records of the poll take.
@@ -218,15 +207,14 @@ pub(super) struct Pages<'a> {
 }
 
 impl<'a> Pages<'a> {
-    pub(super) fn new(client: &'a Client, endpoint: &'a Endpoint, shape: Shape) -> Self {
-        let first = match shape {
-            Shape::Hosting => at_offset(&endpoint.url, 0),
-            Shape::Vm | Shape::Charges => endpoint.url.clone(),
+    pub(super) fn new(client: &'a Client, endpoint: &'a Endpoint) -> Self {
+        let first = match endpoint.operation.group() {
+            Group::Hosting => at_offset(&endpoint.url, 0),
+            Group::Vm | Group::Billing => endpoint.url.clone(),
         };
         Self {
             client,
             endpoint,
-            shape,
             next: Some(first),
             asked: HashSet::new(),
             kept: client.kept(),
@@ -243,13 +231,13 @@ impl<'a> Pages<'a> {
         parent: R::Parent,
     ) -> Result<Option<WirePage<R::Model>>, ApiError> {
         let Some(url) = self.next.take() else { return Ok(None) };
-        let most = self.client.timing().pages;
+        let most = self.client.shared.timing.pages;
         if self.asked.len() >= most as usize {
             return Err(self.endpoint.error(ErrorKind::TooManyPages(most)));
         }
         let body = self.client.fetch(self.endpoint, url.clone()).await?;
         let page = self.decode::<R>(body, parent).await?;
-        let limit = self.client.timing().kept_bytes;
+        let limit = self.client.shared.timing.kept_bytes;
         if self.kept.fetch_add(page.bytes, Ordering::Relaxed).saturating_add(page.bytes) > limit {
             return Err(self.endpoint.error(ErrorKind::TooLarge { limit, unit: "bytes of records" }));
         }
@@ -264,13 +252,13 @@ impl<'a> Pages<'a> {
         body: Vec<u8>,
         parent: R::Parent,
     ) -> Result<WirePage<R::Model>, ApiError> {
-        let (shape, context) = (self.shape, Arc::clone(self.client.context()));
+        let (group, context) = (self.endpoint.operation.group(), Arc::clone(&self.client.shared.context));
         let is_large = body.len() >= LARGE_BYTES;
         // One at a time, of all accounts: while it is decoded, a page takes many times its text.
-        let _permit = if is_large { Some(self.client.decoding_permit().await) } else { None };
+        let _permit = if is_large { Some(self.client.shared.hosts.decoding_permit().await) } else { None };
         let work = move || {
             let mut notes = Diagnostics::default();
-            let page = wire::page::<R>(&body, shape, parent, &context, &mut notes);
+            let page = wire::page::<R>(&body, group, parent, &context, &mut notes);
             (page, notes)
         };
         let (page, notes) = if is_large {
@@ -286,8 +274,8 @@ impl<'a> Pages<'a> {
     fn advance<T>(&mut self, url: &Url, page: &WirePage<T>) -> Result<(), ApiError> {
         let rows = page.rows.len() as u64 + page.rejected;
         self.offset += rows;
-        match (self.shape, &page.next) {
-            (Shape::Hosting, _) => {
+        match (self.endpoint.operation.group(), &page.next) {
+            (Group::Hosting, _) => {
                 let more = match page.count {
                     Some(count) => self.offset < count && rows > 0,
                     None => rows >= LIMIT,
@@ -295,9 +283,9 @@ impl<'a> Pages<'a> {
                 self.ended = rows < LIMIT;
                 self.next = more.then(|| at_offset(&self.endpoint.url, self.offset));
             }
-            (Shape::Vm | Shape::Charges, NextPage::End) => self.ended = true,
-            (Shape::Vm | Shape::Charges, NextPage::Unsaid) => {}
-            (Shape::Vm | Shape::Charges, NextPage::At(text)) => self.next = Some(self.follow(url, text)?),
+            (Group::Vm | Group::Billing, NextPage::End) => self.ended = true,
+            (Group::Vm | Group::Billing, NextPage::Unsaid) => {}
+            (Group::Vm | Group::Billing, NextPage::At(text)) => self.next = Some(self.follow(url, text)?),
         }
         Ok(())
     }

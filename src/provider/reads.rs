@@ -5,7 +5,7 @@
 
 use chrono::NaiveDate;
 
-use crate::model::{Container, ContainerId, CronJob, Database, Ip, Resource, Site, SiteId, SshKey, Vm};
+use crate::model::{Container, ContainerId, Counted, Ip, Resource, Site, SiteId, Vm};
 
 use super::charges::{self, ChargesRead};
 use super::client::Client;
@@ -13,42 +13,42 @@ use super::endpoints::Operation;
 use super::error::ApiError;
 use super::paging::{self, Listed};
 use super::report::{self, ReportRead};
-use super::wire::{ContainerRow, CronJobRow, DatabaseRow, IpRow, RowOf, Shape, SiteRow, SshKeyRow, VmRow};
+use super::wire::{ContainerRow, CountedRow, IpRow, RowOf, SiteRow, VmRow};
 
 impl Client {
     /// All containers (4.1).
     pub(crate) async fn containers(&self) -> Result<Listed<Container>, ApiError> {
-        self.list::<ContainerRow>(Operation::Containers, "", Shape::Hosting, ()).await
+        self.list::<ContainerRow>(Operation::Containers, "", ()).await
     }
 
     /// The databases of a site (4.2).
-    pub(crate) async fn databases(&self, site: SiteId) -> Result<Listed<Database>, ApiError> {
-        self.list::<DatabaseRow>(Operation::Databases, &site.to_string(), Shape::Hosting, ()).await
+    pub(crate) async fn databases(&self, site: SiteId) -> Result<Listed<Counted>, ApiError> {
+        self.list::<CountedRow>(Operation::Databases, &site.to_string(), ()).await
     }
 
     /// The sites of a container (4.3). [`ApiError::is_not_found`]: the container is gone.
     pub(crate) async fn sites(&self, container: ContainerId) -> Result<Listed<Site>, ApiError> {
-        self.list::<SiteRow>(Operation::Sites, &container.to_string(), Shape::Hosting, container).await
+        self.list::<SiteRow>(Operation::Sites, &container.to_string(), container).await
     }
 
     /// The cron jobs of a site (4.4). [`ApiError::is_not_found`]: the site is gone.
-    pub(crate) async fn cron_jobs(&self, site: SiteId) -> Result<Listed<CronJob>, ApiError> {
-        self.list::<CronJobRow>(Operation::CronJobs, &site.to_string(), Shape::Hosting, ()).await
+    pub(crate) async fn cron_jobs(&self, site: SiteId) -> Result<Listed<Counted>, ApiError> {
+        self.list::<CountedRow>(Operation::CronJobs, &site.to_string(), ()).await
     }
 
     /// All VMs (4.5).
     pub(crate) async fn vms(&self) -> Result<Listed<Vm>, ApiError> {
-        self.list::<VmRow>(Operation::Vms, "", Shape::Vm, ()).await
+        self.list::<VmRow>(Operation::Vms, "", ()).await
     }
 
     /// All SSH keys (4.6); deprecated at the provider.
-    pub(crate) async fn ssh_keys(&self) -> Result<Listed<SshKey>, ApiError> {
-        self.list::<SshKeyRow>(Operation::SshKeys, "", Shape::Vm, ()).await
+    pub(crate) async fn ssh_keys(&self) -> Result<Listed<Counted>, ApiError> {
+        self.list::<CountedRow>(Operation::SshKeys, "", ()).await
     }
 
     /// All IP addresses (4.7).
     pub(crate) async fn ips(&self) -> Result<Listed<Ip>, ApiError> {
-        self.list::<IpRow>(Operation::Ips, "", Shape::Vm, ()).await
+        self.list::<IpRow>(Operation::Ips, "", ()).await
     }
 
     /// The balance expected at a date of the account's zone, at most two years off, and every charge
@@ -73,9 +73,8 @@ impl Client {
         &self,
         operation: Operation,
         id: &str,
-        shape: Shape,
         parent: R::Parent,
     ) -> Result<Listed<R::Model>, ApiError> {
-        paging::read::<R>(self, &self.endpoint(operation, id)?, shape, parent).await
+        paging::read::<R>(self, &self.endpoint(operation, id)?, parent).await
     }
 }

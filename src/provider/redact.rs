@@ -7,6 +7,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::error::ErrorKind;
 use super::settings::ProviderSettings;
+use crate::model::Group;
 
 /// A shorter one would redact ordinary words; it is none.
 const LEAST: usize = 4;
@@ -18,23 +19,15 @@ pub(super) struct Redactor(Vec<SecretString>);
 impl Redactor {
     pub(super) fn new(settings: &ProviderSettings) -> Self {
         let mut secrets = Vec::new();
-        let mut add = |text: &str| {
-            if text.len() >= LEAST {
-                secrets.push(SecretString::from(text.to_owned()));
+        for group in [Group::Billing, Group::Hosting, Group::Vm] {
+            let Some((name, secret)) = settings.access(group).1 else { continue };
+            if group == Group::Billing {
+                secrets.push(BASE64.encode(format!("{name}:{secret}")));
             }
-        };
-        if let Some(billing) = &settings.billing {
-            let password = billing.password.expose_secret();
-            add(&BASE64.encode(format!("{}:{password}", billing.username)));
-            add(password);
+            secrets.push(secret.to_owned());
         }
-        if let Some(hosting) = &settings.hosting {
-            add(hosting.token.expose_secret());
-        }
-        if let Some(key) = &settings.vm_api_key {
-            add(key.expose_secret());
-        }
-        Self(secrets)
+        secrets.retain(|secret| secret.len() >= LEAST);
+        Self(secrets.into_iter().map(SecretString::from).collect())
     }
 
     /// The text with `[hidden]` for each credential in it.

@@ -18,7 +18,7 @@ use super::address::Endpoint;
 use super::client::Client;
 use super::error::{ApiError, ErrorKind};
 use super::wire::{
-    DecodeContext, Diagnostics, Field, MomentRow, OddValue, OrderRecord, Reader, Record, Stamp, decimal, edd,
+    DecodeContext, Diagnostics, Field, MomentRow, OrderRecord, Reader, Record, Stamp, decimal, edd,
     error_text, mended, tolerant,
 };
 
@@ -45,16 +45,16 @@ impl Most {
 pub(crate) struct ReportRead {
     pub report: Report,
     /// The first few oddities.
-    pub problems: Vec<OddValue>,
+    pub problems: Vec<String>,
 }
 
 /// Reads one report.
 pub(super) async fn read(client: &Client, endpoint: &Endpoint) -> Result<ReportRead, ApiError> {
-    let timing = client.timing();
+    let timing = &client.shared.timing;
     let mut body = client.open(endpoint, endpoint.url.clone(), timing.report_bytes).await?;
     let (sender, receiver) = mpsc::channel(WAITING);
     let most = Most { moments: timing.report_moments, order_bytes: timing.kept_bytes };
-    let context = Arc::clone(client.context());
+    let context = Arc::clone(&client.shared.context);
     let decoder = tokio::task::spawn_blocking(move || {
         let pieces = Pieces { receiver, piece: Bytes::new() };
         let mut notes = Diagnostics::default();
@@ -82,13 +82,8 @@ pub(super) async fn read(client: &Client, endpoint: &Endpoint) -> Result<ReportR
     let (report, notes) = decoder.await.expect("decoding neither panics nor is aborted");
     client.report_odd_fields(&notes);
     let report = report.map(|report| Report { error: report.error.map(|text| client.hide(text)), ..report });
-    match broken {
-        Some(kind) => Err(endpoint.error(kind)),
-        None => match report {
-            Ok(report) => Ok(ReportRead { report, problems: notes.problems }),
-            Err(kind) => Err(endpoint.error(kind)),
-        },
-    }
+    let report = broken.map_or(report, Err).map_err(|kind| endpoint.error(kind))?;
+    Ok(ReportRead { report, problems: notes.problems })
 }
 
 /// The body as a reader for the decoder's thread.

@@ -33,39 +33,30 @@ impl ProviderSettings {
         Group::ALL.into_iter().all(|group| self.has_same_access(other, group)) && rest(self) == rest(other)
     }
 
+    /// Where a group is asked, and with what: a scheme or a name, and the secret.
+    pub(super) fn access(&self, group: Group) -> (Option<&Url>, Option<(&str, &str)>) {
+        let (url, credentials) = match group {
+            Group::Hosting => {
+                let hosting = self.hosting.as_ref();
+                (&self.base_url, hosting.map(|it| (it.scheme.as_str(), &it.token)))
+            }
+            Group::Vm => (&self.panel_url, self.vm_api_key.as_ref().map(|key| ("Token", key))),
+            Group::Billing => {
+                let billing = self.billing.as_ref();
+                (&self.panel_url, billing.map(|it| (it.username.as_str(), &it.password)))
+            }
+        };
+        (url.as_ref(), credentials.map(|(name, secret)| (name, secret.expose_secret())))
+    }
+
     /// Is this group asked at the same address, with the same credentials?
     pub(super) fn has_same_access(&self, other: &Self, group: Group) -> bool {
-        match group {
-            Group::Hosting => {
-                let access = |settings: &Self| {
-                    let hosting = settings.hosting.as_ref();
-                    let hosting = hosting.map(|it| (it.scheme.clone(), it.token.expose_secret().to_owned()));
-                    (settings.base_url.clone(), hosting)
-                };
-                access(self) == access(other)
-            }
-            Group::Vm => {
-                let key =
-                    |settings: &Self| settings.vm_api_key.as_ref().map(|key| key.expose_secret().to_owned());
-                (&self.panel_url, key(self)) == (&other.panel_url, key(other))
-            }
-            Group::Billing => {
-                let access = |settings: &Self| {
-                    let billing = settings.billing.as_ref();
-                    billing.map(|it| (it.username.clone(), it.password.expose_secret().to_owned()))
-                };
-                (&self.panel_url, access(self)) == (&other.panel_url, access(other))
-            }
-        }
+        self.access(group) == other.access(group)
     }
 
     /// An endpoint group without address or credentials is off.
     pub(crate) fn has(&self, group: Group) -> bool {
-        match group {
-            Group::Hosting => self.base_url.is_some() && self.hosting.is_some(),
-            Group::Vm => self.panel_url.is_some() && self.vm_api_key.is_some(),
-            Group::Billing => self.panel_url.is_some() && self.billing.is_some(),
-        }
+        matches!(self.access(group), (Some(_), Some(_)))
     }
 }
 
@@ -91,6 +82,13 @@ pub(crate) struct Limits {
     pub vm_other_per_minute: u32,
     pub hosting_per_minute: u32,
     pub billing_per_minute: u32,
+}
+
+impl Limits {
+    /// In the order of [`super::endpoints::CallLimit`].
+    pub(super) fn each(&self) -> [u32; 4] {
+        [self.vm_list_per_minute, self.vm_other_per_minute, self.hosting_per_minute, self.billing_per_minute]
+    }
 }
 
 impl Default for Limits {

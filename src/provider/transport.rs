@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 use reqwest::header::{ACCEPT, AGE, AUTHORIZATION, DATE, HeaderValue, LOCATION, RETRY_AFTER};
@@ -19,7 +21,7 @@ use super::limits::Hosts;
 use super::limits::Permit;
 use super::observe::{Code, Observer};
 use super::retry;
-use super::settings::{BillingCredentials, ProviderSettings};
+use super::settings::ProviderSettings;
 
 /// How long things may take and how large they may be; other values in tests only.
 #[derive(Clone, Debug)]
@@ -74,9 +76,8 @@ pub(super) fn http(timing: &RequestTiming) -> ClientBuilder {
 pub(super) struct ApiTransport {
     http: Client,
     whole: Duration,
-    hosting: Option<HeaderValue>,
-    vm: Option<HeaderValue>,
-    billing: Option<BillingCredentials>,
+    /// `Authorization` of each group that has credentials.
+    authorization: [Option<HeaderValue>; 3],
 }
 
 impl ApiTransport {
@@ -87,31 +88,21 @@ impl ApiTransport {
     ) -> Result<Self, (Group, ErrorKind)> {
         let http = hosts.http((timing.connect, timing.whole), || http(timing).build());
         let http = http.map_err(|error| (Group::Hosting, ErrorKind::Setup(cause(&error))))?;
-        let hosting = settings.hosting.as_ref().map(|hosting| authorization(&hosting.scheme, &hosting.token));
-        let vm = settings.vm_api_key.as_ref().map(|key| authorization("Token", key));
-        let bad =
-            |group| (group, ErrorKind::Setup("the credentials hold a character that no header can".into()));
-        Ok(Self {
-            http,
-            whole: timing.whole,
-            hosting: hosting.transpose().map_err(|()| bad(Group::Hosting))?,
-            vm: vm.transpose().map_err(|()| bad(Group::Vm))?,
-            billing: settings.billing.clone(),
-        })
+        let mut all = [const { None }; 3];
+        for group in Group::ALL {
+            if let Some((name, secret)) = settings.access(group).1 {
+                let bad = || ErrorKind::Setup("the credentials hold a character that no header can".into());
+                all[group as usize] = Some(authorization(group, name, secret).ok_or_else(|| (group, bad()))?);
+            }
+        }
+        Ok(Self { http, whole: timing.whole, authorization: all })
     }
 
     /// One attempt, up to the head of the answer.
     pub(super) async fn get(&self, group: Group, url: Url) -> Result<Response, ErrorKind> {
+        let authorization = self.authorization[group as usize].clone().ok_or(ErrorKind::Off)?;
         let request = self.http.get(url).header(ACCEPT, HeaderValue::from_static("application/json"));
-        let request = match group {
-            Group::Hosting => request.header(AUTHORIZATION, self.hosting.clone().ok_or(ErrorKind::Off)?),
-            Group::Vm => request.header(AUTHORIZATION, self.vm.clone().ok_or(ErrorKind::Off)?),
-            Group::Billing => {
-                let billing = self.billing.as_ref().ok_or(ErrorKind::Off)?;
-                request.basic_auth(&billing.username, Some(billing.password.expose_secret()))
-            }
-        };
-        request.send().await.map_err(|error| self.failed(error))
+        request.header(AUTHORIZATION, authorization).send().await.map_err(|error| self.failed(error))
     }
 
     /// What an error of the connection or of the body means.
@@ -128,14 +119,15 @@ impl ApiTransport {
 }
 
 /// An `Authorization` value (interface 5); an empty scheme leaves the credential alone.
-fn authorization(scheme: &str, secret: &SecretString) -> Result<HeaderValue, ()> {
-    let text = match scheme.trim() {
-        "" => SecretString::from(secret.expose_secret().to_owned()),
-        scheme => SecretString::from(format!("{scheme} {}", secret.expose_secret())),
-    };
-    let mut value = HeaderValue::from_str(text.expose_secret()).map_err(|_| ())?;
+fn authorization(group: Group, name: &str, secret: &str) -> Option<HeaderValue> {
+    let text = SecretString::from(match (group, name.trim()) {
+        (Group::Billing, _) => format!("Basic {}", BASE64.encode(format!("{name}:{secret}"))),
+        (Group::Hosting | Group::Vm, "") => secret.to_owned(),
+        (Group::Hosting | Group::Vm, scheme) => format!("{scheme} {secret}"),
+    });
+    let mut value = HeaderValue::from_str(text.expose_secret()).ok()?;
     value.set_sensitive(true);
-    Ok(value)
+    Some(value)
 }
 
 /// The innermost cause, which a person can act on.
@@ -171,26 +163,17 @@ pub(super) fn location(response: &Response) -> String {
 
 /// The body of a successful answer, piece by piece. Reports to the observer when it ends.
 pub(super) struct AnswerBody {
-    response: Response,
-    transport: Arc<ApiTransport>,
+    pub response: Response,
+    pub transport: Arc<ApiTransport>,
     /// Of decompressed bytes.
-    left: u64,
-    limit: u64,
-    _place: Permit,
-    report: AttemptReport,
+    pub left: u64,
+    pub limit: u64,
+    /// In flight until the end.
+    pub _place: Permit,
+    pub report: AttemptReport,
 }
 
 impl AnswerBody {
-    pub(super) fn new(
-        response: Response,
-        transport: Arc<ApiTransport>,
-        limit: u64,
-        place: Permit,
-        report: AttemptReport,
-    ) -> Self {
-        Self { response, transport, left: limit, limit, _place: place, report }
-    }
-
     /// The next piece; `None` at the end.
     pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, ErrorKind> {
         let chunk = match self.response.chunk().await {

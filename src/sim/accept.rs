@@ -1,14 +1,20 @@
-//! The clients of a listener, one after the other.
+//! The clients of a listener, each in a task of its own.
 
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
-/// The next that connects; `None` once stopped.
-pub(super) async fn next(listener: &TcpListener, stop: &CancellationToken) -> Option<TcpStream> {
-    loop {
-        match stop.run_until_cancelled(listener.accept()).await? {
-            Ok((stream, _)) => return Some(stream),
+/// Serves whoever connects until stopped, and waits for those under way.
+pub(super) async fn each<F: Future<Output: Send> + Send + 'static>(
+    listener: TcpListener,
+    stop: CancellationToken,
+    serve: impl Fn(TcpStream, CancellationToken) -> F,
+) {
+    let connections = TaskTracker::new();
+    while let Some(accepted) = stop.run_until_cancelled(listener.accept()).await {
+        match accepted {
+            Ok((stream, _)) => drop(connections.spawn(serve(stream, stop.clone()))),
             Err(error) => {
                 // Out of descriptors, most likely: let some connections end first.
                 tracing::warn!(%error, "simulator cannot accept a connection");
@@ -16,4 +22,6 @@ pub(super) async fn next(listener: &TcpListener, stop: &CancellationToken) -> Op
             }
         }
     }
+    connections.close();
+    connections.wait().await;
 }

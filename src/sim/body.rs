@@ -17,12 +17,10 @@ const PIECE: usize = 64 * 1024;
 
 /// A response body.
 pub(super) enum SimBody {
-    /// all of it at once
-    Whole(Option<Bytes>),
     /// a part of what was announced, then nothing (`reset` none) or a reset
     Part { part: Option<Bytes>, announced: u64, reset: Option<Arc<AtomicBool>> },
-    /// blanks, then the rest
-    Blanks { left: u64, rest: Option<Bytes> },
+    /// so many blanks, then all of it at once
+    Whole { blanks: u64, rest: Bytes },
     /// a report, rendered while it is sent
     Report(Option<Box<Report>>),
 }
@@ -36,9 +34,6 @@ impl Body for SimBody {
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         match self.get_mut() {
-            SimBody::Whole(bytes) => {
-                Poll::Ready(bytes.take().filter(|b| !b.is_empty()).map(|b| Ok(Frame::data(b))))
-            }
             SimBody::Part { part, reset, .. } => match (part.take(), reset) {
                 (Some(bytes), _) => Poll::Ready(Some(Ok(Frame::data(bytes)))),
                 // Nobody is woken: the client's patience ends it, or the server's stop.
@@ -48,12 +43,13 @@ impl Body for SimBody {
                     Poll::Ready(Some(Err(io::ErrorKind::ConnectionReset.into())))
                 }
             },
-            SimBody::Blanks { left, rest } => {
-                if *left == 0 {
-                    return Poll::Ready(rest.take().map(|b| Ok(Frame::data(b))));
-                }
-                let size = usize::try_from(*left).unwrap_or(usize::MAX).min(PIECE);
-                *left -= size as u64;
+            SimBody::Whole { blanks: 0, rest } => {
+                let rest = std::mem::take(rest);
+                Poll::Ready((!rest.is_empty()).then(|| Ok(Frame::data(rest))))
+            }
+            SimBody::Whole { blanks, .. } => {
+                let size = usize::try_from(*blanks).unwrap_or(usize::MAX).min(PIECE);
+                *blanks -= size as u64;
                 Poll::Ready(Some(Ok(Frame::data(vec![b' '; size].into()))))
             }
             SimBody::Report(slot) => {
@@ -69,17 +65,14 @@ impl Body for SimBody {
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            SimBody::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |b| b.len() as u64)),
             SimBody::Part { announced, .. } => SizeHint::with_exact(*announced),
-            SimBody::Blanks { left, rest } => {
-                SizeHint::with_exact(left + rest.as_ref().map_or(0, |b| b.len() as u64))
-            }
+            SimBody::Whole { blanks, rest } => SizeHint::with_exact(blanks + rest.len() as u64),
             SimBody::Report(_) => SizeHint::default(),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self, SimBody::Whole(bytes) if bytes.as_ref().is_none_or(Bytes::is_empty))
+        matches!(self, SimBody::Whole { blanks: 0, rest } if rest.is_empty())
     }
 }
 

@@ -4,34 +4,22 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use std::collections::{HashMap, VecDeque};
 
-/// A kind of request that has a limit.
+/// A kind of request that has a limit, and how many of it fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Limited {
-    VmCreate,
-    VmList,
-    VmStartStop,
-    KeyCreate,
-    KeyList,
-}
+pub struct Limited(&'static str, usize);
 
 impl Limited {
     /// The limit a request falls under, if any.
     pub fn of(method: &str, path: &[&str]) -> Option<Limited> {
         match (method, path) {
-            ("POST", ["api", "cvds", "v1", "vms"]) => Some(Limited::VmCreate),
-            ("GET", ["api", "cvds", "v1", "vms"]) => Some(Limited::VmList),
-            ("POST", ["api", "cvds", "v1", "vms", _, "start" | "stop"]) => Some(Limited::VmStartStop),
-            ("POST", ["api", "cvds", "v1", "ssh-keys"]) => Some(Limited::KeyCreate),
-            ("GET", ["api", "cvds", "v1", "ssh-keys"]) => Some(Limited::KeyList),
+            ("POST", ["api", "cvds", "v1", "vms"]) => Some(Limited("VM create", 2)),
+            ("GET", ["api", "cvds", "v1", "vms"]) => Some(Limited("VM list", 200)),
+            ("POST", ["api", "cvds", "v1", "vms", _, "start" | "stop"]) => {
+                Some(Limited("VM start, stop", 50))
+            }
+            ("POST", ["api", "cvds", "v1", "ssh-keys"]) => Some(Limited("key create", 2)),
+            ("GET", ["api", "cvds", "v1", "ssh-keys"]) => Some(Limited("key list", 200)),
             _ => None,
-        }
-    }
-
-    fn per_minute(self) -> usize {
-        match self {
-            Limited::VmCreate | Limited::KeyCreate => 2,
-            Limited::VmList | Limited::KeyList => 200,
-            Limited::VmStartStop => 50,
         }
     }
 }
@@ -51,7 +39,7 @@ impl Limits {
             seen.pop_front();
         }
         match seen.front() {
-            Some(first) if seen.len() >= kind.per_minute() => {
+            Some(first) if seen.len() >= kind.1 => {
                 let wait = window - (now - *first);
                 Err((wait.num_milliseconds() + 999) / 1000)
             }
@@ -71,11 +59,13 @@ mod tests {
     fn the_third_creation_in_a_minute_waits_for_the_first_to_leave() {
         let at = |s: i64| DateTime::from_timestamp(1_700_000_000 + s, 0).unwrap();
         let mut limits = Limits::default();
-        assert_eq!(limits.admit(Limited::VmCreate, at(0)), Ok(()));
-        assert_eq!(limits.admit(Limited::VmCreate, at(10)), Ok(()));
-        assert_eq!(limits.admit(Limited::VmCreate, at(20)), Err(40));
-        assert_eq!(limits.admit(Limited::KeyCreate, at(20)), Ok(()), "kinds do not share a budget");
-        assert_eq!(limits.admit(Limited::VmCreate, at(60)), Ok(()));
-        assert_eq!(limits.admit(Limited::VmCreate, at(61)), Err(9));
+        let of = |path| Limited::of("POST", &["api", "cvds", "v1", path]).unwrap();
+        let (vm, key) = (of("vms"), of("ssh-keys"));
+        assert_eq!(limits.admit(vm, at(0)), Ok(()));
+        assert_eq!(limits.admit(vm, at(10)), Ok(()));
+        assert_eq!(limits.admit(vm, at(20)), Err(40));
+        assert_eq!(limits.admit(key, at(20)), Ok(()), "kinds do not share a budget");
+        assert_eq!(limits.admit(vm, at(60)), Ok(()));
+        assert_eq!(limits.admit(vm, at(61)), Err(9));
     }
 }

@@ -25,10 +25,11 @@ use chrono::{DateTime, Utc};
 pub use control::{Command, Which};
 pub use faults::{Fault, Kind as FaultKind};
 pub use options::{Args, ChargeOrder, ErrorBody, PastTheLimit, SshKeys};
+use parking_lot::{Mutex, MutexGuard};
 use scenario::Scenario;
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 pub use time::{DatetimeFormat, Span};
 pub use world::World;
 
@@ -107,17 +108,12 @@ impl Simulator {
     }
 
     fn world(&self) -> MutexGuard<'_, World> {
-        // A panic in one request leaves a world that is still one.
-        self.world.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn log(&self) -> MutexGuard<'_, VecDeque<Entry>> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+        self.world.lock()
     }
 
     fn note(&self, entry: Entry) {
         tracing::debug!(method = %entry.method, path = %entry.path, status = entry.status, "request");
-        let mut log = self.log();
+        let mut log = self.log.lock();
         if log.len() == MOST_ENTRIES {
             log.pop_front();
         }
@@ -126,7 +122,7 @@ impl Simulator {
 
     /// The requests so far, oldest first (the last 10,000).
     pub fn requests(&self) -> Vec<Entry> {
-        self.log().iter().cloned().collect()
+        self.log.lock().iter().cloned().collect()
     }
 
     /// Does something to the account: what `POST /_sim/…` does.
@@ -143,10 +139,10 @@ impl Simulator {
             ("GET", "state") => Ok(Answer::json(200, &self.state())),
             ("GET", "log") => Ok(Answer::json(200, &self.requests())),
             ("DELETE", "log") => {
-                self.log().clear();
+                self.log.lock().clear();
                 Ok(Answer::empty(204))
             }
-            ("GET", "faults") => Ok(Answer::json(200, &self.world().faults.list())),
+            ("GET", "faults") => Ok(Answer::json(200, &self.world().faults.on)),
             ("DELETE", "faults") => {
                 self.world().faults.clear(None);
                 Ok(Answer::empty(204))
@@ -161,42 +157,30 @@ impl Simulator {
         }
     }
 
-    fn state(&self) -> impl Serialize + use<> {
-        #[derive(Serialize)]
-        struct Summary {
-            now: DateTime<Utc>,
-            time_zone: String,
-            balance: String,
-            cut_off: bool,
-            orders: usize,
-            charges: usize,
-            vms: BTreeMap<String, usize>,
-            sites: BTreeMap<String, usize>,
-            containers: BTreeMap<i64, usize>,
-        }
+    fn state(&self) -> wire::Object {
         let mut world = self.world();
         world.tick((self.now)());
-        let mut summary = Summary {
-            now: world.now(),
-            time_zone: world.zone.to_string(),
-            balance: format!("{:.2}", world.ledger.balance),
-            cut_off: world.cut_off.is_some(),
-            orders: world.ledger.orders.len(),
-            charges: world.ledger.charges.len(),
-            vms: BTreeMap::new(),
-            sites: BTreeMap::new(),
-            containers: BTreeMap::new(),
-        };
+        let (mut vms, mut sites) = (BTreeMap::<_, usize>::new(), BTreeMap::<_, usize>::new());
         for vm in world.vms.rows() {
-            *summary.vms.entry(vm.state.to_string()).or_default() += 1;
+            *vms.entry(&*vm.life.state).or_default() += 1;
         }
         for site in world.sites.rows() {
-            *summary.sites.entry(site.state.to_string()).or_default() += 1;
+            *sites.entry(&*site.life.state).or_default() += 1;
         }
+        let mut containers = BTreeMap::<_, usize>::new();
         for container in world.containers.rows() {
-            *summary.containers.entry(container.state.code(&self.args.container_state_codes)).or_default() +=
-                1;
+            *containers.entry(container.state.code(&self.args.container_state_codes)).or_default() += 1;
         }
-        summary
+        wire::object! {
+            "now": world.now(),
+            "time_zone": world.zone.to_string(),
+            "balance": format!("{:.2}", world.ledger.balance),
+            "cut_off": world.cut_off.is_some(),
+            "orders": world.ledger.orders.len(),
+            "charges": world.ledger.charges.len(),
+            "vms": vms,
+            "sites": sites,
+            "containers": containers,
+        }
     }
 }

@@ -68,7 +68,7 @@ struct SiteLine {
     state: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OrderLine {
     comment: String,
@@ -117,9 +117,7 @@ impl Scenario {
             (None, None) => world.set_balance(comfortable(&world)),
         }
         world.report_error = self.report_error.take();
-        for fault in std::mem::take(&mut self.fault) {
-            world.faults.add(fault);
-        }
+        world.faults.on = std::mem::take(&mut self.fault);
         for mut event in std::mem::take(&mut self.event) {
             let at = event.remove("at").ok_or_else(|| wrong("an event has no `at`".to_owned()))?;
             let at: Span = at.try_into().map_err(|e| wrong(format!("event at: {e}")))?;
@@ -166,7 +164,7 @@ impl Scenario {
             if let (Some(vm), Some(state)) =
                 (world.vms.get_mut(id), line.and_then(|l| l.state.as_deref()).or(off))
             {
-                vm.state = State::Owned(state.to_owned());
+                vm.life.state = State::Owned(state.to_owned());
             }
         }
         for n in 0..count(args.containers, self.containers, self.container.len(), names::CONTAINERS.len()) {
@@ -225,7 +223,7 @@ impl Scenario {
             if let (Some(site), Some(state)) =
                 (world.sites.get_mut(id), line.and_then(|l| l.state.as_deref()))
             {
-                site.state = State::Owned(state.to_owned());
+                site.life.state = State::Owned(state.to_owned());
             }
         }
         Ok(())
@@ -237,9 +235,7 @@ impl Scenario {
             amount: Decimal::new(119_000, 2),
             billing_period: Some(Period(1, Unit::Year)),
             charge_period: Some(Period(1, Unit::Month)),
-            age: None,
-            state: None,
-            generic_type: None,
+            ..OrderLine::default()
         };
         let generated = (self.order.is_empty() && self.resource_orders.unwrap_or(true)).then_some(&domain);
         for line in self.order.iter().chain(generated) {

@@ -24,7 +24,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 /// Largest request body read.
 const MOST_BODY: usize = 1 << 20;
@@ -34,12 +33,7 @@ const DRAIN: Duration = Duration::from_secs(2);
 impl Simulator {
     /// Serves until `stop`; requests under way then have two seconds.
     pub async fn serve(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
-        let connections = TaskTracker::new();
-        while let Some(stream) = accept::next(&listener, &stop).await {
-            connections.spawn(Arc::clone(&self).connection(stream, stop.clone()));
-        }
-        connections.close();
-        connections.wait().await;
+        accept::each(listener, stop, |stream, stop| Arc::clone(&self).connection(stream, stop)).await;
     }
 
     async fn connection(self: Arc<Self>, stream: tokio::net::TcpStream, stop: CancellationToken) {
@@ -122,7 +116,6 @@ impl Simulator {
         if let Some(answer) = instead {
             return answer;
         }
-        let header = |name| head.headers.get(name).and_then(|v| v.to_str().ok());
         let query = form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes());
         let query: Vec<(String, String)> = query.into_owned().collect();
         let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
@@ -136,23 +129,18 @@ impl Simulator {
             args: &self.args,
             shift: apply::shift(faults),
         };
-        self.answer(&request, Group::of(path), header(AUTHORIZATION), header(ACCEPT))
-            .unwrap_or_else(|refusal| refusal.into_answer(self.args.error_body))
+        self.answer(&request, head).unwrap_or_else(|refusal| refusal.into_answer(self.args.error_body))
     }
 
-    fn answer(
-        &self,
-        rq: &Request<'_>,
-        group: Group,
-        authorization: Option<&str>,
-        accept: Option<&str>,
-    ) -> super::answer::Outcome {
-        if !group.admits(authorization, &self.args) {
+    fn answer(&self, rq: &Request<'_>, head: &Parts) -> super::answer::Outcome {
+        let header = |name| head.headers.get(name).and_then(|v| v.to_str().ok());
+        let group = Group::of(rq.path);
+        if !group.admits(header(AUTHORIZATION), &self.args) {
             let mut refusal = Refusal::new(401, "authorization", "missing or wrong credentials");
             refusal.headers.push(("www-authenticate", group.challenge().to_owned()));
             return Err(refusal);
         }
-        if group == Group::Billing && !accept.is_some_and(|a| a.contains("application/json")) {
+        if group == Group::Billing && !header(ACCEPT).is_some_and(|a| a.contains("application/json")) {
             return Err(Refusal::new(406, "accept", "must be application/json"));
         }
         let mut world = self.world();
@@ -173,20 +161,7 @@ impl Simulator {
 
 /// Puts the faults that change JSON into a successful answer.
 fn spoil(mut answer: Answer, faults: &[Fault], here: &str, path: &str) -> Answer {
-    let changing = |f: &&Fault| {
-        matches!(
-            f.kind,
-            Kind::TruncatedJson
-                | Kind::InvalidJson
-                | Kind::WrongTypes
-                | Kind::NullFields
-                | Kind::ForeignNext
-                | Kind::NextLoop
-                | Kind::DuplicateRows
-                | Kind::WrongCount
-        )
-    };
-    for fault in faults.iter().filter(changing) {
+    for fault in faults.iter().filter(|fault| apply::spoils(fault)) {
         if answer.status >= 300 {
             break;
         }
@@ -241,7 +216,7 @@ async fn respond(
     };
     let announced = bytes.len() as u64;
     let body = match sending {
-        Sending::Whole => SimBody::Whole(Some(bytes)),
+        Sending::Whole => SimBody::Whole { blanks: 0, rest: bytes },
         Sending::Stall => {
             SimBody::Part { part: Some(bytes.slice(..bytes.len() / 2)), announced, reset: None }
         }
@@ -249,7 +224,7 @@ async fn respond(
             let sent = usize::try_from(after).unwrap_or(usize::MAX).min(bytes.len() / 2);
             SimBody::Part { part: Some(bytes.slice(..sent)), announced, reset: Some(Arc::clone(reset)) }
         }
-        Sending::Blanks(left) => SimBody::Blanks { left, rest: Some(bytes) },
+        Sending::Blanks(blanks) => SimBody::Whole { blanks, rest: bytes },
     };
     response.body(body).map_err(io::Error::other)
 }

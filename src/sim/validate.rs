@@ -56,16 +56,16 @@ impl Fields {
         got.unwrap_or_default()
     }
 
+    /// The value of a field that is there and not null, as `read` takes it.
+    fn read<T>(&mut self, name: &str, due: &str, read: impl Fn(&Value, bool) -> Option<T>) -> Option<T> {
+        let got = read(self.map.get(name).filter(|value| !value.is_null())?, self.form);
+        self.check(name, got.is_some(), format!("must be {due}"));
+        got
+    }
+
     /// An optional string.
     pub(super) fn text(&mut self, name: &str) -> Option<String> {
-        match self.map.get(name)? {
-            Value::Null => None,
-            Value::String(s) => Some(s.clone()),
-            Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-                self.wrong(name, "must be a string");
-                None
-            }
-        }
+        self.read(name, "a string", |value, _| value.as_str().map(str::to_owned))
     }
 
     /// A required string that says something.
@@ -79,16 +79,9 @@ impl Fields {
 
     /// An optional whole number.
     pub(super) fn int(&mut self, name: &str) -> Option<i64> {
-        let got = match self.map.get(name)? {
-            Value::Null => return None,
-            Value::Number(n) => n.as_i64(),
-            Value::String(s) if self.form => s.trim().parse().ok(),
-            Value::String(_) | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
-        };
-        if got.is_none() {
-            self.wrong(name, "must be a whole number");
-        }
-        got
+        self.read(name, "a whole number", |value, form| {
+            value.as_i64().or_else(|| value.as_str().filter(|_| form)?.trim().parse().ok())
+        })
     }
 
     /// A required whole number.
@@ -106,40 +99,24 @@ impl Fields {
 
     /// An optional whole number that null resets: Some(None) is null.
     pub(super) fn int_or_null(&mut self, name: &str) -> Option<Option<i64>> {
-        match self.map.get(name)? {
-            Value::Null => Some(None),
-            Value::Number(_) | Value::String(_) | Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
-                self.int_within(name, 0, i64::from(u32::MAX)).map(Some)
-            }
+        if self.map.get(name)?.is_null() {
+            return Some(None);
         }
+        self.int_within(name, 0, i64::from(u32::MAX)).map(Some)
     }
 
     /// An optional truth value; forms write it as true/false, 1/0, yes/no, on/off.
     pub(super) fn flag(&mut self, name: &str) -> Option<bool> {
-        let got = match self.map.get(name)? {
-            Value::Null => return None,
-            Value::Bool(b) => Some(*b),
-            Value::String(s) if self.form => truth(s),
-            Value::String(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => None,
-        };
-        if got.is_none() {
-            self.wrong(name, "must be true or false");
-        }
-        got
+        self.read(name, "true or false", |value, form| {
+            value.as_bool().or_else(|| truth(value.as_str().filter(|_| form)?))
+        })
     }
 
     /// An optional list of strings.
     pub(super) fn texts(&mut self, name: &str) -> Option<Vec<String>> {
-        let value = self.map.get(name)?;
-        if value.is_null() {
-            return None;
-        }
-        let got: Option<Vec<String>> =
-            value.as_array().and_then(|l| l.iter().map(|v| v.as_str().map(str::to_owned)).collect());
-        if got.is_none() {
-            self.wrong(name, "must be a list of strings");
-        }
-        got
+        self.read(name, "a list of strings", |value, _| {
+            value.as_array()?.iter().map(|text| text.as_str().map(str::to_owned)).collect()
+        })
     }
 
     /// An optional string out of a list of values.
@@ -170,32 +147,5 @@ pub(super) fn truth(text: &str) -> Option<bool> {
         "true" | "1" | "yes" | "on" => Some(true),
         "false" | "0" | "no" | "off" | "" => Some(false),
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_wrong_field_is_named_at_once() {
-        let mut f = Fields::json(br#"{"name": 3, "quota": "12", "ok": true, "list": ["a", 1]}"#).unwrap();
-        f.required_text("name");
-        f.required_int("quota");
-        f.required_int("memory_limit");
-        f.texts("list");
-        assert_eq!(f.flag("ok"), Some(true));
-        let refusal = f.finish().unwrap_err();
-        assert_eq!(refusal.status, 400);
-        assert_eq!(refusal.errors.keys().collect::<Vec<_>>(), ["list", "memory_limit", "name", "quota"]);
-    }
-
-    #[test]
-    fn forms_write_numbers_and_truth_as_text() {
-        let mut f = Fields::form(b"storage_size=25&delete_storages=yes&title=a%20b");
-        assert_eq!(f.required_int("storage_size"), 25);
-        assert_eq!(f.flag("delete_storages"), Some(true));
-        assert_eq!(f.required_text("title"), "a b");
-        assert!(f.finish().is_ok());
     }
 }

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
-use rusqlite::params;
+use rusqlite::{Row, params};
 
 use super::requests::DROPPED;
-use super::rows::Columns as _;
+use super::rows::{Columns as _, stamp};
+
 use super::{Store, StoreError};
 use crate::alert::{Back, Event, Heard, Key, Notice, Stage, Waiting};
 
@@ -25,6 +26,34 @@ pub(crate) struct Overtaking {
     /// Message-IDs.
     pub older: BTreeSet<String>,
 }
+
+/// A recipient to whom the last news of an incident did not get.
+#[derive(Clone, Debug)]
+pub(crate) struct Refused {
+    pub key: Key,
+    /// A bare address.
+    pub to: String,
+    /// The last mail about it.
+    pub message_id: String,
+    /// When that one was given up, and those right before it.
+    pub given_up: Vec<DateTime<Utc>>,
+    /// Another mail got through to the recipient since.
+    pub reached: bool,
+}
+
+/// By incident and recipient all mails that were not withdrawn, of such with one that was given up: of open incidents,
+/// and of others lately.
+const REFUSED: &str = "
+WITH pairs AS (
+  SELECT DISTINCT n.incident, n.episode, e.recipient
+  FROM envelopes e JOIN news n USING (message_id)
+    JOIN incidents i ON i.key = n.incident AND n.episode = json_extract(i.body, '$.episode')
+  WHERE e.state = 'dead' AND NOT e.perhaps AND (e.ended_at > ?1 OR i.phase IN ('firing', 'recovering')))
+SELECT p.incident, p.recipient, e.message_id, iif(e.state = 'dead' AND NOT e.perhaps, e.ended_at, NULL),
+  EXISTS (SELECT 1 FROM envelopes s WHERE s.recipient = e.recipient AND s.state = 'sent' AND s.ended_at > e.ended_at)
+FROM pairs p JOIN news n ON n.incident = p.incident AND n.episode = p.episode
+  JOIN envelopes e ON e.message_id = n.message_id AND e.recipient = p.recipient
+WHERE e.state <> 'withdrawn' ORDER BY e.id";
 
 impl Store {
     /// Mails that wait, one a recipient, oldest first. Recipients are bare addresses.
@@ -75,11 +104,14 @@ impl Store {
         Ok(overtaking)
     }
 
-    /// Who was mailed about an episode of an incident, and whether any of it may have arrived; of an earlier one whose end
-    /// gave way to this one, too. Recipients are bare addresses.
+    /// Who was mailed about an episode of an incident, and whether any of it may have arrived, or was named in a mail that did
+    /// as given up; of an earlier one whose end gave way to this one, too. Recipients are bare addresses.
     pub(crate) fn heard(&self, incident: &Key, episode: u32) -> Result<BTreeMap<String, Heard>, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT e.recipient, CASE WHEN e.state IN ('sent', 'sending') OR e.perhaps THEN 2
+                 WHEN EXISTS (SELECT 1 FROM named d JOIN envelopes s ON s.message_id = d.named_in
+                   WHERE d.message_id = e.message_id AND d.recipient = e.recipient AND s.recipient = e.recipient
+                     AND s.state IN ('sent', 'sending')) THEN 2
                  WHEN e.state = 'queued' OR e.expired THEN 1 ELSE 0 END, n.episode, (
                  SELECT json_extract(t.value, '$[1]') FROM json_each(m.told) t
                  WHERE json_extract(t.value, '$[0]') = ?1)
@@ -111,20 +143,33 @@ impl Store {
 
     /// Whom mails about the present episode of each open incident were made for, as bare addresses.
     pub(crate) fn addressed(&self) -> Result<BTreeMap<Key, BTreeSet<String>>, StoreError> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT DISTINCT n.incident, e.recipient
+        let sql = "SELECT DISTINCT n.incident, e.recipient
              FROM incidents i CROSS JOIN news n ON n.incident = i.key AND n.episode = json_extract(i.body, '$.episode')
                JOIN envelopes e USING (message_id)
-             WHERE i.phase IN ('firing', 'recovering')",
-        )?;
-        let mut rows = statement.query([])?;
+             WHERE i.phase IN ('firing', 'recovering')";
         let mut addressed: BTreeMap<Key, BTreeSet<String>> = BTreeMap::new();
-        while let Some(row) = rows.next()? {
-            let key = row.get::<_, String>(0)?.parse();
-            let key = key.map_err(|error| StoreError::Content(format!("{error}")))?;
-            addressed.entry(key).or_default().insert(row.get(1)?);
+        for (key, to) in self.all::<_, Vec<_>>(sql, [], |row| Ok((row.parsed(0)?, row.text(1)?)))? {
+            addressed.entry(key).or_default().insert(to);
         }
         Ok(addressed)
+    }
+
+    /// Recipients whose last mails about an incident, as it is or as it ended since then, were given up.
+    pub(crate) fn refused(&self, since: DateTime<Utc>) -> Result<Vec<Refused>, StoreError> {
+        let read = |row: &Row<'_>| {
+            let given_up = row.moment_if_any(3)?.into_iter().collect();
+            let (key, to, message_id) = (row.parsed(0)?, row.text(1)?, row.text(2)?);
+            Ok(Refused { key, to, message_id, given_up, reached: row.get(4)? })
+        };
+        let mut last: BTreeMap<(Key, String), Refused> = BTreeMap::new();
+        for mut mail in self.all::<_, Vec<Refused>>(REFUSED, [stamp(since)], read)? {
+            let before = last.remove(&(mail.key.clone(), mail.to.clone()));
+            if !mail.given_up.is_empty() {
+                mail.given_up.extend(before.map(|before| before.given_up).unwrap_or_default());
+                last.insert((mail.key.clone(), mail.to.clone()), mail);
+            }
+        }
+        Ok(last.into_values().collect())
     }
 
     /// Who heard what of an incident that is watched again, in its present episode.

@@ -28,7 +28,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 pub(crate) use given_up::{GivenUp, Named, Unreached};
-pub(crate) use mailbox::{Made, Overtaking};
+pub(crate) use mailbox::{Made, Overtaking, Refused};
 pub(crate) use outbox::{Claim, Expired, Lane, Outgoing, Queue, SendResult, retry_delay};
 pub(crate) use polls::Polls;
 pub(crate) use rate_limited::RateLimited;

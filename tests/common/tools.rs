@@ -16,6 +16,8 @@ pub struct Run {
 pub fn run(tool: &str, args: &[&str]) -> Option<Run> {
     let mut command = Command::new(tool);
     command.args(args).current_dir(root()).stdin(Stdio::null()).env("NO_COLOR", "1");
+    // promtool, in Go, spends a third of its time on memory that it could keep.
+    command.env("GOGC", "400");
     match command.output() {
         Ok(output) => {
             let text = [output.stdout, output.stderr].concat();

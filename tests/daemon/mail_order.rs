@@ -314,6 +314,44 @@ fn what_did_not_arrive_at_a_wrong_address_is_told_once_the_address_is_right() {
     );
 }
 
+/// Told before or not, its end too, and whoever else knows: the last news of it is to arrive.
+#[test]
+fn the_last_news_that_was_refused_for_good_is_told_anew_to_whom_it_was_for() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let mut clock = Clock::new();
+    let rule = "[alerts.rules.vm_error]\nto = [\"good@example.com\", \"bad@example.com\"]\n";
+    let daemon = Daemon::start_by(&clock, &provider, smtp.address, rule);
+    wait_for(&smtp, "main/started/account started");
+    let told = |address: &str| -> Vec<String> {
+        let seen = smtp.seen();
+        let mails = seen.accepted().into_iter().filter(|mail| mail.to.iter().any(|to| to == address));
+        mails
+            .flat_map(|mail| crate::common::read(&mail.raw).pairs)
+            .filter(|pair| pair.contains("vm_error"))
+            .collect()
+    };
+    let mut dead = 0;
+    let mut news = Vec::new();
+    for event in ["opened", "resolved"] {
+        smtp.on_times(Stage::Rcpt, "bad@example.com", 1, Act::reply("554 5.7.1 looks like spam"));
+        if event == "opened" {
+            fails(&provider, &daemon);
+        } else {
+            recovers(&provider, &daemon);
+        }
+        dead += 1;
+        daemon.shows(&format!("hostwatch_outbox_messages{{state=\"dead\"}} {dead}"));
+        clock.pass(Duration::minutes(55));
+        provider.all_polled(1);
+        assert_eq!(told("bad@example.com"), news);
+        clock.pass(Duration::minutes(10));
+        news.push(format!("main/vm_error/10001 {event}"));
+        until("it is told anew", || told("bad@example.com") == news);
+        assert_eq!(told("good@example.com"), news);
+    }
+}
+
 /// By a filter, say; an hour later it takes the same news, and no other mail was due in between.
 #[test]
 fn what_was_refused_for_good_once_is_told_anew_an_hour_later() {

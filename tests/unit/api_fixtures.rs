@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::model::{
-    ContainerId, ContainerState, CronJobId, Edd, Group, Money, OrderState, SiteId, SiteState, VmId, VmState,
+    ContainerId, ContainerState, Edd, Group, Money, OrderState, SiteId, SiteState, VmId, VmState,
 };
 use crate::provider::{
     BillingCredentials, Client, Code, HostingCredentials, Hosts, Limits, Observer, ProviderSettings,
@@ -149,7 +149,7 @@ async fn hosting_payloads_are_read() {
     let listed = client.databases(site.id).await.unwrap();
     assert!(listed.complete && listed.rows.len() == 1);
     let listed = client.cron_jobs(site.id).await.unwrap();
-    assert!(listed.complete && listed.rows[0].id == CronJobId::new(71));
+    assert!(listed.complete && listed.rows[0].id == 71);
     assert_eq!(*oddities.0.lock().unwrap(), [""; 0], "nothing in them is odd");
 }
 

@@ -126,6 +126,27 @@ fn what_goes_dark_with_many_is_counted() {
     assert_eq!(text.matches(".example.com").count(), 20, "{text}");
 }
 
+/// No other mail comes of them.
+#[test]
+fn a_summary_names_what_is_offline_with_a_container() {
+    let mut main = full("main");
+    let sites = (0..7).map(|id| site(1000 + id, 31, if id == 0 { "Error" } else { "Active" })).collect();
+    main.apply(Read::Sites(ContainerId::new(31), all(sites)), read_at());
+    let facts = Overflow { max_per_hour: 60, since: now() };
+    for (event, named) in [(Event::Opened, true), (Event::Resolved, false)] {
+        let items = vec![item(Kind::ContainerDisabled, 31, "Container shop", event)];
+        let rendered = mail(&notice(Form::Overflow(facts.clone()), items), &snapshot([&main]));
+        let text = text(&rendered).replace("\n    ", " ");
+        assert_eq!(
+            text.contains("; also offline: ")
+                && text.contains("(Error)")
+                && text.contains(" and 4 more (main/"),
+            named,
+            "{text}"
+        );
+    }
+}
+
 #[test]
 fn overflow_and_first_start_are_within_bounds() {
     let half = |over: bool| {

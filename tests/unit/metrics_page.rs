@@ -42,7 +42,7 @@ fn own() -> Own {
     own.inconsistent(&account);
     own.unknown_values(&account, "vm.state", 1);
     let labels = IncidentLabels { account, kind: "vm_error", severity: "critical", state: "firing" };
-    own.incidents(&BTreeMap::from([(labels, 1)]));
+    own.incidents(None, &BTreeMap::from([(labels, 1)]));
     own.notification(Notification::Sent);
     own.outbox(&BTreeMap::from([("queued", 2)]), Some(read_at()));
     own.store_usable(true);
@@ -82,8 +82,8 @@ fn the_incidents_of_one_account_are_counted_anew_and_the_others_stay() {
         severity: "critical",
         state: "firing",
     };
-    own.incidents(&BTreeMap::from([(labels("a", "vm_error"), 1), (labels("b", "vm_error"), 2)]));
-    own.incidents_of(&"a".parse().unwrap(), &BTreeMap::from([(labels("a", "site_error"), 3)]));
+    own.incidents(None, &BTreeMap::from([(labels("a", "vm_error"), 1), (labels("b", "vm_error"), 2)]));
+    own.incidents(Some(&"a".parse().unwrap()), &BTreeMap::from([(labels("a", "site_error"), 3)]));
     let page = String::from_utf8(own.encode(false)).unwrap();
     let found: Vec<&str> = page.lines().filter(|line| line.starts_with("hostwatch_incidents{")).collect();
     let line = |account, kind, count| {

@@ -8,7 +8,7 @@ mod smtp;
 #[path = "../common/tools.rs"]
 mod tools;
 
-mod account;
+pub(crate) mod account;
 mod alert_support;
 mod config_support;
 mod layers_support;

@@ -41,8 +41,12 @@ fn amtool_accepts_the_alertmanager_configuration() {
 
 #[test]
 fn the_rules_pass_their_unit_tests() {
-    for file in files() {
-        let Some(run) = run("promtool", &["test", "rules", &tests_of(&file)]) else { return };
+    let tests = files_with(".test.yml");
+    assert_eq!(tests, ["recording.rules", "resources.days", "resources.rules", "self.rules"]);
+    for file in tests {
+        let Some(run) = run("promtool", &["test", "rules", &format!("{FOLDER}/{file}.test.yml")]) else {
+            return;
+        };
         assert!(run.ok, "{}", run.text);
     }
 }
@@ -194,12 +198,18 @@ fn every_kind_of_incident_is_explained() {
 
 /// The rule files, as `self` for `self.rules.yml`.
 fn files() -> Vec<String> {
+    let files = files_with(".rules.yml");
+    assert_eq!(files, ["recording", "resources", "self"]);
+    files
+}
+
+/// The files of the folder whose names end so, without it.
+fn files_with(end: &str) -> Vec<String> {
     let entries = std::fs::read_dir(root().join(FOLDER)).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut files: Vec<String> =
-        names.filter_map(|name| name.strip_suffix(".rules.yml").map(ToOwned::to_owned)).collect();
+        names.filter_map(|name| name.strip_suffix(end).map(ToOwned::to_owned)).collect();
     files.sort();
-    assert_eq!(files, ["recording", "resources", "self"]);
     files
 }
 

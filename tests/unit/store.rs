@@ -732,6 +732,53 @@ fn an_open_incident_of_which_nothing_arrived_is_unheard_until_somebody_can_be_re
 }
 
 #[test]
+fn the_last_news_of_an_incident_that_was_given_up_is_named_with_its_recipient() {
+    let mut store = Store::in_memory().unwrap();
+    let mut incident = Incident::new(key(), Severity::Critical, now());
+    incident.begin_episode(now());
+    incident.enter(Phase::Firing, now());
+    let about = |id: &str| mail_about(&key(), id, Lane::Normal);
+    let alone = |mail: Outgoing| Batch { mails: vec![mail], ..Batch::default() };
+    let opened = Batch { incidents: vec![incident], ..batch(vec![about("one")]) };
+    store.commit(&opened, now()).unwrap();
+    let all = ["a@example.com", "b@example.com"];
+    let addressed = store.addressed().unwrap();
+    assert_eq!(addressed[&key()], all.map(str::to_owned).into());
+    let end = |store: &mut Store, how: &[SendResult], minutes: i64| {
+        let at = now() + Duration::minutes(minutes);
+        for how in how {
+            let claim = store.claim(&Queue::Mail, at).unwrap().unwrap();
+            store.finish(&claim, how, at).unwrap();
+        }
+    };
+    let dead = || SendResult::Dead { error: "554".into() };
+    let refused = |store: &Store| -> Vec<(String, String, usize, bool)> {
+        let found = store.refused(now() - Duration::days(1)).unwrap();
+        found.into_iter().map(|one| (one.to, one.message_id, one.given_up.len(), one.reached)).collect()
+    };
+    end(&mut store, &[SendResult::Sent, dead()], 1);
+    let b = |id: &str, times, reached| ("b@example.com".to_owned(), id.to_owned(), times, reached);
+    assert_eq!(refused(&store), [b("one", 1, false)]);
+    store.commit(&alone(about("two")), now()).unwrap();
+    assert!(refused(&store).is_empty(), "newer news waits");
+    end(&mut store, &[SendResult::Sent, dead()], 2);
+    assert_eq!(refused(&store), [b("two", 2, false)]);
+    store.commit(&alone(mail("other", Lane::Normal)), now()).unwrap();
+    end(&mut store, &[SendResult::Sent, SendResult::Sent], 3);
+    assert_eq!(refused(&store), [b("two", 2, true)]);
+    // A mail that arrived named it: who reads that the VM is in error is to read that it is no more.
+    let heard = |store: &Store| store.heard(&key(), 1).unwrap()["b@example.com"];
+    assert_eq!(heard(&store), Heard::Refused);
+    let named =
+        Named { message_id: "two".into(), recipient: "b@example.com".into(), named_in: "other".into() };
+    store.commit(&Batch { named: vec![named], ..Batch::default() }, now()).unwrap();
+    assert_eq!(heard(&store), Heard::Reached);
+    store.commit(&alone(about("three")), now()).unwrap();
+    end(&mut store, &[SendResult::Sent, SendResult::Sent], 4);
+    assert!(refused(&store).is_empty());
+}
+
+#[test]
 fn what_surely_did_not_leave_of_an_incident_that_is_watched_again_was_not_heard() {
     let mut store = Store::in_memory().unwrap();
     let heard = |store: &Store| {

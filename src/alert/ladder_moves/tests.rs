@@ -291,12 +291,19 @@ fn severities() {
         (30 * 24 - 1, Severity::Warning),
         (30 * 24, Severity::Info),
     ];
+    let settings = AlertSettings::defaults();
+    // On a rung of thirty days it is as far away as the mail of that rung says.
+    let far = AlertSettings { disconnect_days: vec![30, 14, 7, 4], ..AlertSettings::defaults() };
+    for (days, want) in [(22, Severity::Info), (14, Severity::Warning), (31, Severity::Info)] {
+        let ladder = Ladder { edd: Some(start() + Duration::days(days)), ..Ladder::default() };
+        assert_eq!((ladder.severity(&far, start()), ladder.standing(&far, start())), (want, want), "{days}");
+    }
     for (hours, want) in table {
         let edd = Some(start() + Duration::hours(hours));
         let ladder = Ladder { edd, ..Ladder::default() };
-        assert_eq!(ladder.severity(3, start()), want, "{hours} h left");
+        assert_eq!(ladder.severity(&settings, start()), want, "{hours} h left");
         let used_up = Ladder { used_up: true, ..ladder };
-        assert_eq!(used_up.severity(3, start()), Severity::Critical);
+        assert_eq!(used_up.severity(&settings, start()), Severity::Critical);
     }
     assert_eq!(rung_severity(4, 3), Severity::Critical);
     assert_eq!(rung_severity(7, 3), Severity::Warning);

@@ -254,10 +254,10 @@ impl Reading {
             Ok(listed) => {
                 self.rows += listed.rows.len() as u64;
                 let such = listed.problems.first();
-                let such = such.map(|problem| format!(", such as {}: {}", problem.path, problem.what));
+                let such = such.map(|problem| format!(", such as {problem}"));
                 let flaw = || format!("not all could be read{}", such.unwrap_or_default());
                 self.flaw = (!listed.complete).then(flaw);
-                Some(listed.into_rows())
+                Some(Rows { rows: listed.rows, complete: listed.complete })
             }
             Err(error) => {
                 self.error = Some(error);

@@ -7,7 +7,8 @@ use chrono::{DateTime, Utc};
 use super::super::notes::{address, names, noted};
 use super::{Pipeline, story};
 use crate::alert::{
-    self, Cause, Delivery, Dispatch, Event, Input, Key, Mailbox, Notice, Outcome, Remake, Stage, rate_limit,
+    self, Cause, Delivery, Dispatch, Event, Form, Input, Key, Mailbox, Notice, Outcome, Remake, Stage,
+    rate_limit,
 };
 use crate::failpoint;
 use crate::model::{AccountName, Snapshot, lives_on};
@@ -51,7 +52,7 @@ impl Pipeline {
             // Asked at each try: what waited may be on its way by now.
             Input::Tick(_) => {
                 let delivery = self.delivery(&snapshot, now)?;
-                self.recipients_may_be_new &= !delivery.newcomers.is_empty();
+                self.recipients_may_be_new &= delivery.missed.iter().any(|missed| missed.refused.is_none());
                 self.engine.step(&Input::Tick(delivery), &snapshot, now)
             }
             Input::Poll { .. } => self.engine.step(input, &snapshot, now),
@@ -112,7 +113,13 @@ impl Pipeline {
         let (mut threads, notices) = self.withdraw(self.dispatch(outcome)?, &mut batch, snapshot, now)?;
         let (limited, free): (Vec<&Notice>, Vec<&Notice>) =
             notices.iter().partition(|notice| rate_limit::applies(&notice.form));
-        let mut due = free;
+        // What follows from an incident whose own mail is held back waits with it.
+        let held = self.held()?;
+        let follows = |notice: &&Notice| {
+            notice.form == Form::Covered && notice.items.iter().any(|item| held.contains(&item.key))
+        };
+        let (following, mut due): (Vec<&Notice>, Vec<&Notice>) = free.into_iter().partition(follows);
+        batch.rate_limited.extend(following.into_iter().map(|notice| hold(notice, now)));
         if !limited.is_empty() {
             let room = self.room(now)?;
             let fits = limited.len().min(room);
@@ -121,15 +128,20 @@ impl Pipeline {
                 for item in &notice.items {
                     batch.decisions.push((item.key.clone(), Cause::HourlyLimit.into()));
                 }
-                batch.rate_limited.push(RateLimited {
-                    at: now,
-                    to: notice.to.clone(),
-                    items: notice.items.clone(),
-                });
+                batch.rate_limited.push(hold(notice, now));
             }
         }
         threads.extend(self.write_mails(&due, &mut batch, snapshot, now)?);
         Ok((batch, threads))
+    }
+
+    /// Incidents of which a mail is held back.
+    fn held(&self) -> Result<BTreeSet<Key>, StoreError> {
+        if self.housekeeping.rate_limited_since.is_none() {
+            return Ok(BTreeSet::new());
+        }
+        let (held, _) = self.published.store.lock().rate_limited()?;
+        Ok(held.into_iter().flat_map(|held| held.items).map(|item| item.key).collect())
     }
 
     /// Incidents of which no mail arrived, and that somebody can be told of by now: a recipient is another, mail gets
@@ -147,31 +159,12 @@ impl Pipeline {
 
     fn delivery(&self, snapshot: &Snapshot, now: DateTime<Utc>) -> Result<Delivery, StoreError> {
         let unheard = self.unheard(now);
-        let newcomers = if self.recipients_may_be_new { self.newcomers()? } else { Vec::new() };
+        let missed = self.missed(now)?;
         let coming_back = self.engine.coming_back(snapshot);
         let store = self.published.store.lock();
         let heard = |(key, episode): (Key, u32)| Ok((key.clone(), store.heard_back(&key, episode)?));
         let back = coming_back.into_iter().map(heard).collect::<Result<_, StoreError>>()?;
-        Ok(Delivery { unheard, back, newcomers })
-    }
-
-    /// Recipients for whom no mail about an open incident was made, while there was one for others.
-    fn newcomers(&self) -> Result<Vec<(Key, Vec<String>)>, StoreError> {
-        let (mut addressed, (limited, _)) = {
-            let store = self.published.store.lock();
-            (store.addressed()?, store.rate_limited()?)
-        };
-        for held in limited {
-            for item in held.items {
-                addressed.entry(item.key).or_default().extend(held.to.iter().map(|to| address(to)));
-            }
-        }
-        let found = addressed.into_iter().map(|(key, known)| {
-            let is_new = |to: &&String| !known.contains(&address(to));
-            let new = self.engine.recipients(&key).iter().filter(is_new).cloned().collect::<Vec<_>>();
-            (key, new)
-        });
-        Ok(found.filter(|(_, new)| !new.is_empty()).collect())
+        Ok(Delivery { unheard, back, missed })
     }
 
     /// Fits what is to be told to what waits in the outbox.
@@ -358,4 +351,8 @@ impl Pipeline {
         }
         Ok(threads)
     }
+}
+
+fn hold(notice: &Notice, at: DateTime<Utc>) -> RateLimited {
+    RateLimited { at, to: notice.to.clone(), items: notice.items.clone() }
 }

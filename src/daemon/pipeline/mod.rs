@@ -5,6 +5,7 @@ mod accounts;
 mod decide;
 mod housekeeping;
 mod looking;
+mod missed;
 mod story;
 
 use std::collections::{BTreeMap, BTreeSet};

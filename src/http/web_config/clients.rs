@@ -14,22 +14,11 @@ use x509_parser::parse_x509_certificate;
 #[derive(Debug)]
 pub(super) struct Clients {
     /// Checks the issuer; `None` accepts any certificate for which the client has the key.
-    issued: Option<Arc<dyn ClientCertVerifier>>,
-    required: bool,
+    pub issued: Option<Arc<dyn ClientCertVerifier>>,
+    pub required: bool,
     /// Names of which a certificate must have one, to the letter; empty allows all.
-    allowed: Vec<String>,
-    algorithms: WebPkiSupportedAlgorithms,
-}
-
-impl Clients {
-    pub(super) fn new(
-        issued: Option<Arc<dyn ClientCertVerifier>>,
-        required: bool,
-        allowed: Vec<String>,
-        algorithms: WebPkiSupportedAlgorithms,
-    ) -> Self {
-        Self { issued, required, allowed, algorithms }
-    }
+    pub allowed: Vec<String>,
+    pub algorithms: WebPkiSupportedAlgorithms,
 }
 
 impl ClientCertVerifier for Clients {

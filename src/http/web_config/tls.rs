@@ -233,7 +233,7 @@ fn clients(
     }
     let allowed = tls.client_allowed_sans.clone().unwrap_or_default();
     let algorithms = provider.signature_verification_algorithms;
-    Some(Some(Arc::new(Clients::new(issued, auth.require, allowed, algorithms))))
+    Some(Some(Arc::new(Clients { issued, required: auth.require, allowed, algorithms })))
 }
 
 /// Checks that a certificate was issued by one of these.

@@ -299,24 +299,4 @@ mod tests {
             check.abort();
         }
     }
-
-    #[test]
-    fn hashes_are_checked_and_never_shown() {
-        let mut findings = WebFindings::new(Path::new("web.yml"));
-        let slow = "$2y$15$mDwo.lAisC94iLAyP81MCesa29IzH37oigHC/42V2pdJlUprsJPze";
-        let given = [
-            ("alice", "s3cret"),
-            ("bob", "$2y$99$mDwo.lAisC94iLAyP81MCesa29IzH37oigHC/42V2pdJlUprsJPze"),
-            ("slow", slow),
-            ("a:b", slow),
-        ];
-        let given = given.into_iter().map(|(name, hash)| (name.to_owned(), SecretString::from(hash)));
-        let users = Users::read(given.collect(), &mut findings);
-        assert_eq!(format!("{users:?}"), r#"{"slow"}"#);
-        let wrong = findings.finish().unwrap_err().to_string();
-        assert!(wrong.contains("basic_auth_users.alice: is not a bcrypt hash"), "{wrong}");
-        assert!(wrong.contains("basic_auth_users.bob: is not a bcrypt hash"), "{wrong}");
-        assert!(wrong.contains("basic_auth_users.a:b: a name has"), "{wrong}");
-        assert!(!wrong.contains("s3cret") && !wrong.contains("mDwo"), "{wrong}");
-    }
 }

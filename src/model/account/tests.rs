@@ -4,68 +4,11 @@ use std::time::Duration;
 
 use super::*;
 use crate::model::ids::VmId;
-use crate::model::resources::Vm;
 use crate::model::snapshot::{Failure, FailureKind};
-use crate::model::states::{ContainerState, SiteState, VmState};
+use crate::unit::account::{self as given, bare_vm, profile, site};
 
 fn known() -> KnownAccount {
-    KnownAccount::new(Arc::new(Profile {
-        name: "main".parse().unwrap(),
-        currency: String::new(),
-        time_zone: None,
-        lead_days: 3,
-        vm_memory_unit_bytes: None,
-        collectors: Collector::ALL.into(),
-        stale_after: BTreeMap::new(),
-        guide: Default::default(),
-    }))
-}
-
-fn vm(id: u64, state: &str) -> Vm {
-    Vm {
-        id: VmId::new(id),
-        state: VmState::from(state),
-        vm_id: None,
-        name: None,
-        tariff: None,
-        ncpu: None,
-        memsize: None,
-        monitoring_enabled: None,
-        ips: None,
-        disks: None,
-    }
-}
-
-fn site(id: u64, container: u64) -> Site {
-    Site {
-        id: SiteId::new(id),
-        state: SiteState::Active,
-        container: ContainerId::new(container),
-        name: None,
-        main_alias: None,
-        engine: None,
-        engine_version: None,
-        workers: None,
-        force_https: None,
-        certificate_id: None,
-        created: None,
-        updated: None,
-    }
-}
-
-fn home(id: u64) -> Container {
-    Container {
-        id: ContainerId::new(id),
-        state: ContainerState::Enabled,
-        login: None,
-        name: None,
-        server: None,
-        memory_limit_mb: None,
-        disk_quota_mb: None,
-        created: None,
-        updated: None,
-        in_transfer: None,
-    }
+    KnownAccount::new(Arc::new(profile("main")))
 }
 
 fn ids(listing: &Listing<Vm>) -> Vec<u64> {
@@ -79,18 +22,23 @@ fn at() -> DateTime<Utc> {
 #[test]
 fn a_complete_listing_replaces_and_an_incomplete_one_merges() {
     let mut known = known();
-    known.apply(Read::Vms(Rows { rows: vec![vm(3, "active"), vm(1, "active")], complete: true }), at());
+    known.apply(
+        Read::Vms(Rows { rows: vec![bare_vm(3, "active"), bare_vm(1, "active")], complete: true }),
+        at(),
+    );
     assert_eq!(ids(&known.state().vms), [1, 3]);
-    let seen =
-        known.apply(Read::Vms(Rows { rows: vec![vm(2, "active"), vm(3, "error")], complete: false }), at());
+    let seen = known.apply(
+        Read::Vms(Rows { rows: vec![bare_vm(2, "active"), bare_vm(3, "error")], complete: false }),
+        at(),
+    );
     assert_eq!(ids(&known.state().vms), [1, 2, 3], "nothing is removed by what was not shown");
     assert_eq!(known.state().vms.get(VmId::new(3)).unwrap().state, VmState::Error);
     let Observed::Vms(seen) = &seen[0] else { panic!("{seen:?}") };
     assert!(!seen.shown.has(1) && seen.shown.has(2) && seen.removed.is_empty());
-    let seen = known.apply(Read::Vms(Rows { rows: vec![vm(2, "active")], complete: true }), at());
+    let seen = known.apply(Read::Vms(Rows { rows: vec![bare_vm(2, "active")], complete: true }), at());
     let Observed::Vms(seen) = &seen[0] else { panic!("{seen:?}") };
     assert!(seen.removed.is_empty() && !seen.shown.has(3), "it may have slipped from one page to another");
-    let seen = known.apply(Read::Vms(Rows { rows: vec![vm(2, "active")], complete: true }), at());
+    let seen = known.apply(Read::Vms(Rows { rows: vec![bare_vm(2, "active")], complete: true }), at());
     let Observed::Vms(seen) = &seen[0] else { panic!("{seen:?}") };
     assert_eq!(seen.removed, [1, 3]);
     assert_eq!(ids(&known.state().vms), [2]);
@@ -112,7 +60,7 @@ fn gone_is_what_two_whole_listings_in_a_row_do_not_show() {
     for (listings, want) in table {
         let mut known = known();
         for &(shown, complete) in listings {
-            let rows = shown.iter().map(|&id| vm(id, "active")).collect();
+            let rows = shown.iter().map(|&id| bare_vm(id, "active")).collect();
             known.apply(Read::Vms(Rows { rows, complete }), at());
         }
         assert_eq!(ids(&known.state().vms), want, "{listings:?}");
@@ -132,7 +80,7 @@ fn newly_stopped_is_what_was_active_a_short_while_ago() {
         let mut profile = (*known().state().profile).clone();
         profile.stale_after.insert(Collector::Vms, Duration::from_secs(900));
         let mut known = KnownAccount::new(Arc::new(profile));
-        let read = |state| Read::Vms(Rows { rows: vec![vm(1, state)], complete: true });
+        let read = |state| Read::Vms(Rows { rows: vec![bare_vm(1, state)], complete: true });
         known.apply(read(before), at());
         let seen = known.apply(read(now), at() + chrono::Duration::minutes(minutes));
         let Observed::Vms(seen) = &seen[0] else { panic!("{seen:?}") };
@@ -143,7 +91,7 @@ fn newly_stopped_is_what_was_active_a_short_while_ago() {
 #[test]
 fn rows_stay_the_same_object_where_nothing_changed() {
     let mut known = known();
-    let read = || Read::Vms(Rows { rows: vec![vm(1, "active")], complete: true });
+    let read = || Read::Vms(Rows { rows: vec![bare_vm(1, "active")], complete: true });
     known.apply(read(), at());
     let before = Arc::clone(&known.state().vms.rows);
     known.apply(read(), at());
@@ -154,7 +102,7 @@ fn rows_stay_the_same_object_where_nothing_changed() {
 fn a_site_lives_in_one_container_only_and_goes_with_it() {
     let mut known = known();
     let sites = |container, ids: &[u64]| {
-        let rows = ids.iter().map(|&id| site(id, container)).collect();
+        let rows = ids.iter().map(|&id| site(id, container, "Active")).collect();
         Read::Sites(ContainerId::new(container), Rows { rows, complete: true })
     };
     known.apply(sites(1, &[10, 11]), at());
@@ -178,10 +126,10 @@ proptest::proptest! {
         for (container, ids, complete) in reads {
             if container == 0 {
                 // The containers of the account are now those with these ids.
-                let rows = ids.into_iter().filter(|id| (1..4).contains(id)).map(home).collect();
+                let rows = ids.into_iter().filter(|id| (1..4).contains(id)).map(|id| given::container(id, "ENABLED")).collect();
                 known.apply(Read::Containers(Rows { rows, complete }), at());
             } else {
-                let rows = ids.into_iter().map(|id| site(id, container)).collect();
+                let rows = ids.into_iter().map(|id| site(id, container, "Active")).collect();
                 known.apply(Read::Sites(ContainerId::new(container), Rows { rows, complete }), at());
             }
             let listed: Vec<_> = known.state().all_sites().map(|site| (site.id, site.container)).collect();

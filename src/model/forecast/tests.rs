@@ -5,13 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::model::{ChargeMoment, Order, OrderState};
 
-pub(crate) fn t(text: &str) -> DateTime<Utc> {
-    crate::model::time::parse_moment(text, Some(chrono_tz::UTC)).unwrap()
-}
-
-pub(crate) fn money(text: &str) -> Money {
-    text.parse().unwrap()
-}
+pub(crate) use crate::unit::account::{money, t};
 
 /// One charge a day at 11:00, from 2 March 2026 on, of two orders in turn.
 pub(crate) fn report(balance: &str, per_day: &str, days: i64, edd: Edd) -> Report {

@@ -136,41 +136,12 @@ impl Fields {
         (gaps.clone().min().unwrap_or(window as u64), gaps.max().unwrap_or(window as u64))
     }
 
-    /// The ticks of one day.
-    pub(super) fn within_a_day(&self) -> Ticks {
-        let seconds = Ticks { first: 0, last: 0, gaps: None }.within(self.second, 1);
-        seconds.within(self.minute, 60).within(self.hour, 3600)
-    }
-}
-
-/// Ticks of a minute, hour or day, in seconds from its start.
-#[derive(Clone, Copy)]
-pub(super) struct Ticks {
-    first: u64,
-    last: u64,
-    /// Shortest and longest between two of them; `None` for a single one.
-    gaps: Option<(u64, u64)>,
-}
-
-impl Ticks {
-    /// These ticks at each value of a field whose unit has so many seconds.
-    fn within(self, field: CronField, unit: u64) -> Self {
-        let values: Vec<u64> = field.values().collect();
-        let distances = values.windows(2).map(|pair| pair[1] - pair[0]);
-        let (first, last) = (values.first().copied(), values.last().copied());
-        Self {
-            first: first.unwrap_or(0) * unit + self.first,
-            last: last.unwrap_or(0) * unit + self.last,
-            gaps: self.repeated(unit, distances),
-        }
-    }
-
-    /// Shortest and longest gap when they come again at these distances.
-    pub(super) fn repeated(self, unit: u64, distances: impl Iterator<Item = u64>) -> Option<(u64, u64)> {
-        let between = distances.map(|distance| distance * unit + self.first - self.last);
-        let inside = self.gaps.into_iter().flat_map(|(shortest, longest)| [shortest, longest]);
-        let all: Vec<u64> = between.chain(inside).collect();
-        Some((all.iter().copied().min()?, all.iter().copied().max()?))
+    /// The ticks of one day, in seconds from its start.
+    pub(super) fn within_a_day(&self) -> Vec<u64> {
+        let of = |field: CronField, unit: u64| field.values().map(move |value| value * unit);
+        let minutes =
+            of(self.hour, 3600).flat_map(|hour| of(self.minute, 60).map(move |minute| hour + minute));
+        minutes.flat_map(|minute| of(self.second, 1).map(move |second| minute + second)).collect()
     }
 }
 

@@ -1,5 +1,5 @@
 //! Cron expressions that mean what crontab(5) says: when a collector polls and when the digest goes out.
-//! Pure: parsing and arithmetic, no clock, no timers, nothing of ours imported.
+//! Pure: parsing and arithmetic, no clock, no timers.
 //!
 //! The `cron` crate walks the calendar; what differs from crontab(5) there is translated here: five fields,
 //! weekdays from 0 = Sunday, and a day that matches EITHER day field where both are restricted.
@@ -16,11 +16,13 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::{DateTime, LocalResult, NaiveDateTime, TimeDelta, TimeZone, Timelike, Utc};
+use chrono::{DateTime, LocalResult, NaiveDateTime, TimeDelta, TimeZone, Utc};
 use chrono_tz::Tz;
 
 pub(crate) use fields::BadSchedule;
 use fields::Fields;
+
+use crate::model::time::at_zone;
 
 /// A parsed expression. `Display` gives it back as it was written. Clones share it: every collector of every account
 /// holds some.
@@ -38,11 +40,7 @@ impl Schedule {
     /// The first tick later than `after`, in the wall clock of `zone`. `None` only past the year 2100.
     pub(crate) fn next_after(&self, after: DateTime<Utc>, zone: Tz) -> Option<DateTime<Utc>> {
         let mut wall = after.with_timezone(&zone).naive_local();
-        // Where `after` stands in an hour that comes twice: when the same wall time comes again.
-        let again = match zone.from_local_datetime(&wall) {
-            LocalResult::Ambiguous(_, second) => Some(second.to_utc()),
-            LocalResult::Single(_) | LocalResult::None => None,
-        };
+        let again = told_again(wall, zone);
         let second_pass = again.is_some_and(|again| again <= after);
         if let Some(again) = again.filter(|&again| after < again)
             && self.by_elapsed_time()
@@ -59,7 +57,7 @@ impl Schedule {
                 // Ran when this time came first.
                 LocalResult::Ambiguous(..) => {}
                 LocalResult::None if self.by_elapsed_time() => {}
-                LocalResult::None => return jump(wall, zone),
+                LocalResult::None => return Some(at_zone(wall, zone)),
             }
         }
     }
@@ -83,17 +81,13 @@ impl Schedule {
         repeated: TimeDelta,
         zone: Tz,
     ) -> Option<DateTime<Utc>> {
-        let told_again = |tick: NaiveDateTime| match zone.from_local_datetime(&tick) {
-            LocalResult::Ambiguous(_, second) => Some(second.to_utc()),
-            LocalResult::Single(_) | LocalResult::None => None,
-        };
-        if told_again(self.next_wall(wall)?).is_some() {
+        if told_again(self.next_wall(wall)?, zone).is_some() {
             return None;
         }
         let mut probe = wall - repeated;
         loop {
             probe = self.next_wall(probe).filter(|&tick| tick <= wall)?;
-            if let Some(second) = told_again(probe) {
+            if let Some(second) = told_again(probe, zone) {
                 return Some(second);
             }
         }
@@ -111,25 +105,23 @@ impl Schedule {
     }
 }
 
-/// The shortest and the longest time between two ticks.
-fn gaps(fields: &Fields) -> (Duration, Duration) {
-    let day = fields.within_a_day();
-    let (nearest, farthest) = fields.day_gaps();
-    let (shortest, longest) = day.repeated(86_400, [nearest, farthest].into_iter()).unwrap_or_default();
-    (Duration::from_secs(shortest), Duration::from_secs(longest))
+/// The second moment at which the wall shows this, in an hour that comes twice.
+fn told_again(wall: NaiveDateTime, zone: Tz) -> Option<DateTime<Utc>> {
+    match zone.from_local_datetime(&wall) {
+        LocalResult::Ambiguous(_, second) => Some(second.to_utc()),
+        LocalResult::Single(_) | LocalResult::None => None,
+    }
 }
 
-/// The moment the clock jumped over `wall`: the first whole minute after it that exists.
-fn jump(wall: NaiveDateTime, zone: Tz) -> Option<DateTime<Utc>> {
-    let mut probe = wall.with_second(0)?;
-    // No zone has skipped more than a day.
-    for _ in 0..25 * 60 {
-        probe += TimeDelta::minutes(1);
-        if let Some(moment) = zone.from_local_datetime(&probe).earliest() {
-            return Some(moment.to_utc());
-        }
-    }
-    None
+/// The shortest and the longest time between two ticks.
+fn gaps(fields: &Fields) -> (Duration, Duration) {
+    let ticks = fields.within_a_day();
+    let (first, last) = (ticks.first().copied().unwrap_or(0), ticks.last().copied().unwrap_or(0));
+    let (nearest, farthest) = fields.day_gaps();
+    let over_night = [nearest, farthest].map(|days| days * 86_400 + first - last);
+    let all = ticks.windows(2).map(|pair| pair[1] - pair[0]).chain(over_night);
+    let (shortest, longest) = (all.clone().min().unwrap_or_default(), all.max().unwrap_or_default());
+    (Duration::from_secs(shortest), Duration::from_secs(longest))
 }
 
 /// A fixed place within the tick for an account, from its name alone, so that many accounts don't fire in

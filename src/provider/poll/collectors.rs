@@ -5,13 +5,13 @@ use std::sync::Arc;
 use chrono::Days;
 use tokio::time::Instant;
 
-use super::poller::{KnownSites, Poller, UpdatePart, as_text, part_of, within};
+use super::poller::{KnownSites, Poller, UpdatePart, part_of, within};
 use super::{report, sweep};
-use crate::model::resources::Resource;
-use crate::model::{Collector, Container, ContainerId, Failure, Read, Rows};
+use crate::model::{Collector, Container, ContainerId, Failure, Read};
 use crate::provider::{ChargesRead, Client, Listed, ReportRead};
 
 /// What a collector remembers from poll to poll.
+#[derive(Default)]
 pub(super) struct PollMemory {
     /// Of the expected-balance report; halved while the provider cannot deliver as much.
     horizon_days: u32,
@@ -24,13 +24,7 @@ pub(super) struct PollMemory {
 
 impl PollMemory {
     pub(super) fn new(horizon_days: u32) -> Self {
-        Self {
-            horizon_days,
-            charges: None,
-            containers: Vec::new(),
-            containers_complete: false,
-            sites: sweep::Found::default(),
-        }
+        Self { horizon_days, ..Self::default() }
     }
 }
 
@@ -46,21 +40,21 @@ pub(super) async fn poll(poller: &Poller, collector: Collector, memory: &mut Pol
             if collector == Collector::Containers {
                 no_sites(poller, began, error.failure()).await;
             }
-            return poller.end(collector, began, Err(error.failure()), UpdatePart::default()).await;
+            return poller.end(collector, began, Err(error.failure())).await;
         }
     };
     match collector {
         Collector::Vms => {
             let read = within(poller, collector, client.vms()).await;
-            listing(poller, collector, began, read, Read::Vms).await;
+            poller.end(collector, began, read.map(|listed| part_of(listed, Read::Vms))).await;
         }
         Collector::Ips => {
             let read = within(poller, collector, client.ips()).await;
-            listing(poller, collector, began, read, Read::Ips).await;
+            poller.end(collector, began, read.map(|listed| part_of(listed, Read::Ips))).await;
         }
         Collector::SshKeys => {
             let read = within(poller, collector, client.ssh_keys()).await;
-            listing(poller, collector, began, read, Read::SshKeys).await;
+            poller.end(collector, began, read.map(|listed| part_of(listed, Read::SshKeys))).await;
         }
         Collector::Containers => containers(poller, &client, memory, began).await,
         // Sites follow their containers and have no schedule of their own.
@@ -73,35 +67,14 @@ pub(super) async fn poll(poller: &Poller, collector: Collector, memory: &mut Pol
     }
 }
 
-async fn listing<T: Resource>(
-    poller: &Poller,
-    collector: Collector,
-    began: Instant,
-    result: Result<Listed<T>, Failure>,
-    read: impl FnOnce(Rows<T>) -> Read,
-) {
-    match result {
-        Ok(listed) => {
-            let (part, complete) = part_of(listed, read);
-            poller.end(collector, began, Ok(complete), part).await;
-        }
-        Err(failure) => poller.end(collector, began, Err(failure), UpdatePart::default()).await,
-    }
-}
-
 async fn containers(poller: &Poller, client: &Client, memory: &mut PollMemory, began: Instant) {
-    let failure = match within(poller, Collector::Containers, client.containers()).await {
-        Ok(listed) => {
-            remember(memory, &listed);
-            let (part, complete) = part_of(listed, Read::Containers);
-            poller.end(Collector::Containers, began, Ok(complete), part).await;
-            None
-        }
-        Err(failure) => {
-            poller.end(Collector::Containers, began, Err(failure.clone()), UpdatePart::default()).await;
-            Some(failure)
-        }
-    };
+    let read = within(poller, Collector::Containers, client.containers()).await;
+    let failure = read.as_ref().err().cloned();
+    let read = read.map(|listed| {
+        remember(memory, &listed);
+        part_of(listed, Read::Containers)
+    });
+    poller.end(Collector::Containers, began, read).await;
     let began = Instant::now();
     match failure {
         // Without a list there is nothing to ask for.
@@ -144,7 +117,7 @@ async fn no_sites(poller: &Poller, began: Instant, failure: Failure) {
         }
         unknown
     });
-    poller.end(Collector::Sites, began, Err(failure), UpdatePart::default()).await;
+    poller.end(Collector::Sites, began, Err(failure)).await;
 }
 
 fn remember(memory: &mut PollMemory, listed: &Listed<Container>) {
@@ -163,18 +136,14 @@ async fn expected_balance(poller: &Poller, client: &Client, memory: &mut PollMem
     let collector = Collector::ExpectedBalance;
     let deadline = poller.deadline(collector);
     let asked = report::ask(&poller.plan, client, deadline, &mut memory.horizon_days).await;
-    match asked.report {
-        Ok(ReportRead { report, problems }) => {
-            if !asked.halved {
-                memory.horizon_days = (memory.horizon_days * 2).min(poller.plan.horizon_days);
-            }
-            let rejected = report.moments_rejected;
-            let problems = as_text(&problems);
-            let part = UpdatePart { reads: vec![Read::ExpectedBalance(report)], rejected, problems };
-            poller.end(collector, began, Ok(rejected == 0), part).await;
+    let read = asked.report.map(|ReportRead { report, problems }| {
+        if !asked.halved {
+            memory.horizon_days = (memory.horizon_days * 2).min(poller.plan.horizon_days);
         }
-        Err(failure) => poller.end(collector, began, Err(failure), UpdatePart::default()).await,
-    }
+        let rejected = report.moments_rejected;
+        (UpdatePart { reads: vec![Read::ExpectedBalance(report)], rejected, problems }, rejected == 0)
+    });
+    poller.end(collector, began, read).await;
 }
 
 async fn charges(poller: &Poller, client: &Client, memory: &mut PollMemory, began: Instant) {
@@ -182,19 +151,17 @@ async fn charges(poller: &Poller, client: &Client, memory: &mut PollMemory, bega
     let today = poller.now().with_timezone(&poller.plan.profile.zone()).date_naive();
     let keep_from = today.checked_sub_days(Days::new(KEEP_CHARGES_DAYS)).unwrap_or(today);
     let read = within(poller, collector, client.charges(memory.charges.as_ref(), keep_from)).await;
-    match read {
-        Ok(read) => {
-            // The sum of some would be taken for the sum of all.
-            let rows = read.seen_whole.then(|| Read::Charges(read.rows.clone()));
-            let part = UpdatePart {
-                reads: rows.into_iter().collect(),
-                rejected: read.rejected,
-                problems: as_text(&read.problems),
-            };
-            let complete = read.complete;
-            memory.charges = Some(read);
-            poller.end(collector, began, Ok(complete), part).await;
-        }
-        Err(failure) => poller.end(collector, began, Err(failure), UpdatePart::default()).await,
-    }
+    let read = read.map(|read| {
+        // The sum of some would be taken for the sum of all.
+        let rows = read.seen_whole.then(|| Read::Charges(read.rows.clone()));
+        let part = UpdatePart {
+            reads: rows.into_iter().collect(),
+            rejected: read.rejected,
+            problems: read.problems.clone(),
+        };
+        let complete = read.complete;
+        memory.charges = Some(read);
+        (part, complete)
+    });
+    poller.end(collector, began, read).await;
 }

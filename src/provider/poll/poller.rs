@@ -15,7 +15,7 @@ use crate::model::resources::Resource;
 use crate::model::snapshot::PollEnd;
 use crate::model::{AccountName, Collector, Failure, FailureKind, Profile, Read, Rows, SiteId};
 use crate::provider::cron::Schedule;
-use crate::provider::{ApiError, Client, Listed, OddValue};
+use crate::provider::{ApiError, Client, Listed};
 
 /// What a collector sends: listings as they come, and how the poll ended.
 #[derive(Debug)]
@@ -107,22 +107,33 @@ impl Poller {
         let _ = self.updates.send(Box::new(update)).await;
     }
 
-    /// Ends a poll: what was read last, and how it went.
+    /// Ends a poll of one listing: what was read and whether it was all, or why it was not.
     pub(super) async fn end(
         &self,
         collector: Collector,
         began: Instant,
-        result: Result<bool, Failure>,
-        part: UpdatePart,
+        read: Result<(UpdatePart, bool), Failure>,
     ) {
-        let duration = began.elapsed();
+        let (part, result) = match read {
+            Ok((part, complete)) => (part, Ok(complete)),
+            Err(failure) => (UpdatePart::default(), Err(failure)),
+        };
+        self.finish(collector, began, part, result).await;
+    }
+
+    /// Ends a poll: what was read last, and how all of it went.
+    pub(super) async fn finish(
+        &self,
+        collector: Collector,
+        began: Instant,
+        part: UpdatePart,
+        result: Result<bool, Failure>,
+    ) {
         if result.is_err() {
             self.failed.store(true, Ordering::Relaxed);
         }
-        let end = match result {
-            Ok(complete) => PollEnd { duration, failure: None, complete },
-            Err(failure) => PollEnd { duration, failure: Some(failure), complete: false },
-        };
+        let complete = matches!(result, Ok(true));
+        let end = PollEnd { duration: began.elapsed(), failure: result.err(), complete };
         self.send(collector, part, Some(end)).await;
     }
 
@@ -158,20 +169,11 @@ pub(super) fn late(deadline: Duration) -> Failure {
     Failure::new(FailureKind::Other, message)
 }
 
-pub(super) fn as_text(problems: &[OddValue]) -> Vec<String> {
-    problems.iter().map(ToString::to_string).collect()
-}
-
 /// A listing as a part of an update, and whether it was complete.
 pub(super) fn part_of<T: Resource>(
     listed: Listed<T>,
     read: impl FnOnce(Rows<T>) -> Read,
 ) -> (UpdatePart, bool) {
-    let complete = listed.complete;
-    let part = UpdatePart {
-        rejected: listed.rejected,
-        problems: as_text(&listed.problems),
-        reads: vec![read(listed.into_rows())],
-    };
-    (part, complete)
+    let Listed { rows, complete, rejected, problems } = listed;
+    (UpdatePart { reads: vec![read(Rows { rows, complete })], rejected, problems }, complete)
 }

@@ -317,6 +317,6 @@ impl<'a> Sweep<'a> {
                 ..failure
             }),
         };
-        self.poller.end(self.collector, began, result, part).await;
+        self.poller.finish(self.collector, began, part, result).await;
     }
 }

@@ -160,7 +160,7 @@ fn a_moment_without_time_amount_or_balance_is_counted_as_rejected() {
             let (read, notes) = read_text(&json.to_string());
             let read = read.unwrap();
             assert_eq!((read.moments.len(), read.moments_rejected), (2, 1), "{field} {odd}");
-            assert_eq!(notes.problems[0].path, format!("$.charge_moments[1].{field}"));
+            assert!(notes.problems[0].starts_with(&format!("$.charge_moments[1].{field}: ")));
         }
     }
     let mut json = report();
@@ -398,7 +398,7 @@ async fn charges_that_shift_are_read_again_and_bad_rows_leave_them_incomplete() 
     let provider = Provider::with(vec![charge(5, 5), json!({"event_date": "someday"}), json!(7)]).await;
     let (read, _) = provider.read(None).await;
     assert_eq!((days(&read), read.complete, read.rejected), (vec![5], false, 2));
-    assert_eq!(read.problems[0].path, "$.objects[1].event_date");
+    assert!(read.problems[0].starts_with("$.objects[1].event_date: "));
 }
 
 #[tokio::test]
@@ -426,5 +426,5 @@ async fn a_reading_with_gaps_takes_nothing_from_what_is_known() {
     };
     let server = Server::start(answer).await;
     let read = client(&server).0.charges(None, "2026-03-01".parse().unwrap()).await.unwrap();
-    assert_eq!(read.problems[0].what, "1 rows, 0 of them undecodable, and 0 came twice; the count is 5");
+    assert_eq!(read.problems[0], "$: 1 rows, 0 of them undecodable, and 0 came twice; the count is 5");
 }

@@ -120,15 +120,6 @@ async fn what_fails_in_passing_is_tried_three_times_in_all() {
 }
 
 #[tokio::test]
-async fn what_will_not_change_is_asked_once() {
-    for status in [400, 401, 403, 404, 410] {
-        let server = Server::start(move |_, _| Reply::status(status)).await;
-        let error = client(&server).0.vms().await.unwrap_err();
-        assert_eq!((error.kind, server.requests().len()), (ErrorKind::Status(status), 1));
-    }
-}
-
-#[tokio::test]
 async fn a_connection_that_fails_is_tried_again() {
     let server = Server::start(|_, before| match before {
         0 => Reply::Cut(Vec::new()),

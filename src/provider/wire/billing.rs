@@ -2,6 +2,7 @@
 //! put together by `report`, which never holds it whole.
 
 use chrono::{DateTime, Datelike as _, NaiveDate, Utc};
+use rust_decimal::Decimal;
 use serde::Deserialize;
 use serde::de::MapAccess;
 use serde::de::value::MapAccessDeserializer;
@@ -213,30 +214,18 @@ pub(crate) fn error_text(raw: &RawValue) -> Option<Box<str>> {
     (!text.is_empty()).then(|| text.chars().take(LONGEST).collect::<String>().into())
 }
 
+fn exact(raw: Option<&RawValue>) -> Result<Decimal, &'static str> {
+    decimal(raw.ok_or("missing or null")?).ok_or("no decimal")
+}
+
 impl Reader<'_> {
     /// A decimal that should be there.
-    pub(crate) fn decimal(
-        &mut self,
-        name: &'static str,
-        raw: Option<&RawValue>,
-    ) -> Option<rust_decimal::Decimal> {
-        let Some(raw) = raw else { return self.odd(name, "missing or null") };
-        match decimal(raw) {
-            Some(value) => Some(value),
-            None => self.odd(name, "no decimal"),
-        }
+    pub(crate) fn decimal(&mut self, name: &'static str, raw: Option<&RawValue>) -> Option<Decimal> {
+        exact(raw).map_or_else(|what| self.odd(name, what), Some)
     }
 
-    fn require_decimal(
-        &mut self,
-        name: &'static str,
-        raw: Option<&RawValue>,
-    ) -> Result<rust_decimal::Decimal, Rejected> {
-        match raw.map(decimal) {
-            Some(Some(value)) => Ok(value),
-            Some(None) => self.refuse(name, "no decimal"),
-            None => self.refuse(name, "missing or null"),
-        }
+    fn require_decimal(&mut self, name: &'static str, raw: Option<&RawValue>) -> Result<Decimal, Rejected> {
+        exact(raw).or_else(|what| self.refuse(name, what))
     }
 
     fn moment_of(&mut self, name: &'static str, field: &Field<Stamp>) -> Result<DateTime<Utc>, Rejected> {

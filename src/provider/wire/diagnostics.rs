@@ -1,7 +1,6 @@
 //! What went wrong in a page besides the page: problems with their JSON path, and counts by field.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
@@ -63,20 +62,6 @@ pub(crate) const FIELDS: &[&str] = &[
     "charge.resource_uri",
 ];
 
-/// Something in an answer that is not as documented.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct OddValue {
-    /// Where, as a JSON path: `$.results[3].memsize`.
-    pub path: String,
-    pub what: String,
-}
-
-impl fmt::Display for OddValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path, self.what)
-    }
-}
-
 /// What decoding needs to know of the account.
 #[derive(Clone, Debug)]
 pub(crate) struct DecodeContext {
@@ -111,24 +96,24 @@ pub(crate) fn lengths<'a>(texts: impl IntoIterator<Item = &'a Option<Box<str>>>)
 /// Problems of one listing or record.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Diagnostics {
-    /// The first few; those that cost a record before those that cost a field.
-    pub problems: Vec<OddValue>,
+    /// The first few, each after its JSON path (`$.results[3].memsize: a string`); those that cost a record before those
+    /// that cost a field.
+    pub problems: Vec<String>,
     refusals: usize,
     pub fields: BTreeMap<&'static str, u64>,
 }
 
 impl Diagnostics {
-    pub(crate) fn problem(&mut self, path: impl FnOnce() -> String, what: impl FnOnce() -> String) {
+    pub(crate) fn problem(&mut self, text: impl FnOnce() -> String) {
         if self.problems.len() < KEPT {
-            self.problems.push(OddValue { path: path(), what: what() });
+            self.problems.push(text());
         }
     }
 
     /// A problem that costs a record.
     pub(crate) fn refusal(&mut self, path: impl FnOnce() -> String, what: &'static str) {
         if self.refusals < KEPT {
-            let what = format!("{what}, so the record is left out");
-            self.problems.insert(self.refusals, OddValue { path: path(), what });
+            self.problems.insert(self.refusals, format!("{}: {what}, so the record is left out", path()));
             self.problems.truncate(KEPT);
             self.refusals += 1;
         }
@@ -158,12 +143,7 @@ pub(crate) struct Reader<'a> {
 impl Reader<'_> {
     /// A field that the record can't do without. `name` is `kind.field`.
     pub(crate) fn require<T>(&mut self, name: &'static str, field: Field<T>) -> Result<T, Rejected> {
-        match field {
-            Field::Value(value) => Ok(value),
-            Field::Missing => self.refuse(name, "missing"),
-            Field::Null => self.refuse(name, "null"),
-            Field::Mistyped(came) => self.refuse(name, came),
-        }
+        field.value().or_else(|came| self.refuse(name, came))
     }
 
     /// A state: required, and short enough to be one.
@@ -174,21 +154,12 @@ impl Reader<'_> {
 
     /// A field that should be there.
     pub(crate) fn take<T>(&mut self, name: &'static str, field: Field<T>) -> Option<T> {
-        match field {
-            Field::Value(value) => Some(value),
-            Field::Missing => self.odd(name, "missing"),
-            Field::Null => self.odd(name, "null"),
-            Field::Mistyped(came) => self.odd(name, came),
-        }
+        field.value().map_or_else(|came| self.odd(name, came), Some)
     }
 
     /// A field that the interface lets be null; left out is as good.
     pub(crate) fn maybe<T>(&mut self, name: &'static str, field: Field<T>) -> Option<T> {
-        match field {
-            Field::Value(value) => Some(value),
-            Field::Missing | Field::Null => None,
-            Field::Mistyped(came) => self.odd(name, came),
-        }
+        if matches!(field, Field::Missing | Field::Null) { None } else { self.take(name, field) }
     }
 
     /// A datetime that should be there. Without the account's zone a naive one is absent, which is
@@ -208,16 +179,11 @@ impl Reader<'_> {
         stamp.moment(self.context.zone).unwrap_or_else(|()| self.odd(name, "no datetime"))
     }
 
-    /// A state that nobody here knows.
-    pub(crate) fn unknown(&mut self, name: &'static str) {
-        self.count(name);
-    }
-
     /// Notes a field as odd and leaves it absent.
     pub(crate) fn odd<T>(&mut self, name: &'static str, what: &'static str) -> Option<T> {
-        self.count(name);
+        self.unknown(name);
         let list = self.list;
-        self.notes.problem(|| path(list, name), || what.to_owned());
+        self.notes.problem(|| format!("{}: {what}", path(list, name)));
         None
     }
 
@@ -228,7 +194,8 @@ impl Reader<'_> {
         Err(Rejected)
     }
 
-    fn count(&mut self, name: &'static str) {
+    /// Counts what is odd, such as a state that nobody here knows.
+    pub(crate) fn unknown(&mut self, name: &'static str) {
         *self.notes.fields.entry(name).or_default() += 1;
     }
 }

@@ -23,6 +23,18 @@ pub(crate) enum Field<T> {
     Mistyped(&'static str),
 }
 
+impl<T> Field<T> {
+    /// The value, or what came in its place.
+    pub(crate) fn value(self) -> Result<T, &'static str> {
+        match self {
+            Self::Value(value) => Ok(value),
+            Self::Missing => Err("missing"),
+            Self::Null => Err("null"),
+            Self::Mistyped(came) => Err(came),
+        }
+    }
+}
+
 /// A type that a field can be due as: which JSON it accepts. What it does not name, it refuses.
 pub(crate) trait Wire<'de>: Sized {
     fn text(_: &str) -> Option<Self> {

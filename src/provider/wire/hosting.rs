@@ -1,10 +1,8 @@
-//! Containers, sites, databases and cron jobs as the hosting endpoints send them (interface 2.1–2.4).
+//! Containers and sites as the hosting endpoints send them (interface 2.1, 2.3), and what is only counted.
 
 use serde::Deserialize;
 
-use crate::model::{
-    Container, ContainerId, ContainerState, CronJob, CronJobId, Database, DatabaseId, Site, SiteId, SiteState,
-};
+use crate::model::{Container, ContainerId, ContainerState, Counted, Site, SiteId, SiteState};
 
 use super::diagnostics::{DecodeContext, ROW_BYTES, Reader, Record, Rejected, lengths, row};
 use super::field::{Field, Stamp, Wire};
@@ -147,44 +145,24 @@ impl Record for SiteRow {
     }
 }
 
-/// A database (2.2).
+/// A database (2.2), a cron job (2.4) or an SSH key (2.6).
 #[derive(Deserialize, Default)]
 #[serde(default)]
-pub(crate) struct DatabaseRow {
+pub(crate) struct CountedRow {
     id: Field<u64>,
 }
 
-impl Record for DatabaseRow {
-    type Model = Database;
+impl Record for CountedRow {
+    type Model = Counted;
     type Parent = ();
 
-    fn into_model(self, (): (), reader: &mut Reader<'_>) -> Result<Database, Rejected> {
-        Ok(Database { id: DatabaseId::new(reader.require("database.id", self.id)?) })
+    fn into_model(self, (): (), reader: &mut Reader<'_>) -> Result<Counted, Rejected> {
+        Ok(Counted { id: reader.require("counted.id", self.id)? })
     }
 
-    fn weight(_: &Database) -> usize {
+    fn weight(_: &Counted) -> usize {
         ROW_BYTES
     }
 }
 
-/// A cron job (2.4).
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(crate) struct CronJobRow {
-    id: Field<u64>,
-}
-
-impl Record for CronJobRow {
-    type Model = CronJob;
-    type Parent = ();
-
-    fn into_model(self, (): (), reader: &mut Reader<'_>) -> Result<CronJob, Rejected> {
-        Ok(CronJob { id: CronJobId::new(reader.require("cron_job.id", self.id)?) })
-    }
-
-    fn weight(_: &CronJob) -> usize {
-        ROW_BYTES
-    }
-}
-
-row!(ContainerRow, SiteRow, DatabaseRow, CronJobRow);
+row!(ContainerRow, SiteRow, CountedRow);

@@ -10,12 +10,12 @@ mod page;
 mod vm;
 
 pub(super) use billing::{ChargeRow, MomentRow, OrderRecord, edd, error_text};
+pub(crate) use diagnostics::FIELDS;
 pub(super) use diagnostics::{DecodeContext, Diagnostics, Reader, Record, RowOf};
-pub(crate) use diagnostics::{FIELDS, OddValue};
 pub(super) use field::{Field, Stamp, decimal};
-pub(super) use hosting::{ContainerRow, CronJobRow, DatabaseRow, SiteRow};
+pub(super) use hosting::{ContainerRow, CountedRow, SiteRow};
 pub(super) use lenient::{mended, tolerant};
 #[cfg(test)]
 pub(super) use page::MOST_ROWS;
-pub(super) use page::{NextPage, Shape, WirePage, page};
-pub(super) use vm::{IpRow, SshKeyRow, VmRow};
+pub(super) use page::{NextPage, WirePage, page};
+pub(super) use vm::{IpRow, VmRow};

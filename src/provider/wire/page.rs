@@ -4,22 +4,12 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, SeqAccess};
 
+use crate::model::Group;
 use crate::provider::error::ErrorKind;
 
 use super::diagnostics::{DecodeContext, Diagnostics, Reader, RowOf, row};
 use super::field::{Field, Wire};
 use super::lenient::{TOO_MUCH, is_too_much, tolerant};
-
-/// The three shapes of a page (interface 4.1, 4.5, 4.8).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Shape {
-    /// `count`, `entities`; asked for by offset and limit.
-    Hosting,
-    /// `count`, `next`, `results`.
-    Vm,
-    /// `meta` with `total_count` and `next`, `objects`.
-    Charges,
-}
 
 /// Rows in a page. Ordinary pages have 100; a provider that does not page at all may have more.
 pub(crate) const MOST_ROWS: usize = 250_000;
@@ -47,39 +37,31 @@ pub(crate) enum NextPage {
     At(Box<str>),
 }
 
-/// Decodes one page.
+/// Decodes one page. Each group's endpoints have a shape of their own (interface 4.1, 4.5, 4.8): `count` and `entities`,
+/// asked for by offset and limit; `count`, `next` and `results`; `meta` with `total_count` and `next`, and `objects`.
 pub(crate) fn page<R: RowOf>(
     body: &[u8],
-    shape: Shape,
+    group: Group,
     parent: R::Parent,
     context: &DecodeContext,
     notes: &mut Diagnostics,
 ) -> Result<WirePage<R::Model>, ErrorKind> {
-    let (list, count, next, rows) = match shape {
-        Shape::Hosting => {
-            let page: HostingPage<R> = object(body)?;
-            ("entities", page.count, Field::Missing, page.entities)
-        }
-        Shape::Vm => {
-            let page: VmPage<R> = object(body)?;
-            ("results", page.count, page.next, page.results)
-        }
-        Shape::Charges => {
-            let page: ChargePage<R> = object(body)?;
+    let page: WholePage<R> = object(body)?;
+    let (list, rows, count, next) = match group {
+        Group::Hosting => ("entities", page.entities, page.count, page.next),
+        Group::Vm => ("results", page.results, page.count, page.next),
+        Group::Billing => {
             let Field::Value(meta) = page.meta else {
                 return Err(ErrorKind::WrongShape("$.meta is no object".into()));
             };
-            ("objects", meta.total_count, meta.next, page.objects)
+            ("objects", page.objects, meta.total_count, meta.next)
         }
     };
     let Field::Value(RowList(rows)) = rows else {
         return Err(ErrorKind::WrongShape(format!("$.{list} is no list")));
     };
     let mut decoded = WirePage {
-        count: match count {
-            Field::Value(count) => Some(count),
-            Field::Missing | Field::Null | Field::Mistyped(_) => None,
-        },
+        count: count.value().ok(),
         next: match next {
             Field::Null => NextPage::End,
             Field::Value(next) if next.trim().is_empty() => NextPage::End,
@@ -138,29 +120,18 @@ impl<'de, R: Wire<'de>> Wire<'de> for RowList<R> {
     }
 }
 
+/// A page of any shape.
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "R: Wire<'de>"))]
-struct HostingPage<R> {
-    #[serde(default)]
-    count: Field<u64>,
-    #[serde(default)]
-    entities: Field<RowList<R>>,
-}
-
-#[derive(Deserialize)]
-#[serde(bound(deserialize = "R: Wire<'de>"))]
-struct VmPage<R> {
+struct WholePage<R> {
     #[serde(default)]
     count: Field<u64>,
     #[serde(default)]
     next: Field<Box<str>>,
     #[serde(default)]
+    entities: Field<RowList<R>>,
+    #[serde(default)]
     results: Field<RowList<R>>,
-}
-
-#[derive(Deserialize)]
-#[serde(bound(deserialize = "R: Wire<'de>"))]
-struct ChargePage<R> {
     #[serde(default)]
     meta: Field<Meta>,
     #[serde(default)]
@@ -176,13 +147,8 @@ struct Meta {
 }
 row!(Meta);
 
-macro_rules! page_shape {
-    ($($name:ident),*) => {$(
-        impl<'de, R: Wire<'de>> Wire<'de> for $name<R> {
-            fn object<A: MapAccess<'de>>(object: A) -> Result<Option<Self>, A::Error> {
-                Deserialize::deserialize(MapAccessDeserializer::new(object)).map(Some)
-            }
-        }
-    )*};
+impl<'de, R: Wire<'de>> Wire<'de> for WholePage<R> {
+    fn object<A: MapAccess<'de>>(object: A) -> Result<Option<Self>, A::Error> {
+        Deserialize::deserialize(MapAccessDeserializer::new(object)).map(Some)
+    }
 }
-page_shape!(HostingPage, VmPage, ChargePage);

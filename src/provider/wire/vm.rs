@@ -1,4 +1,4 @@
-//! VMs, IP addresses and SSH keys as the VM API sends them (interface 2.5–2.7).
+//! VMs and IP addresses as the VM API sends them (interface 2.5, 2.7).
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::MapAccess;
 use serde::de::value::MapAccessDeserializer;
 
-use crate::model::{Ip, IpId, SshKey, SshKeyId, Vm, VmId, VmIp, VmState};
+use crate::model::{Ip, IpId, Vm, VmId, VmIp, VmState};
 
 use super::diagnostics::{ROW_BYTES, Reader, Record, Rejected, lengths, row};
 use super::field::{Field, ListLength, Wire};
@@ -112,24 +112,4 @@ impl Record for IpRow {
     }
 }
 
-/// An SSH key (2.6).
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(crate) struct SshKeyRow {
-    id: Field<u64>,
-}
-
-impl Record for SshKeyRow {
-    type Model = SshKey;
-    type Parent = ();
-
-    fn into_model(self, (): (), reader: &mut Reader<'_>) -> Result<SshKey, Rejected> {
-        Ok(SshKey { id: SshKeyId::new(reader.require("ssh_key.id", self.id)?) })
-    }
-
-    fn weight(_: &SshKey) -> usize {
-        ROW_BYTES
-    }
-}
-
-row!(VmRow, IpRow, SshKeyRow);
+row!(VmRow, IpRow);

@@ -20,44 +20,25 @@ pub enum Sending {
 
 /// What the fault answers with, without asking the account.
 pub fn instead(fault: &Fault, host: &str, path: &str, shape: ErrorBody) -> Option<Answer> {
-    match fault.kind {
-        Kind::Status => {
-            let code = fault.code.unwrap_or(503);
-            let mut answer = Refusal::new(code, "", "simulated fault").into_answer(shape);
-            if let Some(seconds) = fault.retry_after {
-                answer = answer.with("retry-after", seconds.to_string());
-            }
-            Some(answer)
-        }
-        Kind::ExpiredCredentials => {
-            Some(Refusal::new(401, "", "credentials have expired").into_answer(shape))
-        }
-        Kind::HtmlPage => {
-            let page = "<!DOCTYPE html><html><head><title>Maintenance</title></head>\
-                        <body><h1>We'll be back soon</h1></body></html>";
-            Some(Answer {
-                payload: Payload::Text("text/html; charset=utf-8", page.to_owned()),
-                ..Answer::empty(fault.code.unwrap_or(200))
-            })
-        }
-        Kind::Redirect => {
-            let to = fault.to.clone().unwrap_or_else(|| format!("http://{host}/elsewhere{path}"));
-            Some(Answer::empty(fault.code.unwrap_or(302)).with("location", to))
-        }
-        Kind::Delay
-        | Kind::Stall
-        | Kind::TruncatedJson
-        | Kind::InvalidJson
-        | Kind::WrongTypes
-        | Kind::NullFields
-        | Kind::HugeBody
-        | Kind::ForeignNext
-        | Kind::NextLoop
-        | Kind::ShiftingRows
-        | Kind::DuplicateRows
-        | Kind::WrongCount
-        | Kind::Reset => None,
+    if fault.kind == Kind::Status {
+        let code = fault.code.unwrap_or(503);
+        let answer = Refusal::new(code, "", "simulated fault").into_answer(shape);
+        return Some(match fault.retry_after {
+            Some(seconds) => answer.with("retry-after", seconds.to_string()),
+            None => answer,
+        });
     }
+    if fault.kind == Kind::ExpiredCredentials {
+        return Some(Refusal::new(401, "", "credentials have expired").into_answer(shape));
+    }
+    if fault.kind == Kind::HtmlPage {
+        let page = "<!DOCTYPE html><html><head><title>Maintenance</title></head>\
+                    <body><h1>We'll be back soon</h1></body></html>";
+        let payload = Payload::Text("text/html; charset=utf-8", page.to_owned());
+        return Some(Answer { payload, ..Answer::empty(fault.code.unwrap_or(200)) });
+    }
+    let to = || fault.to.clone().unwrap_or_else(|| format!("http://{host}/elsewhere{path}"));
+    (fault.kind == Kind::Redirect).then(|| Answer::empty(fault.code.unwrap_or(302)).with("location", to()))
 }
 
 /// How far a page is shifted by these faults.
@@ -65,76 +46,61 @@ pub fn shift(faults: &[Fault]) -> i64 {
     faults.iter().filter(|f| f.kind == Kind::ShiftingRows).map(|f| f.by.unwrap_or(1)).sum()
 }
 
-/// Changes a JSON body as the fault says. `here` is the request's own URL and `path` its path and query.
+/// Whether it changes a JSON body.
+pub fn spoils(fault: &Fault) -> bool {
+    matches!(
+        fault.kind,
+        Kind::TruncatedJson
+            | Kind::InvalidJson
+            | Kind::WrongTypes
+            | Kind::NullFields
+            | Kind::ForeignNext
+            | Kind::NextLoop
+            | Kind::DuplicateRows
+            | Kind::WrongCount
+    )
+}
+
+/// Changes a JSON body as such a fault says. `here` is the request's own URL and `path` its path and query.
 pub fn within(fault: &Fault, body: Vec<u8>, here: &str, path: &str) -> Vec<u8> {
-    match fault.kind {
-        Kind::TruncatedJson => body[..body.len() - body.len().div_ceil(3)].to_vec(),
-        Kind::InvalidJson => b"{\"count\": 1, \"results\": [{\"id\": 1,, ]".to_vec(),
-        Kind::WrongTypes
-        | Kind::NullFields
-        | Kind::ForeignNext
-        | Kind::NextLoop
-        | Kind::DuplicateRows
-        | Kind::WrongCount => {
-            let Ok(mut json) = serde_json::from_slice(&body) else { return body };
-            change(fault, &mut json, here, path);
-            serde_json::to_vec(&json).unwrap_or(body)
-        }
-        Kind::Status
-        | Kind::Delay
-        | Kind::Stall
-        | Kind::HtmlPage
-        | Kind::HugeBody
-        | Kind::Redirect
-        | Kind::ShiftingRows
-        | Kind::Reset
-        | Kind::ExpiredCredentials => body,
+    if fault.kind == Kind::TruncatedJson {
+        return body[..body.len() - body.len().div_ceil(3)].to_vec();
     }
+    if fault.kind == Kind::InvalidJson {
+        return b"{\"count\": 1, \"results\": [{\"id\": 1,, ]".to_vec();
+    }
+    let Ok(mut json) = serde_json::from_slice(&body) else { return body };
+    let fields = fault.fields.as_deref();
+    if fault.kind == Kind::WrongTypes {
+        mistype(&mut json, fields, true);
+    } else if fault.kind == Kind::NullFields {
+        nullify(&mut json, fields.unwrap_or_default());
+    } else if fault.kind == Kind::DuplicateRows {
+        for list in ["entities", "results", "objects", "charge_moments"] {
+            if let Some(rows @ [_, .., _]) =
+                json.get_mut(list).and_then(Value::as_array_mut).map(Vec::as_mut_slice)
+            {
+                rows[rows.len() - 1] = rows[0].clone();
+            }
+        }
+    } else {
+        change_paging(fault, &mut json, here, path);
+    }
+    serde_json::to_vec(&json).unwrap_or(body)
 }
 
 /// How a body of `length` is sent under the fault, if it changes that.
 pub fn sending(fault: &Fault) -> Option<Sending> {
-    match fault.kind {
-        Kind::Stall => Some(Sending::Stall),
-        Kind::Reset => Some(Sending::Reset(fault.bytes.unwrap_or(0))),
-        Kind::HugeBody => Some(Sending::Blanks(fault.bytes.unwrap_or(64 << 20))),
-        Kind::Status
-        | Kind::Delay
-        | Kind::TruncatedJson
-        | Kind::InvalidJson
-        | Kind::WrongTypes
-        | Kind::NullFields
-        | Kind::HtmlPage
-        | Kind::Redirect
-        | Kind::ForeignNext
-        | Kind::NextLoop
-        | Kind::ShiftingRows
-        | Kind::DuplicateRows
-        | Kind::WrongCount
-        | Kind::ExpiredCredentials => None,
+    if fault.kind == Kind::Stall {
+        Some(Sending::Stall)
+    } else if fault.kind == Kind::Reset {
+        Some(Sending::Reset(fault.bytes.unwrap_or(0)))
+    } else {
+        (fault.kind == Kind::HugeBody).then(|| Sending::Blanks(fault.bytes.unwrap_or(64 << 20)))
     }
 }
 
-fn change(fault: &Fault, json: &mut Value, here: &str, path: &str) {
-    if fault.kind == Kind::WrongTypes {
-        mistype(json, fault.fields.as_deref(), true);
-        return;
-    }
-    if fault.kind == Kind::NullFields {
-        nullify(json, fault.fields.as_deref().unwrap_or_default());
-        return;
-    }
-    if fault.kind == Kind::DuplicateRows {
-        for list in ["entities", "results", "objects", "charge_moments"] {
-            if let Some(rows) = json.get_mut(list).and_then(Value::as_array_mut).filter(|rows| rows.len() > 1)
-            {
-                let first = rows[0].clone();
-                rows.pop();
-                rows.push(first);
-            }
-        }
-        return;
-    }
+fn change_paging(fault: &Fault, json: &mut Value, here: &str, path: &str) {
     // Charges keep count and next in `meta`.
     let charges = json.get("meta").is_some();
     let Some(page) = (if charges { json.get_mut("meta") } else { Some(json) }) else { return };

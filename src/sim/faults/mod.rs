@@ -7,10 +7,11 @@ use super::auth::Group;
 use serde::{Deserialize, Serialize};
 
 /// What goes wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// an error status: `code` (503), `retry_after` seconds
+    #[default]
     Status,
     /// the answer comes `seconds` late
     Delay,
@@ -47,7 +48,7 @@ pub enum Kind {
 }
 
 /// A fault, where and how often it shows.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
     pub kind: Kind,
@@ -76,20 +77,7 @@ fn everywhere() -> String {
 impl Fault {
     /// A fault of a kind in a place, until it is switched off.
     pub fn new(kind: Kind, on: &str) -> Fault {
-        Fault {
-            kind,
-            on: on.to_owned(),
-            name: None,
-            method: None,
-            count: None,
-            code: None,
-            retry_after: None,
-            seconds: None,
-            bytes: None,
-            by: None,
-            to: None,
-            fields: None,
-        }
+        Fault { kind, on: on.to_owned(), ..Fault::default() }
     }
 
     fn meets(&self, group: Group, method: &str, path: &str) -> bool {
@@ -107,14 +95,10 @@ impl Fault {
 /// The faults switched on.
 #[derive(Debug, Default)]
 pub struct Faults {
-    on: Vec<Fault>,
+    pub on: Vec<Fault>,
 }
 
 impl Faults {
-    pub fn add(&mut self, fault: Fault) {
-        self.on.push(fault);
-    }
-
     /// Switches off those of a name (or of a kind of that name), or all.
     pub fn clear(&mut self, name: Option<&str>) {
         let kind_of =
@@ -122,10 +106,6 @@ impl Faults {
         self.on.retain(|f| {
             name.is_some_and(|n| f.name.as_deref() != Some(n) && kind_of(f).as_deref() != Some(n))
         });
-    }
-
-    pub fn list(&self) -> &[Fault] {
-        &self.on
     }
 
     /// Those a request meets; each counts it.
@@ -145,27 +125,5 @@ impl Faults {
             }
         });
         met
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_fault_shows_where_and_as_often_as_it_says() {
-        let mut faults = Faults::default();
-        faults.add(Fault { count: Some(2), ..Fault::new(Kind::Status, "vm") });
-        faults.add(Fault { name: Some("x".into()), ..Fault::new(Kind::Reset, "/api/v1/charge/") });
-        let vms = "/api/cvds/v1/vms/";
-        assert_eq!(faults.meet(Group::Hosting, "GET", "/api/v1/hosting/containers/").len(), 0);
-        assert_eq!(faults.meet(Group::Vm, "GET", vms).len(), 1);
-        assert_eq!(faults.meet(Group::Vm, "GET", vms).len(), 1);
-        assert_eq!(faults.meet(Group::Vm, "GET", vms).len(), 0);
-        assert_eq!(faults.meet(Group::Billing, "GET", "/api/v1/charge/").len(), 1);
-        faults.clear(Some("y"));
-        assert_eq!(faults.list().len(), 1);
-        faults.clear(Some("x"));
-        assert_eq!(faults.list().len(), 0);
     }
 }

@@ -5,10 +5,9 @@ mod smtp;
 mod view;
 mod web;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::net::TcpListener;
+use parking_lot::Mutex;
+use std::sync::Arc;
 use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
 
 /// Mails kept; older ones go.
 const MOST_MAILS: usize = 1000;
@@ -45,17 +44,17 @@ impl Mailbox {
 
     /// How many mails were caught, ever.
     pub fn count(&self) -> usize {
-        self.mails().last().map_or(0, |m| m.number)
+        self.mails.lock().last().map_or(0, |m| m.number)
     }
 
     /// The mails still kept, oldest first.
     pub fn caught(&self) -> Vec<Caught> {
-        self.mails().clone()
+        self.mails.lock().clone()
     }
 
     /// A mail by its number.
     pub fn mail(&self, number: usize) -> Option<Caught> {
-        self.mails().iter().find(|m| m.number == number).cloned()
+        self.mails.lock().iter().find(|m| m.number == number).cloned()
     }
 
     /// Tells of each mail as it is caught. Mails that come faster than the receiver looks are told of by the
@@ -64,24 +63,10 @@ impl Mailbox {
         self.newest.subscribe()
     }
 
-    /// Takes mail over SMTP until `stop`.
-    pub async fn serve_smtp(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
-        smtp::serve(self, listener, stop).await;
-    }
-
-    /// Shows the mail over HTTP until `stop`.
-    pub async fn serve_web(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
-        web::serve(self, listener, stop).await;
-    }
-
-    fn mails(&self) -> MutexGuard<'_, Vec<Caught>> {
-        self.mails.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn keep(&self, from: String, to: Vec<String>, raw: Vec<u8>) {
         let subject = view::subject(&raw);
         let caught = {
-            let mut mails = self.mails();
+            let mut mails = self.mails.lock();
             let number = mails.last().map_or(0, |m| m.number) + 1;
             let caught = Caught { number, from, to, subject, raw: raw.into() };
             mails.push(caught.clone());

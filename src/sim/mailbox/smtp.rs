@@ -8,7 +8,6 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 /// Longest line taken (RFC 5321 asks for 1000).
 const MOST_LINE: u64 = 64 * 1024;
@@ -17,20 +16,16 @@ const MOST_MAIL: usize = 32 << 20;
 /// How long a client may be silent (RFC 5321, section 4.5.3.2, asks for five minutes).
 const PATIENCE: Duration = Duration::from_secs(300);
 
-pub(super) async fn serve(mailbox: Arc<Mailbox>, listener: TcpListener, stop: CancellationToken) {
-    let sessions = TaskTracker::new();
-    while let Some(stream) = accept::next(&listener, &stop).await {
-        let (mailbox, stop) = (Arc::clone(&mailbox), stop.clone());
-        sessions.spawn(async move {
+impl Mailbox {
+    /// Takes mail over SMTP until `stop`.
+    pub async fn serve_smtp(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
+        accept::each(listener, stop, |stream, stop| {
+            let mailbox = Arc::clone(&self);
             // A mail not yet accepted is the client's still, so a stop may cut in anywhere.
-            tokio::select! {
-                () = stop.cancelled() => {}
-                _ = session(mailbox, stream) => {}
-            }
-        });
+            async move { stop.run_until_cancelled(session(mailbox, stream)).await }
+        })
+        .await;
     }
-    sessions.close();
-    sessions.wait().await;
 }
 
 /// A line without its end; none at the end of the stream.

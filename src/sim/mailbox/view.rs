@@ -1,23 +1,13 @@
 //! Pages of the mail catcher, out of raw mails. Everything from a mail is escaped, or shown in a sandbox.
 
 use super::Caught;
-use mail_parser::{Message, MessageParser, MimeHeaders, PartType};
+use mail_parser::{Message, MessageParser, MessagePart, MimeHeaders, PartType};
 use std::fmt::Write as _;
 
 /// Text as HTML.
 fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out
+    let signs = [('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('"', "&quot;"), ('\'', "&#39;")];
+    signs.into_iter().fold(text.to_owned(), |text, (sign, name)| text.replace(sign, name))
 }
 
 /// The subject of a raw mail, decoded, on one line.
@@ -91,14 +81,9 @@ pub(super) fn mail(mail: &Caught) -> String {
 
 /// The mail's own HTML, not one made out of its text.
 fn html_of<'m>(message: &'m Message<'_>) -> Option<&'m str> {
-    message.html_bodies().find_map(|part| match &part.body {
-        PartType::Html(html) => Some(html.as_ref()),
-        PartType::Text(_)
-        | PartType::Binary(_)
-        | PartType::InlineBinary(_)
-        | PartType::Message(_)
-        | PartType::Multipart(_) => None,
-    })
+    let html =
+        |part: &'m MessagePart<'_>| if let PartType::Html(html) = &part.body { Some(&**html) } else { None };
+    message.html_bodies().find_map(html)
 }
 
 /// A mail's HTML, its inline images pointing here.

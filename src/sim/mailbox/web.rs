@@ -14,7 +14,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 /// Our own pages: no scripts, nothing from elsewhere.
 const OURS: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; base-uri 'none'; \
@@ -23,25 +22,26 @@ const OURS: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-src 'se
 const THEIRS: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-pub(super) async fn serve(mailbox: Arc<Mailbox>, listener: TcpListener, stop: CancellationToken) {
-    let connections = TaskTracker::new();
-    while let Some(stream) = accept::next(&listener, &stop).await {
-        let (mailbox, stop) = (Arc::clone(&mailbox), stop.clone());
-        connections.spawn(async move {
-            let service = service_fn(|request| answer(&mailbox, request));
-            let connection = hyper::server::conn::http1::Builder::new()
-                .timer(TokioTimer::new())
-                .serve_connection(TokioIo::new(stream), service);
-            tokio::pin!(connection);
-            tokio::select! {
-                _ = connection.as_mut() => return,
-                () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
+impl Mailbox {
+    /// Shows the mail over HTTP until `stop`.
+    pub async fn serve_web(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
+        accept::each(listener, stop, |stream, stop| {
+            let mailbox = Arc::clone(&self);
+            async move {
+                let service = service_fn(|request| answer(&mailbox, request));
+                let connection = hyper::server::conn::http1::Builder::new()
+                    .timer(TokioTimer::new())
+                    .serve_connection(TokioIo::new(stream), service);
+                tokio::pin!(connection);
+                tokio::select! {
+                    _ = connection.as_mut() => return,
+                    () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
+                }
+                let _ = tokio::time::timeout(Duration::from_secs(2), connection).await;
             }
-            let _ = tokio::time::timeout(Duration::from_secs(2), connection).await;
-        });
+        })
+        .await;
     }
-    connections.close();
-    connections.wait().await;
 }
 
 async fn answer(mailbox: &Mailbox, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {

@@ -1,6 +1,6 @@
 //! Billing data, read only: the three operations of section 4.8.
 
-use super::{Request, id, ok, page};
+use super::{Request, named, page, shown};
 use crate::sim::answer::{Answer, Outcome, Payload, Refusal};
 use crate::sim::options::ChargeOrder;
 use crate::sim::world::World;
@@ -9,43 +9,39 @@ use chrono::{Months, NaiveDate, NaiveTime};
 
 /// Expected charges and balance as of the start of a day. What is past or no date is "no such data" (404, section
 /// 4.8); more than two years off is past the limit of section 8, and 400.
-pub(super) fn expected_balance(world: &mut World, rq: &Request<'_>, date: &str) -> Option<Outcome> {
-    (rq.method == "GET").then(|| {
-        let refused = |why: &str| Refusal::new(404, "date", why);
-        let written = date.len() == 10;
-        let date = NaiveDate::parse_from_str(date, "%Y-%m-%d").ok().filter(|_| written);
-        let date = date.ok_or_else(|| refused("must be a date, YYYY-MM-DD"))?;
-        let today = world.local_now().date();
-        if date < today {
-            return Err(refused("is past"));
-        }
-        if date > today + Months::new(24) {
-            return Err(Refusal::new(400, "date", "is more than two years away"));
-        }
-        let report = Report::of(world, date.and_time(NaiveTime::MIN), rq.args);
-        Ok(Answer { payload: Payload::Report(Box::new(report)), ..Answer::empty(200) })
-    })
+pub(super) fn expected_balance(world: &World, rq: &Request<'_>, date: &str) -> Outcome {
+    if rq.method != "GET" {
+        return rq.not_allowed();
+    }
+    let refused = |why: &str| Refusal::new(404, "date", why);
+    let written = date.len() == 10;
+    let date = NaiveDate::parse_from_str(date, "%Y-%m-%d").ok().filter(|_| written);
+    let date = date.ok_or_else(|| refused("must be a date, YYYY-MM-DD"))?;
+    let today = world.local_now().date();
+    if date < today {
+        return Err(refused("is past"));
+    }
+    if date > today + Months::new(24) {
+        return Err(Refusal::new(400, "date", "is more than two years away"));
+    }
+    let report = Report::of(world, date.and_time(NaiveTime::MIN), rq.args);
+    Ok(Answer { payload: Payload::Report(Box::new(report)), ..Answer::empty(200) })
 }
 
 /// The list of charges and one of them.
-pub(super) fn charges(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outcome> {
+pub(super) fn charges(world: &World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
     let wire = rq.wire(world);
-    let rows = world.ledger.charges.rows();
+    let charges = &world.ledger.charges;
     match (rq.method, rest) {
         ("GET", []) => {
+            let rows = charges.rows();
             let at = |n: usize| match rq.args.charge_order {
                 ChargeOrder::Oldest => rows.get(n),
                 ChargeOrder::Newest => rows.get(rows.len().checked_sub(n + 1)?),
             };
-            Some(page::with_meta(rq, rows.len(), at, |charge| wire.charge(charge)))
+            page::with_meta(rq, rows.len(), at, |charge| wire.charge(charge))
         }
-        ("GET", [part]) => match id(part, "charge") {
-            Ok(id) => match world.ledger.charges.get(id) {
-                Some(charge) => ok(&wire.charge(charge)),
-                None => Some(Err(Refusal::not_found("charge"))),
-            },
-            Err(refusal) => Some(Err(refusal)),
-        },
-        _ => None,
+        ("GET", [part]) => shown(charges, named(charges, part)?, 200, |charge| wire.charge(charge)),
+        _ => rq.not_allowed(),
     }
 }

@@ -1,35 +1,23 @@
 //! Containers: the five operations of section 4.1.
 
-use super::{Request, id, ok, page};
-use crate::sim::answer::{Answer, Outcome, Refusal};
+use super::{Request, named, page};
+use crate::sim::answer::{Outcome, Refusal};
 use crate::sim::validate::Fields;
 use crate::sim::world::{NewContainer, World};
 
-pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outcome> {
+pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
     match (rq.method, rest) {
-        ("GET", []) => {
-            let wire = rq.wire(world);
-            Some(page::entities(rq, world.containers.rows(), |c| Some(wire.container(c))))
-        }
-        ("POST", []) => Some(create(world, rq)),
-        ("GET", [part]) => match find(world, part) {
-            Ok(id) => ok(&rq.wire(world).container(world.containers.get(id)?)),
-            Err(refusal) => Some(Err(refusal)),
-        },
-        ("PUT", [part]) => Some(find(world, part).and_then(|id| update(world, rq, id))),
-        ("DELETE", [part]) => Some(find(world, part).and_then(|id| delete(world, rq, id))),
-        _ => None,
+        ("GET", []) => page::entities(rq, world.containers.rows(), |c| Some(rq.wire(world).container(c))),
+        ("POST", []) => create(world, rq),
+        ("GET", [part]) => shown(world, rq, named(&world.containers, part)?, 200),
+        ("PUT", [part]) => update(world, rq, part),
+        ("DELETE", [part]) => delete(world, rq, part),
+        _ => rq.not_allowed(),
     }
 }
 
-fn find(world: &World, part: &str) -> Result<u64, Refusal> {
-    let id = id(part, "container")?;
-    world.containers.get(id).map(|c| c.id).ok_or_else(|| Refusal::not_found("container"))
-}
-
 fn shown(world: &World, rq: &Request<'_>, id: u64, status: u16) -> Outcome {
-    let container = world.containers.get(id).ok_or_else(|| Refusal::not_found("container"))?;
-    Ok(Answer::json(status, &rq.wire(world).container(container)))
+    super::shown(&world.containers, id, status, |container| rq.wire(world).container(container))
 }
 
 /// Sizes are MB above nothing.
@@ -60,7 +48,8 @@ fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
     shown(world, rq, id, 201)
 }
 
-fn update(world: &mut World, rq: &Request<'_>, id: u64) -> Outcome {
+fn update(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
+    let id = named(&world.containers, part)?;
     let mut fields = Fields::json(rq.body)?;
     let name = fields.has("name").then(|| fields.required_text("name"));
     let memory_limit = fields.int_within("memory_limit", 1, MOST_MB);
@@ -82,7 +71,8 @@ fn update(world: &mut World, rq: &Request<'_>, id: u64) -> Outcome {
 }
 
 /// When deletion is forbidden is not shown: here, while there are sites in it or it is being transferred.
-fn delete(world: &mut World, rq: &Request<'_>, id: u64) -> Outcome {
+fn delete(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
+    let id = named(&world.containers, part)?;
     let container = world.containers.get(id).ok_or_else(|| Refusal::not_found("container"))?;
     if !container.sites.is_empty() || container.in_transfer {
         let why = if container.in_transfer { "it is being transferred" } else { "there are sites in it" };

@@ -1,50 +1,49 @@
 //! Cron jobs: the five operations of section 4.4.
 
-use super::{Request, id, page};
-use crate::sim::answer::{Answer, Outcome, Refusal};
+use super::{Request, named, page};
+use crate::sim::answer::{Outcome, Refusal};
 use crate::sim::validate::Fields;
 use crate::sim::world::World;
 
-pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outcome> {
+pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
     match (rq.method, rest) {
-        ("POST", []) => Some(create(world, rq)),
-        ("GET", [part]) => Some(id(part, "cron job").and_then(|id| shown(world, rq, id))),
-        ("PUT", [part]) => Some(id(part, "cron job").and_then(|id| update(world, rq, id))),
-        ("DELETE", [part]) => Some(id(part, "cron job").and_then(|id| {
-            let answer = shown(world, rq, id)?;
+        ("POST", []) => create(world, rq),
+        ("GET", [part]) => shown(world, rq, named(&world.cron_jobs, part)?),
+        ("PUT", [part]) => update(world, rq, part),
+        ("DELETE", [part]) => {
+            let id = named(&world.cron_jobs, part)?;
+            let answer = shown(world, rq, id);
             world.remove_cron_job(id);
-            Ok(answer)
-        })),
-        _ => None,
+            answer
+        }
+        _ => rq.not_allowed(),
     }
 }
 
 /// Jobs of a site.
-pub(super) fn of_site(world: &mut World, rq: &Request<'_>, part: &str) -> Option<Outcome> {
-    (rq.method == "GET").then(|| {
-        let id = id(part, "site")?;
-        let site = world.sites.get(id).ok_or_else(|| Refusal::not_found("site"))?;
-        let field = |id, name: &str| {
-            let job = world.cron_jobs.get(id)?;
-            match name {
-                "command" => Some(job.command.clone()),
-                "comment" => Some(job.comment.clone()),
-                "created" => Some(job.created.to_string()),
-                "updated" => Some(job.updated.to_string()),
-                "id" => Some(format!("{:020}", job.id)),
-                _ => None,
-            }
-        };
-        let arranged = page::arranged(rq, &site.cron_jobs, field, "command");
-        let wire = rq.wire(world);
-        let rows = arranged.as_deref().unwrap_or(&site.cron_jobs);
-        page::entities(rq, rows, |id| world.cron_jobs.get(*id).map(|j| wire.cron(j)))
-    })
+pub(super) fn of_site(world: &World, rq: &Request<'_>, part: &str) -> Outcome {
+    if rq.method != "GET" {
+        return rq.not_allowed();
+    }
+    let id = named(&world.sites, part)?;
+    let field = |id, name: &str| {
+        let job = world.cron_jobs.get(id)?;
+        match name {
+            "command" => Some(job.command.clone()),
+            "comment" => Some(job.comment.clone()),
+            "created" => Some(job.created.to_string()),
+            "updated" => Some(job.updated.to_string()),
+            "id" => Some(format!("{:020}", job.id)),
+            _ => None,
+        }
+    };
+    let jobs = world.sites.get(id).map_or(&[][..], |site| &site.cron_jobs);
+    let jobs = page::arranged(rq, jobs, field, "command");
+    page::entities(rq, &jobs, |id| world.cron_jobs.get(*id).map(|job| rq.wire(world).cron(job)))
 }
 
 fn shown(world: &World, rq: &Request<'_>, id: u64) -> Outcome {
-    let job = world.cron_jobs.get(id).ok_or_else(|| Refusal::not_found("cron job"))?;
-    Ok(Answer::json(200, &rq.wire(world).cron(job)))
+    super::shown(&world.cron_jobs, id, 200, |job| rq.wire(world).cron(job))
 }
 
 /// Schedule, command and comment. The full syntax of the schedule is not shown: any text without blanks.
@@ -70,10 +69,8 @@ fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
     shown(world, rq, id)
 }
 
-fn update(world: &mut World, rq: &Request<'_>, id: u64) -> Outcome {
-    if world.cron_jobs.get(id).is_none() {
-        return Err(Refusal::not_found("cron job"));
-    }
+fn update(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
+    let id = named(&world.cron_jobs, part)?;
     let mut fields = Fields::json(rq.body)?;
     let (schedule, command, comment) = job(&mut fields);
     fields.finish()?;

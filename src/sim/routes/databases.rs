@@ -1,25 +1,28 @@
 //! Databases: the four operations of section 4.2.
 
-use super::{Request, id, page};
-use crate::sim::answer::{Answer, Outcome, Refusal};
+use super::{Request, named, page};
+use crate::sim::answer::Outcome;
 use crate::sim::validate::Fields;
 use crate::sim::world::World;
 
-pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outcome> {
+pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
     match (rq.method, rest) {
-        ("POST", ["databases"]) => Some(create(world, rq)),
-        ("DELETE", ["databases", part]) => Some(id(part, "database").and_then(|id| delete(world, rq, id))),
-        ("GET", [part, "databases"]) => Some(id(part, "site").and_then(|id| list(world, rq, id))),
-        ("PUT", [part, "set-password"]) => Some(id(part, "site").and_then(|id| set_password(world, rq, id))),
-        _ => None,
+        ("POST", ["databases"]) => create(world, rq),
+        ("DELETE", ["databases", part]) => {
+            let id = named(&world.databases, part)?;
+            let answer = shown(world, rq, id);
+            world.remove_database(id);
+            answer
+        }
+        // A missing site's code is not shown for this list; 404 as for its other lists.
+        ("GET", [part, "databases"]) => {
+            let id = named(&world.sites, part)?;
+            let databases = world.sites.get(id).map_or(&[][..], |site| &site.databases);
+            page::entities(rq, databases, |id| world.databases.get(*id).map(|d| rq.wire(world).database(d)))
+        }
+        ("PUT", [part, "set-password"]) => set_password(world, rq, part),
+        _ => rq.not_allowed(),
     }
-}
-
-fn list(world: &World, rq: &Request<'_>, site: u64) -> Outcome {
-    // A missing site's code is not shown for this list; 404 as for its other lists.
-    let site = world.sites.get(site).ok_or_else(|| Refusal::not_found("site"))?;
-    let wire = rq.wire(world);
-    page::entities(rq, &site.databases, |id| world.databases.get(*id).map(|d| wire.database(d)))
 }
 
 fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
@@ -37,19 +40,13 @@ fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
 }
 
 fn shown(world: &World, rq: &Request<'_>, id: u64) -> Outcome {
-    let database = world.databases.get(id).ok_or_else(|| Refusal::not_found("database"))?;
-    Ok(Answer::json(200, &rq.wire(world).database(database)))
-}
-
-fn delete(world: &mut World, rq: &Request<'_>, id: u64) -> Outcome {
-    let answer = shown(world, rq, id)?;
-    world.remove_database(id);
-    Ok(answer)
+    super::shown(&world.databases, id, 200, |database| rq.wire(world).database(database))
 }
 
 /// The account of a site's databases is one; the record that comes back is the first of them.
-fn set_password(world: &mut World, rq: &Request<'_>, site: u64) -> Outcome {
-    let first = world.sites.get(site).ok_or_else(|| Refusal::not_found("site"))?.databases.first().copied();
+fn set_password(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
+    let site = named(&world.sites, part)?;
+    let first = world.sites.get(site).and_then(|site| site.databases.first().copied());
     let mut fields = Fields::json(rq.body)?;
     fields.required_text("password");
     fields.check("virtualhost", first.is_some(), "the site has no database");

@@ -1,20 +1,20 @@
 //! IP addresses of VMs: the five operations of section 4.7.
 
-use super::{Request, id, page};
+use super::{Request, named, page};
 use crate::sim::answer::{Answer, Outcome, Refusal};
 use crate::sim::validate::Fields;
 use crate::sim::world::World;
 
-pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outcome> {
+pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
     match (rq.method, rest) {
-        ("GET", []) => Some(list(world, rq)),
-        ("POST", []) => Some(create(world, rq)),
-        ("GET", [part]) => Some(id(part, "ip").and_then(|id| shown(world, rq, id, 200))),
-        ("DELETE", [part]) => Some(id(part, "ip").and_then(|id| {
-            world.remove_ip(id).ok_or_else(|| Refusal::not_found("ip"))?;
+        ("GET", []) => list(world, rq),
+        ("POST", []) => create(world, rq),
+        ("GET", [part]) => shown(world, rq, named(&world.ips, part)?, 200),
+        ("DELETE", [part]) => {
+            world.remove_ip(named(&world.ips, part)?);
             Ok(Answer::empty(204))
-        })),
-        _ => None,
+        }
+        _ => rq.not_allowed(),
     }
 }
 
@@ -32,8 +32,7 @@ fn list(world: &World, rq: &Request<'_>) -> Outcome {
 }
 
 fn shown(world: &World, rq: &Request<'_>, id: u64, status: u16) -> Outcome {
-    let ip = world.ips.get(id).ok_or_else(|| Refusal::not_found("ip"))?;
-    Ok(Answer::json(status, &rq.wire(world).ip(ip)))
+    super::shown(&world.ips, id, status, |ip| rq.wire(world).ip(ip))
 }
 
 fn create(world: &mut World, rq: &Request<'_>) -> Outcome {

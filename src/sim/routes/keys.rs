@@ -1,29 +1,25 @@
 //! SSH keys, deprecated: the four operations of section 4.6.
 
-use super::{Request, id, page};
-use crate::sim::answer::{Answer, Outcome, Refusal};
+use super::{Request, named, page};
+use crate::sim::answer::{Answer, Outcome};
 use crate::sim::validate::Fields;
 use crate::sim::world::World;
 
-pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outcome> {
+pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
     match (rq.method, rest) {
-        ("GET", []) => {
-            let wire = rq.wire(world);
-            Some(page::numbered(rq, world.keys.rows(), |key| wire.key(key)))
-        }
-        ("POST", []) => Some(create(world, rq)),
-        ("GET", [part]) => Some(id(part, "ssh key").and_then(|id| shown(world, rq, id, 200))),
-        ("DELETE", [part]) => Some(id(part, "ssh key").and_then(|id| {
-            world.remove_key(id).ok_or_else(|| Refusal::not_found("ssh key"))?;
+        ("GET", []) => page::numbered(rq, world.keys.rows(), |key| rq.wire(world).key(key)),
+        ("POST", []) => create(world, rq),
+        ("GET", [part]) => shown(world, rq, named(&world.keys, part)?, 200),
+        ("DELETE", [part]) => {
+            world.remove_key(named(&world.keys, part)?);
             Ok(Answer::empty(204))
-        })),
-        _ => None,
+        }
+        _ => rq.not_allowed(),
     }
 }
 
 fn shown(world: &World, rq: &Request<'_>, id: u64, status: u16) -> Outcome {
-    let key = world.keys.get(id).ok_or_else(|| Refusal::not_found("ssh key"))?;
-    Ok(Answer::json(status, &rq.wire(world).key(key)))
+    super::shown(&world.keys, id, status, |key| rq.wire(world).key(key))
 }
 
 fn create(world: &mut World, rq: &Request<'_>) -> Outcome {

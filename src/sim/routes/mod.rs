@@ -13,8 +13,9 @@ mod vms;
 
 use super::answer::{Answer, Outcome, Refusal};
 use super::options::{Args, SshKeys};
-use super::wire::Wire;
+use super::wire::{Object, Wire};
 use super::world::World;
+use super::world::table::{Keyed, Table};
 
 /// One request, read.
 pub(super) struct Request<'a> {
@@ -43,15 +44,27 @@ impl Request<'_> {
         format!("http://{}/api/cvds/v1/{of}/{id}/", self.host)
     }
 
+    /// The path is one of ours, the method on it is not.
+    fn not_allowed(&self) -> Outcome {
+        Err(Refusal::new(405, "method", format!("{} is not allowed here", self.method)))
+    }
+
     /// Renders records.
     pub(super) fn wire<'w>(&'w self, world: &'w World) -> Wire<'w> {
         Wire { world, args: self.args }
     }
 }
 
-/// The id in a path; anything else names nothing.
-fn id(part: &str, what: &str) -> Result<u64, Refusal> {
-    part.parse().map_err(|_| Refusal::not_found(what))
+/// The id in a path, of a row that is there; anything else names nothing.
+fn named<T: Keyed>(table: &Table<T>, part: &str) -> Result<u64, Refusal> {
+    let row = part.parse().ok().and_then(|id| table.get(id));
+    row.map(Keyed::id).ok_or_else(|| Refusal::not_found(table.what))
+}
+
+/// A row as it stands.
+fn shown<'w, T: Keyed>(table: &'w Table<T>, id: u64, status: u16, show: impl Fn(&'w T) -> Object) -> Outcome {
+    let row = table.get(id).ok_or_else(|| Refusal::not_found(table.what))?;
+    Ok(Answer::json(status, &show(row)))
 }
 
 /// Answers a request.
@@ -60,7 +73,7 @@ pub(super) fn route(world: &mut World, rq: &Request<'_>) -> Outcome {
     if !rq.path.ends_with('/') {
         return Err(Refusal::not_found("path"));
     }
-    let answer = match rq.parts {
+    match rq.parts {
         ["api", "v1", "hosting", "containers", rest @ ..] => containers::route(world, rq, rest),
         ["api", "v1", "hosting", "dbms", rest @ ..] => databases::route(world, rq, rest),
         ["api", "v2", "hosting", "containers", id, "virtualhosts"] => sites::of_container(world, rq, id),
@@ -69,19 +82,12 @@ pub(super) fn route(world: &mut World, rq: &Request<'_>) -> Outcome {
         ["api", "v2", "hosting", "cron", rest @ ..] => cron::route(world, rq, rest),
         ["api", "cvds", "v1", "vms", rest @ ..] => vms::route(world, rq, rest),
         ["api", "cvds", "v1", "ssh-keys", ..] if rq.args.ssh_keys == SshKeys::Gone => {
-            Some(Err(Refusal::new(410, "", "the SSH keys API stopped working on 1 January 2021")))
+            Err(Refusal::new(410, "", "the SSH keys API stopped working on 1 January 2021"))
         }
         ["api", "cvds", "v1", "ssh-keys", rest @ ..] => keys::route(world, rq, rest),
         ["api", "cvds", "v1", "ips", rest @ ..] => ips::route(world, rq, rest),
         ["api", "v1", "expected_balance", date] => billing::expected_balance(world, rq, date),
         ["api", "v1", "charge", rest @ ..] => billing::charges(world, rq, rest),
-        _ => return Err(Refusal::not_found("path")),
-    };
-    // The path is one of ours, the method on it is not.
-    answer.unwrap_or_else(|| Err(Refusal::new(405, "method", format!("{} is not allowed here", rq.method))))
-}
-
-/// 200 with a record.
-fn ok(record: &impl serde::Serialize) -> Option<Outcome> {
-    Some(Ok(Answer::json(200, record)))
+        _ => Err(Refusal::not_found("path")),
+    }
 }

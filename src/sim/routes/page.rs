@@ -3,7 +3,9 @@
 
 use super::Request;
 use crate::sim::answer::{Answer, Outcome, Refusal};
-use serde::Serialize;
+use crate::sim::wire::{Object, object};
+use std::borrow::Cow;
+use std::ops::Range;
 
 /// Offset and limit of a hosting list (section 8: 1 to 100, from 0); the default is not shown.
 pub(super) fn offset_limit(rq: &Request<'_>, most: i64) -> Result<(usize, usize), Refusal> {
@@ -30,42 +32,23 @@ pub(super) fn offset_limit(rq: &Request<'_>, most: i64) -> Result<(usize, usize)
     Ok((usize::try_from(offset).unwrap_or(usize::MAX), usize::try_from(limit).unwrap_or(20)))
 }
 
-/// The rows of a page, shifted if a fault says so.
-fn cut<T>(rows: &[T], offset: usize, limit: usize, shift: i64) -> &[T] {
+/// The places of a page's rows, shifted if a fault says so.
+fn cut(count: usize, offset: usize, limit: usize, shift: i64) -> Range<usize> {
     let shifted = if offset == 0 { 0 } else { (offset as i64).saturating_add(shift).max(0) };
-    let from = usize::try_from(shifted).unwrap_or(0).min(rows.len());
-    &rows[from..from.saturating_add(limit).min(rows.len())]
+    let from = usize::try_from(shifted).unwrap_or(0).min(count);
+    from..from.saturating_add(limit).min(count)
 }
 
 /// `{"count", "entities"}` (section 4.1 to 4.4).
-pub(super) fn entities<'r, T, O: Serialize>(
-    rq: &Request<'_>,
-    rows: &'r [T],
-    show: impl Fn(&'r T) -> Option<O>,
-) -> Outcome {
-    #[derive(Serialize)]
-    struct Page<O> {
-        count: usize,
-        entities: Vec<O>,
-    }
+pub(super) fn entities<T>(rq: &Request<'_>, rows: &[T], show: impl Fn(&T) -> Option<Object>) -> Outcome {
     let (offset, limit) = offset_limit(rq, 100)?;
-    let entities = cut(rows, offset, limit, rq.shift).iter().filter_map(show).collect();
-    Ok(Answer::json(200, &Page { count: rows.len(), entities }))
+    let page = &rows[cut(rows.len(), offset, limit, rq.shift)];
+    let entities: Vec<Object> = page.iter().filter_map(show).collect();
+    Ok(Answer::json(200, &object! { "count": rows.len(), "entities": entities }))
 }
 
 /// `{"count", "next", "previous", "results"}` with page numbers (sections 4.5 to 4.7).
-pub(super) fn numbered<'r, T, O: Serialize>(
-    rq: &Request<'_>,
-    rows: &'r [T],
-    show: impl Fn(&'r T) -> O,
-) -> Outcome {
-    #[derive(Serialize)]
-    struct Page<O> {
-        count: usize,
-        next: Option<String>,
-        previous: Option<String>,
-        results: Vec<O>,
-    }
+pub(super) fn numbered<T>(rq: &Request<'_>, rows: &[T], show: impl Fn(&T) -> Object) -> Outcome {
     let chosen = rq.args.vm_page_size_parameter.as_deref().and_then(|name| rq.param(name));
     let size = chosen.and_then(|n| n.parse().ok()).filter(|n| *n > 0);
     let size = size.unwrap_or(rq.args.vm_page_size as usize).max(1);
@@ -86,60 +69,45 @@ pub(super) fn numbered<'r, T, O: Serialize>(
         query.append_pair("page", &page.to_string());
         format!("http://{}{}?{}", rq.host, rq.path, query.finish())
     };
-    Ok(Answer::json(
-        200,
-        &Page {
-            count: rows.len(),
-            next: (offset + size < rows.len()).then(|| url(page + 1)),
-            previous: (page > 1).then(|| url(page - 1)),
-            results: cut(rows, offset, size, rq.shift).iter().map(show).collect(),
-        },
-    ))
+    let results = &rows[cut(rows.len(), offset, size, rq.shift)];
+    let body = object! {
+        "count": rows.len(),
+        "next": (offset + size < rows.len()).then(|| url(page + 1)),
+        "previous": (page > 1).then(|| url(page - 1)),
+        "results": results.iter().map(show).collect::<Vec<Object>>(),
+    };
+    Ok(Answer::json(200, &body))
 }
 
 /// `{"meta", "objects"}` (section 4.8); `at` gives row n in the list's order.
-pub(super) fn with_meta<'r, T: 'r, O: Serialize>(
+pub(super) fn with_meta<'r, T: 'r>(
     rq: &Request<'_>,
     count: usize,
     at: impl Fn(usize) -> Option<&'r T>,
-    show: impl Fn(&'r T) -> O,
+    show: impl Fn(&'r T) -> Object,
 ) -> Outcome {
-    #[derive(Serialize)]
-    struct Meta {
-        limit: usize,
-        offset: usize,
-        next: Option<String>,
-        previous: Option<String>,
-        total_count: usize,
-    }
-    #[derive(Serialize)]
-    struct Page<O> {
-        meta: Meta,
-        objects: Vec<O>,
-    }
     let (offset, limit) = offset_limit(rq, 1000)?;
     let url = |offset: usize| format!("{}?limit={limit}&offset={offset}", rq.path);
-    let meta = Meta {
-        limit,
-        offset,
-        next: (offset.saturating_add(limit) < count).then(|| url(offset + limit)),
-        previous: (offset > 0).then(|| url(offset.saturating_sub(limit))),
-        total_count: count,
+    let meta = object! {
+        "limit": limit,
+        "offset": offset,
+        "next": (offset.saturating_add(limit) < count).then(|| url(offset + limit)),
+        "previous": (offset > 0).then(|| url(offset.saturating_sub(limit))),
+        "total_count": count,
     };
-    let shift = if offset == 0 { 0 } else { rq.shift };
-    let from = usize::try_from((offset as i64).saturating_add(shift).max(0)).unwrap_or(0).min(count);
-    let objects = (from..from.saturating_add(limit).min(count)).filter_map(at).map(show).collect();
-    Ok(Answer::json(200, &Page { meta, objects }))
+    let rows = cut(count, offset, limit, rq.shift).filter_map(at);
+    let objects: Vec<Object> = rows.map(show).collect();
+    Ok(Answer::json(200, &object! { "meta": meta, "objects": objects }))
 }
 
 /// Ids in the order and out of the filter a request asks for. The syntax of both is not shown: `filter` is text
 /// contained in the name, `order` names fields, "-" before one turns it around.
-pub(super) fn arranged(
+pub(super) fn arranged<'i>(
     rq: &Request<'_>,
-    ids: &[u64],
+    ids: &'i [u64],
     field: impl Fn(u64, &str) -> Option<String>,
     filtered: &str,
-) -> Option<Vec<u64>> {
+) -> Cow<'i, [u64]> {
     let wanted = rq.param("filter").map(str::to_lowercase).filter(|f| !f.is_empty());
     let order: Vec<&str> = rq
         .query
@@ -149,7 +117,7 @@ pub(super) fn arranged(
         .filter(|f| !f.is_empty())
         .collect();
     if wanted.is_none() && order.is_empty() {
-        return None;
+        return ids.into();
     }
     let mut ids = ids.to_vec();
     if let Some(wanted) = wanted {
@@ -163,5 +131,5 @@ pub(super) fn arranged(
             ids.reverse();
         }
     }
-    Some(ids)
+    ids.into()
 }

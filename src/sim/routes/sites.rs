@@ -1,6 +1,6 @@
 //! Sites: the ten operations of section 4.3.
 
-use super::{Request, id, page};
+use super::{Request, named, page};
 use crate::sim::answer::{Answer, Outcome, Refusal};
 use crate::sim::names::engine_versions;
 use crate::sim::validate::Fields;
@@ -12,103 +12,64 @@ const ENGINES: [&str; 7] = ["php", "python", "nodejs", "ruby", "asgi", "exec", "
 /// Charsets (section 2.3).
 const CHARSETS: [&str; 2] = ["utf-8", "windows-1251"];
 /// Images (section 4.3).
-const IMAGES: [&str; 34] = [
-    "bitrix_business",
-    "bitrix_smallbus",
-    "bitrix_standart",
-    "bitrix_start",
-    "django_mysql",
-    "django_postgres",
-    "drupal",
-    "hostcms",
-    "joomla",
-    "modx_v2",
-    "modx_v3",
-    "rails_postgres",
-    "rails_mysql",
-    "wordpress",
-    "opencart",
-    "php_mysql",
-    "php_postgres",
-    "php_mongodb",
-    "python_mysql",
-    "python_postgres",
-    "python_mongodb",
-    "asgi_mysql",
-    "asgi_postgres",
-    "asgi_mongodb",
-    "nodejs_mysql",
-    "nodejs_postgres",
-    "nodejs_mongodb",
-    "ruby_mysql",
-    "ruby_postgres",
-    "ruby_mongodb",
-    "static",
-    "exec_mysql",
-    "exec_postgres",
-    "exec_mongodb",
-];
+const IMAGES: &str = "bitrix_business bitrix_smallbus bitrix_standart bitrix_start django_mysql django_postgres drupal \
+    hostcms joomla modx_v2 modx_v3 rails_postgres rails_mysql wordpress opencart php_mysql \
+    php_postgres php_mongodb python_mysql python_postgres python_mongodb asgi_mysql asgi_postgres \
+    asgi_mongodb nodejs_mysql nodejs_postgres nodejs_mongodb ruby_mysql ruby_postgres ruby_mongodb \
+    static exec_mysql exec_postgres exec_mongodb";
 
-pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outcome> {
+pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
     match (rq.method, rest) {
-        ("POST", []) => Some(create(world, rq)),
-        ("POST", ["install"]) => Some(install(world, rq)),
-        ("GET", [part]) => Some(find(world, part).and_then(|id| shown(world, rq, id))),
-        ("PUT", [part]) => Some(find(world, part).and_then(|id| update(world, rq, id))),
-        ("PUT", [part, "restart"]) => Some(find(world, part).and_then(|id| {
+        ("POST", []) => create(world, rq),
+        ("POST", ["install"]) => install(world, rq),
+        ("GET", [part]) => shown(world, rq, named(&world.sites, part)?),
+        ("PUT", [part]) => update(world, rq, part),
+        ("PUT", [part, "restart"]) => {
+            let id = named(&world.sites, part)?;
             world.work_on_site(id, "Restarting");
             shown(world, rq, id)
-        })),
-        ("DELETE", [part]) => Some(find(world, part).and_then(|id| {
+        }
+        ("DELETE", [part]) => {
+            let id = named(&world.sites, part)?;
             let answer = shown(world, rq, id);
             world.remove_site(id);
             answer
-        })),
-        ("PUT", [part, "order-certificate"]) => {
-            Some(find(world, part).and_then(|id| order_certificate(world, rq, id)))
         }
-        ("GET", [part, "engine-versions"]) => Some(find(world, part).map(|id| {
+        ("PUT", [part, "order-certificate"]) => order_certificate(world, rq, part),
+        ("GET", [part, "engine-versions"]) => {
+            let id = named(&world.sites, part)?;
             let versions = world.sites.get(id).map_or(&[][..], |s| engine_versions(&s.engine));
-            Answer::json(200, &json!({ "versions": versions }))
-        })),
-        ("PUT", [part, "engine-settings"]) => {
-            Some(find(world, part).and_then(|id| engine_settings(world, rq, id)))
+            Ok(Answer::json(200, &json!({ "versions": versions })))
         }
-        _ => None,
+        ("PUT", [part, "engine-settings"]) => engine_settings(world, rq, part),
+        _ => rq.not_allowed(),
     }
 }
 
 /// Sites of a container.
-pub(super) fn of_container(world: &mut World, rq: &Request<'_>, part: &str) -> Option<Outcome> {
-    (rq.method == "GET").then(|| {
-        let id = id(part, "container")?;
-        let container = world.containers.get(id).ok_or_else(|| Refusal::not_found("container"))?;
-        let field = |id, name: &str| {
-            let site = world.sites.get(id)?;
-            match name {
-                "name" => Some(site.name.clone()),
-                "state" => Some(site.state.to_string()),
-                "created" => Some(site.created.to_string()),
-                "updated" => Some(site.updated.to_string()),
-                "id" => Some(format!("{:020}", site.id)),
-                _ => None,
-            }
-        };
-        let arranged = page::arranged(rq, &container.sites, field, "name");
-        let wire = rq.wire(world);
-        let rows = arranged.as_deref().unwrap_or(&container.sites);
-        page::entities(rq, rows, |id| world.sites.get(*id).map(|s| wire.site(s)))
-    })
-}
-
-fn find(world: &World, part: &str) -> Result<u64, Refusal> {
-    let id = id(part, "site")?;
-    world.sites.get(id).map(|s| s.id).ok_or_else(|| Refusal::not_found("site"))
+pub(super) fn of_container(world: &World, rq: &Request<'_>, part: &str) -> Outcome {
+    if rq.method != "GET" {
+        return rq.not_allowed();
+    }
+    let id = named(&world.containers, part)?;
+    let field = |id, name: &str| {
+        let site = world.sites.get(id)?;
+        match name {
+            "name" => Some(site.name.clone()),
+            "state" => Some(site.life.state.to_string()),
+            "created" => Some(site.created.to_string()),
+            "updated" => Some(site.updated.to_string()),
+            "id" => Some(format!("{:020}", site.id)),
+            _ => None,
+        }
+    };
+    let sites = world.containers.get(id).map_or(&[][..], |container| &container.sites);
+    let sites = page::arranged(rq, sites, field, "name");
+    page::entities(rq, &sites, |id| world.sites.get(*id).map(|site| rq.wire(world).site(site)))
 }
 
 fn shown(world: &World, rq: &Request<'_>, id: u64) -> Outcome {
-    let site = world.sites.get(id).ok_or_else(|| Refusal::not_found("site"))?;
-    Ok(Answer::json(200, &rq.wire(world).site(site)))
+    super::shown(&world.sites, id, 200, |site| rq.wire(world).site(site))
 }
 
 /// What creating and installing share.
@@ -164,7 +125,8 @@ fn engine_of(image: &str) -> &'static str {
 fn install(world: &mut World, rq: &Request<'_>) -> Outcome {
     let mut fields = Fields::json(rq.body)?;
     let (container, mut new) = common(&mut fields);
-    let image = fields.required_one_of("image", &IMAGES);
+    let images: Vec<&str> = IMAGES.split(' ').collect();
+    let image = fields.required_one_of("image", &images);
     fields.text("admin_email");
     fields.text("admin_password");
     fields.finish()?;
@@ -173,7 +135,15 @@ fn install(world: &mut World, rq: &Request<'_>) -> Outcome {
     build(world, rq, container, new)
 }
 
-fn update(world: &mut World, rq: &Request<'_>, id: u64) -> Outcome {
+/// What a request does not name stays.
+fn keep<T>(slot: &mut T, new: Option<T>) {
+    if let Some(new) = new {
+        *slot = new;
+    }
+}
+
+fn update(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
+    let id = named(&world.sites, part)?;
     let mut fields = Fields::json(rq.body)?;
     let force_https = fields.flag("force_https");
     let charset = fields.one_of("charset", &CHARSETS);
@@ -185,27 +155,21 @@ fn update(world: &mut World, rq: &Request<'_>, id: u64) -> Outcome {
     fields.flag("foreigners_access_forbidden");
     fields.finish()?;
     if let Some(site) = world.sites.get_mut(id) {
-        let keep = |slot: &mut String, new: Option<String>| {
-            if let Some(new) = new {
-                *slot = new;
-            }
-        };
         keep(&mut site.charset, charset);
         keep(&mut site.main_alias, main_alias);
+        keep(&mut site.aliases, aliases);
         keep(&mut site.cron_mail, cron_mail);
         keep(&mut site.comment, comment);
-        site.force_https = force_https.unwrap_or(site.force_https);
-        site.certificate_id = certificate_id.unwrap_or(site.certificate_id);
-        site.cache_static = cache_static.unwrap_or(site.cache_static);
-        if let Some(aliases) = aliases {
-            site.aliases = aliases;
-        }
+        keep(&mut site.force_https, force_https);
+        keep(&mut site.certificate_id, certificate_id);
+        keep(&mut site.cache_static, cache_static);
     }
     world.work_on_site(id, "Updating");
     shown(world, rq, id)
 }
 
-fn order_certificate(world: &mut World, rq: &Request<'_>, id: u64) -> Outcome {
+fn order_certificate(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
+    let id = named(&world.sites, part)?;
     if let Some(site) = world.sites.get_mut(id) {
         // One a site: its number says which.
         site.certificate_id = 30_000 + i64::try_from(id).unwrap_or(0);
@@ -214,7 +178,8 @@ fn order_certificate(world: &mut World, rq: &Request<'_>, id: u64) -> Outcome {
     shown(world, rq, id)
 }
 
-fn engine_settings(world: &mut World, rq: &Request<'_>, id: u64) -> Outcome {
+fn engine_settings(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
+    let id = named(&world.sites, part)?;
     let mut fields = Fields::json(rq.body)?;
     let version = fields.has("engine_version").then(|| fields.required_text("engine_version"));
     let directives = fields.texts("engine_directives");
@@ -223,13 +188,9 @@ fn engine_settings(world: &mut World, rq: &Request<'_>, id: u64) -> Outcome {
     let workers = fields.int_within("num_workers", 1, 24);
     fields.finish()?;
     if let Some(site) = world.sites.get_mut(id) {
-        site.num_workers = workers.unwrap_or(site.num_workers);
-        if let Some(version) = version {
-            site.engine_version = version;
-        }
-        if let Some(directives) = directives {
-            site.engine_directives = directives;
-        }
+        keep(&mut site.num_workers, workers);
+        keep(&mut site.engine_version, version);
+        keep(&mut site.engine_directives, directives);
     }
     world.work_on_site(id, "Updating");
     shown(world, rq, id)

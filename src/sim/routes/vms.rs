@@ -1,37 +1,29 @@
 //! Virtual machines: the ten operations of section 4.5.
 
-use super::{Request, id, page};
+use super::{Request, named, page};
 use crate::sim::answer::{Answer, Outcome, Refusal};
 use crate::sim::names;
 use crate::sim::validate::{Fields, truth};
 use crate::sim::world::{NewVm, World};
 use serde_json::json;
 
-pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Option<Outcome> {
+pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
     match (rq.method, rest) {
-        ("GET", []) => {
-            let wire = rq.wire(world);
-            Some(page::numbered(rq, world.vms.rows(), |vm| wire.vm(vm)))
-        }
-        ("POST", []) => Some(create(world, rq)),
-        ("GET", [part]) => Some(find(world, part).and_then(|id| shown(world, rq, id))),
-        ("PATCH", [part]) => Some(find(world, part).and_then(|id| change(world, rq, id))),
-        ("DELETE", [part]) => Some(find(world, part).and_then(|id| delete(world, rq, id))),
-        ("POST", [part, "start"]) => Some(act(world, rq, part, World::start_vm)),
-        ("POST", [part, "stop"]) => Some(act(world, rq, part, World::stop_vm)),
-        ("POST", [part, "reboot", "soft" | "hard"]) => Some(act(world, rq, part, World::reboot_vm)),
-        _ => None,
+        ("GET", []) => page::numbered(rq, world.vms.rows(), |vm| rq.wire(world).vm(vm)),
+        ("POST", []) => create(world, rq),
+        ("GET", [part]) => shown(world, rq, named(&world.vms, part)?),
+        ("PATCH", [part]) => change(world, rq, part),
+        ("DELETE", [part]) => delete(world, rq, part),
+        ("POST", [part, "start"]) => act(world, rq, part, ["stopped", "active"]),
+        ("POST", [part, "stop"]) => act(world, rq, part, ["active", "stopped"]),
+        // Only what runs can be rebooted.
+        ("POST", [part, "reboot", "soft" | "hard"]) => act(world, rq, part, ["active", "active"]),
+        _ => rq.not_allowed(),
     }
 }
 
-fn find(world: &World, part: &str) -> Result<u64, Refusal> {
-    let id = id(part, "vm")?;
-    world.vms.get(id).map(|vm| vm.id).ok_or_else(|| Refusal::not_found("vm"))
-}
-
 fn shown(world: &World, rq: &Request<'_>, id: u64) -> Outcome {
-    let vm = world.vms.get(id).ok_or_else(|| Refusal::not_found("vm"))?;
-    Ok(Answer::json(200, &rq.wire(world).vm(vm)))
+    super::shown(&world.vms, id, 200, |vm| rq.wire(world).vm(vm))
 }
 
 fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
@@ -78,7 +70,8 @@ fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
 }
 
 /// The full list of what can be changed is not shown: here the tariff, the name and the monitoring.
-fn change(world: &mut World, rq: &Request<'_>, id: u64) -> Outcome {
+fn change(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
+    let id = named(&world.vms, part)?;
     let mut fields = Fields::form(rq.body);
     let kind = fields.has("type").then(|| fields.required_text("type"));
     let name = fields.has("name").then(|| fields.required_text("name"));
@@ -94,19 +87,14 @@ fn change(world: &mut World, rq: &Request<'_>, id: u64) -> Outcome {
     shown(world, rq, id)
 }
 
-fn act(
-    world: &mut World,
-    rq: &Request<'_>,
-    part: &str,
-    action: impl Fn(&mut World, u64) -> Result<(), Refusal>,
-) -> Outcome {
-    let id = find(world, part)?;
-    action(world, id)?;
-    let vm = world.vms.get(id).ok_or_else(|| Refusal::not_found("vm"))?;
-    Ok(Answer::json(200, &rq.wire(world).vm_after_action(vm)))
+fn act(world: &mut World, rq: &Request<'_>, part: &str, [from, to]: [&'static str; 2]) -> Outcome {
+    let id = named(&world.vms, part)?;
+    world.act_on_vm(id, from, to)?;
+    super::shown(&world.vms, id, 200, |vm| rq.wire(world).vm_after_action(vm))
 }
 
-fn delete(world: &mut World, rq: &Request<'_>, id: u64) -> Outcome {
+fn delete(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
+    let id = named(&world.vms, part)?;
     let mut fields = Fields::form(rq.body);
     // Disks are ids only, so it makes no difference that can be seen; it must still be a truth value.
     fields.flag("delete_storages");

@@ -5,36 +5,15 @@ use super::{Target, World, tariffs};
 use crate::sim::answer::Refusal;
 
 impl World {
-    /// Start (section 4.5): only from stopped, through pending to active.
-    pub fn start_vm(&mut self, id: u64) -> Result<(), Refusal> {
-        self.expect_vm(id, "stopped")?;
-        let time = self.moment_of_work();
-        self.pass(Target::Vm(id), &[("pending", time)], "active");
-        Ok(())
-    }
-
-    /// Stop (section 4.5): only from active, through pending to stopped.
-    pub fn stop_vm(&mut self, id: u64) -> Result<(), Refusal> {
-        self.expect_vm(id, "active")?;
-        let time = self.moment_of_work();
-        self.pass(Target::Vm(id), &[("pending", time)], "stopped");
-        Ok(())
-    }
-
-    /// Soft or hard reboot (section 4.5): only what runs can be rebooted.
-    pub fn reboot_vm(&mut self, id: u64) -> Result<(), Refusal> {
-        self.expect_vm(id, "active")?;
-        let time = self.moment_of_work();
-        self.pass(Target::Vm(id), &[("pending", time)], "active");
-        Ok(())
-    }
-
-    fn expect_vm(&self, id: u64, state: &str) -> Result<(), Refusal> {
+    /// Start, stop and reboot (section 4.5): only from one state, through pending to another.
+    pub fn act_on_vm(&mut self, id: u64, from: &str, to: &'static str) -> Result<(), Refusal> {
         let vm = self.vms.get(id).ok_or_else(|| Refusal::not_found("vm"))?;
-        if vm.state == state {
-            return Ok(());
+        if vm.life.state != from {
+            return Err(Refusal::new(400, "state", format!("is {}, must be {from}", vm.life.state)));
         }
-        Err(Refusal::new(400, "state", format!("is {}, must be {state}", vm.state)))
+        let time = self.moment_of_work();
+        self.pass(Target::Vm(id), &[("pending", time)], to);
+        Ok(())
     }
 
     /// Another tariff: size and order follow it (section 4.5, Change).
@@ -67,7 +46,7 @@ impl World {
         let time = self.moment_of_work();
         let Some(site) = self.sites.get_mut(id) else { return };
         site.updated = now;
-        match (site.state.as_ref(), state) {
+        match (site.life.state.as_ref(), state) {
             ("Stopped", "Restarting") => self.pass(Target::Site(id), &[("Starting", time)], "Active"),
             ("Stopped", "Updating") => self.pass(Target::Site(id), &[("Updating", time)], "Stopped"),
             (

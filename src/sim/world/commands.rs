@@ -48,7 +48,7 @@ impl World {
                 self.settle();
             }
             Command::Advance { by } => self.skip(by.0),
-            Command::Fault(fault) => self.faults.add(fault.clone()),
+            Command::Fault(fault) => self.faults.on.push(fault.clone()),
             Command::ClearFaults { name } => self.faults.clear(name.as_deref()),
             Command::ReportError { text } => self.report_error = text.clone().filter(|t| !t.is_empty()),
             Command::AddVm { name, tariff } => {
@@ -62,20 +62,12 @@ impl World {
                 let new = NewSite { name: name.clone(), engine: engine.clone(), ..NewSite::default() };
                 self.add_new_site(container, new)?;
             }
-            Command::RemoveVm { vm } => {
-                for id in self.find_vms(vm)? {
-                    self.remove_vm(id);
-                }
-            }
+            Command::RemoveVm { vm } => self.find_vms(vm)?.into_iter().for_each(|id| self.remove_vm(id)),
             Command::RemoveSite { site } => {
-                for id in self.find_sites(site)? {
-                    self.remove_site(id);
-                }
+                self.find_sites(site)?.into_iter().for_each(|id| self.remove_site(id));
             }
             Command::RemoveContainer { container } => {
-                for id in self.find_containers(container)? {
-                    self.remove_container(id);
-                }
+                self.find_containers(container)?.into_iter().for_each(|id| self.remove_container(id));
             }
         }
         Ok(())
@@ -111,18 +103,13 @@ impl World {
 
     fn set_state(&mut self, target: Target, state: &str, then: Option<&str>, after: Option<TimeDelta>) {
         let now = self.local_now();
-        match target {
-            Target::Vm(id) => {
-                if let Some(vm) = self.vms.get_mut(id) {
-                    vm.unblocked = None;
-                }
-            }
-            Target::Site(id) => {
-                if let Some(site) = self.sites.get_mut(id) {
-                    site.unblocked = None;
-                    site.updated = now;
-                }
-            }
+        if let Some(life) = self.life(target) {
+            life.unblocked = None;
+        }
+        if let Target::Site(id) = target
+            && let Some(site) = self.sites.get_mut(id)
+        {
+            site.updated = now;
         }
         let epoch = self.enter(target, State::Owned(state.to_owned()));
         if let Some(after) = after {

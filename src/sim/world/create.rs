@@ -79,9 +79,7 @@ impl World {
             ncpu,
             memsize,
             kind: new.kind,
-            state: "active".into(),
-            unblocked: None,
-            epoch: 0,
+            life: "active".into(),
             monitoring: true,
             ips: Vec::new(),
             storages: vec![storage],
@@ -102,13 +100,12 @@ impl World {
         id
     }
 
-    pub fn remove_vm(&mut self, id: u64) -> Option<Vm> {
-        let vm = self.vms.remove(id)?;
+    pub fn remove_vm(&mut self, id: u64) {
+        let Some(vm) = self.vms.remove(id) else { return };
         for ip in &vm.ips {
             self.ips.remove(*ip);
         }
         self.close_order(vm.order);
-        Some(vm)
     }
 
     pub fn add_ip(&mut self, vm: u64, version: i64) -> u64 {
@@ -120,12 +117,11 @@ impl World {
         id
     }
 
-    pub fn remove_ip(&mut self, id: u64) -> Option<Ip> {
-        let ip = self.ips.remove(id)?;
+    pub fn remove_ip(&mut self, id: u64) {
+        let Some(ip) = self.ips.remove(id) else { return };
         if let Some(vm) = self.vms.get_mut(ip.vm) {
             vm.ips.retain(|i| *i != id);
         }
-        Some(ip)
     }
 
     pub fn add_key(&mut self, title: String, pubkey: String) -> u64 {
@@ -134,14 +130,13 @@ impl World {
         self.keys.push(Key { id, title, pubkey, fingerprint })
     }
 
-    pub fn remove_key(&mut self, id: u64) -> Option<Key> {
-        let key = self.keys.remove(id)?;
+    pub fn remove_key(&mut self, id: u64) {
+        self.keys.remove(id);
         for vm in self.vms.ids() {
             if let Some(vm) = self.vms.get_mut(vm) {
                 vm.ssh_keys.retain(|k| *k != id);
             }
         }
-        Some(key)
     }
 
     /// Adds a container; `start` dates it and its order, if it has one.
@@ -174,13 +169,12 @@ impl World {
         })
     }
 
-    pub fn remove_container(&mut self, id: u64) -> Option<Container> {
-        let container = self.containers.remove(id)?;
+    pub fn remove_container(&mut self, id: u64) {
+        let Some(container) = self.containers.remove(id) else { return };
         for site in &container.sites {
             self.forget_site(*site);
         }
         self.close_order(container.order);
-        Some(container)
     }
 
     /// Adds a site that is there and running.
@@ -195,9 +189,7 @@ impl World {
         let site = Site {
             id,
             container,
-            state: "Active".into(),
-            unblocked: None,
-            epoch: 0,
+            life: "Active".into(),
             created,
             updated: created,
             force_https: new.force_https,
@@ -209,8 +201,6 @@ impl World {
             engine_directives: Vec::new(),
             charset: new.charset.unwrap_or_else(|| "utf-8".to_owned()),
             cron_mail: new.cron_mail.unwrap_or_default(),
-            environment_variables: Vec::new(),
-            read_only_environment_variables: vec![format!("SITE_ID={id}")],
             num_workers: 2,
             cache_static: 7,
             comment: String::new(),
@@ -228,12 +218,11 @@ impl World {
         id
     }
 
-    pub fn remove_site(&mut self, id: u64) -> Option<Site> {
-        let site = self.forget_site(id)?;
+    pub fn remove_site(&mut self, id: u64) {
+        let Some(site) = self.forget_site(id) else { return };
         if let Some(container) = self.containers.get_mut(site.container) {
             container.sites.retain(|s| *s != id);
         }
-        Some(site)
     }
 
     fn forget_site(&mut self, id: u64) -> Option<Site> {
@@ -255,12 +244,11 @@ impl World {
         self.databases.push(Database { id, site, name, charset, created, updated: created })
     }
 
-    pub fn remove_database(&mut self, id: u64) -> Option<Database> {
-        let database = self.databases.remove(id)?;
+    pub fn remove_database(&mut self, id: u64) {
+        let Some(database) = self.databases.remove(id) else { return };
         if let Some(site) = self.sites.get_mut(database.site) {
             site.databases.retain(|d| *d != id);
         }
-        Some(database)
     }
 
     pub fn add_cron_job(
@@ -278,12 +266,11 @@ impl World {
         self.cron_jobs.push(CronJob { id, site, command, comment, created, updated: created, schedule })
     }
 
-    pub fn remove_cron_job(&mut self, id: u64) -> Option<CronJob> {
-        let job = self.cron_jobs.remove(id)?;
+    pub fn remove_cron_job(&mut self, id: u64) {
+        let Some(job) = self.cron_jobs.remove(id) else { return };
         if let Some(site) = self.sites.get_mut(job.site) {
             site.cron_jobs.retain(|j| *j != id);
         }
-        Some(job)
     }
 
     /// Opens an order; what it would have been charged before this world's history began was charged then.

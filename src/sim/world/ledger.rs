@@ -155,8 +155,8 @@ impl Ledger {
     pub fn new() -> Ledger {
         Ledger {
             balance: Decimal::new(0, 2),
-            orders: Table::starting_at(7001),
-            charges: Table::starting_at(50_001),
+            orders: Table::starting_at("order", 7001),
+            charges: Table::starting_at("charge", 50_001),
             schedule: Schedule::default(),
         }
     }

@@ -20,7 +20,7 @@ use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 pub(super) use create::{NewContainer, NewSite, NewVm};
 use ledger::Ledger;
-use records::{Container, CronJob, Database, Ip, Key, Site, State, Vm};
+use records::{Container, CronJob, Database, Ip, Key, Life, Site, State, Vm};
 use std::collections::BTreeMap;
 use table::Table;
 use tariffs::Tariffs;
@@ -76,13 +76,13 @@ impl World {
             offset: TimeDelta::zero(),
             zone,
             rng: fastrand::Rng::with_seed(seed),
-            vms: Table::starting_at(10_001),
-            ips: Table::starting_at(5_001),
-            keys: Table::starting_at(71),
-            containers: Table::starting_at(301),
-            sites: Table::starting_at(2_001),
-            databases: Table::starting_at(401),
-            cron_jobs: Table::starting_at(901),
+            vms: Table::starting_at("vm", 10_001),
+            ips: Table::starting_at("ip", 5_001),
+            keys: Table::starting_at("ssh key", 71),
+            containers: Table::starting_at("container", 301),
+            sites: Table::starting_at("site", 2_001),
+            databases: Table::starting_at("database", 401),
+            cron_jobs: Table::starting_at("cron job", 901),
             ledger: Ledger::new(),
             tariffs: Tariffs::default(),
             faults: Faults::default(),
@@ -167,21 +167,19 @@ impl World {
         self.settle();
     }
 
+    fn life(&mut self, target: Target) -> Option<&mut Life> {
+        match target {
+            Target::Vm(id) => self.vms.get_mut(id).map(|vm| &mut vm.life),
+            Target::Site(id) => self.sites.get_mut(id).map(|site| &mut site.life),
+        }
+    }
+
     /// Sets a state now and drops what was under way.
     fn enter(&mut self, target: Target, state: impl Into<State>) -> u32 {
-        let (slot, epoch) = match target {
-            Target::Vm(id) => match self.vms.get_mut(id) {
-                Some(vm) => (&mut vm.state, &mut vm.epoch),
-                None => return 0,
-            },
-            Target::Site(id) => match self.sites.get_mut(id) {
-                Some(site) => (&mut site.state, &mut site.epoch),
-                None => return 0,
-            },
-        };
-        *slot = state.into();
-        *epoch += 1;
-        *epoch
+        let Some(life) = self.life(target) else { return 0 };
+        life.state = state.into();
+        life.epoch += 1;
+        life.epoch
     }
 
     /// Passes through `through` states, each for its time, to `end`.
@@ -203,17 +201,8 @@ impl World {
 
     fn complete(&mut self, transition: Transition) {
         let Transition { target, epoch, state } = transition;
-        match target {
-            Target::Vm(id) => {
-                if let Some(vm) = self.vms.get_mut(id).filter(|vm| vm.epoch == epoch) {
-                    vm.state = state;
-                }
-            }
-            Target::Site(id) => {
-                if let Some(site) = self.sites.get_mut(id).filter(|site| site.epoch == epoch) {
-                    site.state = state;
-                }
-            }
+        if let Some(life) = self.life(target).filter(|life| life.epoch == epoch) {
+            life.state = state;
         }
         if self.cut_off.is_some() {
             self.block(target);

@@ -7,6 +7,22 @@ use std::borrow::Cow;
 /// A state by name: the documented ones, or whatever a control command asked for.
 pub(crate) type State = Cow<'static, str>;
 
+/// The state of a VM or a site, and what it goes back to.
+#[derive(Debug, Clone)]
+pub struct Life {
+    pub state: State,
+    /// The state it goes back to once the account is paid.
+    pub unblocked: Option<State>,
+    /// Counts changes, so that a transition overtaken by another is dropped.
+    pub epoch: u32,
+}
+
+impl From<&'static str> for Life {
+    fn from(state: &'static str) -> Life {
+        Life { state: state.into(), unblocked: None, epoch: 0 }
+    }
+}
+
 /// A VM (section 2.5).
 #[derive(Debug, Clone)]
 pub struct Vm {
@@ -16,11 +32,7 @@ pub struct Vm {
     pub kind: String,
     pub ncpu: i64,
     pub memsize: i64,
-    pub state: State,
-    /// The state it goes back to once the account is paid.
-    pub unblocked: Option<State>,
-    /// Counts changes, so that a transition overtaken by another is dropped.
-    pub epoch: u32,
+    pub life: Life,
     pub monitoring: bool,
     pub ips: Vec<u64>,
     pub storages: Vec<u64>,
@@ -108,9 +120,7 @@ pub struct Site {
     pub id: u64,
     pub container: u64,
     pub name: String,
-    pub state: State,
-    pub unblocked: Option<State>,
-    pub epoch: u32,
+    pub life: Life,
     pub created: NaiveDateTime,
     pub updated: NaiveDateTime,
     pub force_https: bool,
@@ -122,8 +132,6 @@ pub struct Site {
     pub engine_directives: Vec<String>,
     pub charset: String,
     pub cron_mail: String,
-    pub environment_variables: Vec<String>,
-    pub read_only_environment_variables: Vec<String>,
     pub num_workers: i64,
     pub cache_static: i64,
     pub comment: String,

@@ -6,7 +6,7 @@ use super::ledger::{Order, Schedule};
 use super::table::Table;
 use crate::sim::options::Args;
 use crate::sim::time::{DatetimeFormat, moment, stamp};
-use crate::sim::wire::OrderOut;
+use crate::sim::wire;
 use chrono::NaiveDateTime;
 use rust_decimal::Decimal;
 use std::collections::HashMap;
@@ -24,23 +24,10 @@ pub struct Report {
     /// When an account already cut off was cut off.
     cut_off: Option<NaiveDateTime>,
     form: (chrono_tz::Tz, DatetimeFormat),
-    stage: Stage,
-    /// Worked out before the first byte, since it stands before the moments.
-    summary: Option<Summary>,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-enum Stage {
-    Head,
-    Moments { first: bool },
-    Done,
-}
-
-/// What a report says beside its moments.
-#[derive(Debug, PartialEq, Eq)]
-struct Summary {
-    edd: Option<NaiveDateTime>,
-    expected_balance: Decimal,
+    /// What stands before the moments, worked out before the first byte.
+    head: Option<String>,
+    /// Before the next moment; nothing is rendered yet without one.
+    separator: Option<&'static str>,
 }
 
 impl Report {
@@ -61,18 +48,18 @@ impl Report {
             error,
             cut_off: world.cut_off,
             form,
-            stage: Stage::Head,
-            summary: None,
+            head: None,
+            separator: None,
         }
     }
 
     /// Does the part of the work that cannot be done piece by piece.
     pub fn prepare(&mut self) {
-        self.summary = Some(self.project());
+        self.head = Some(self.projected());
     }
 
     /// Projects to the end: the disconnect date and the balance then.
-    fn project(&self) -> Summary {
+    fn projected(&self) -> String {
         let mut schedule = self.schedule.clone();
         let mut balance = self.balance;
         let mut edd = self.cut_off;
@@ -82,45 +69,38 @@ impl Report {
                 edd = Some(posting.at);
             }
         }
-        Summary { edd: edd.filter(|_| self.error.is_none()), expected_balance: balance }
+        let edd = edd.filter(|_| self.error.is_none()).map(|at| stamp(at, self.form.0, self.form.1));
+        let text = |value: &Option<String>| serde_json::to_string(value).unwrap_or_default();
+        format!(
+            r#"{{"date":"{}","edd":{},"error":{},"expected_balance":"{balance:.2}","charge_moments":["#,
+            self.date,
+            text(&edd),
+            text(&self.error),
+        )
     }
 
     /// Appends about `size` more bytes to `out`; false once there are none.
     pub fn render(&mut self, out: &mut Vec<u8>, size: usize) -> bool {
         let enough = out.len() + size;
-        if self.stage == Stage::Head {
-            let summary = self.summary.take().unwrap_or_else(|| self.project());
-            let edd = summary.edd.map(|at| stamp(at, self.form.0, self.form.1));
-            let text = |value: &Option<String>| serde_json::to_string(value).unwrap_or_default();
-            let head = format!(
-                r#"{{"date":"{}","edd":{},"error":{},"expected_balance":"{:.2}","charge_moments":["#,
-                self.date,
-                text(&edd),
-                text(&self.error),
-                summary.expected_balance
-            );
+        if self.separator.is_none() {
+            let head = self.head.take().unwrap_or_else(|| self.projected());
             out.extend_from_slice(head.as_bytes());
-            self.stage = Stage::Moments { first: true };
         }
-        while let Stage::Moments { first } = self.stage {
-            if out.len() >= enough {
-                return true;
-            }
+        while out.len() < enough {
             let Some(posting) = self.schedule.take(&self.orders, self.until) else {
                 out.extend_from_slice(b"]}");
-                self.stage = Stage::Done;
-                break;
+                return false;
             };
             self.balance -= posting.amount;
             let orders = &self.orders;
             let form = self.form;
             let order = self.rendered.entry(posting.order).or_insert_with(|| {
-                let order = orders.get(posting.order).map(|o| OrderOut::new(o, form.0, form.1));
+                let order = orders.get(posting.order).map(|o| wire::order(o, form.0, form.1));
                 serde_json::to_string(&order).unwrap_or_default()
             });
             let one = format!(
                 r#"{}{{"amount":"{:.2}","balance":"{:.2}","moment":"{}","positive":{},"order":{}}}"#,
-                if first { "" } else { "," },
+                self.separator.replace(",").unwrap_or_default(),
                 posting.amount,
                 self.balance,
                 moment(posting.at),
@@ -128,8 +108,9 @@ impl Report {
                 order
             );
             out.extend_from_slice(one.as_bytes());
-            self.stage = Stage::Moments { first: false };
         }
-        self.stage != Stage::Done
+        // Also where the head alone was enough.
+        self.separator.get_or_insert("");
+        true
     }
 }

@@ -8,14 +8,16 @@ pub trait Keyed {
 /// Rows ordered by id; new ids only grow.
 #[derive(Debug, Clone)]
 pub struct Table<T> {
+    /// What a row is, in a refusal.
+    pub what: &'static str,
     rows: Vec<T>,
     next: u64,
 }
 
 impl<T: Keyed> Table<T> {
     /// An empty table whose first row will be `first`.
-    pub fn starting_at(first: u64) -> Table<T> {
-        Table { rows: Vec::new(), next: first }
+    pub fn starting_at(what: &'static str, first: u64) -> Table<T> {
+        Table { what, rows: Vec::new(), next: first }
     }
 
     /// The id of the next row.

@@ -1,7 +1,7 @@
 //! What an unpaid account looks like and how it comes back (states of section 3; their transitions are not shown).
 //! Judges the balance; never changes it.
 
-use super::records::{ContainerState, State};
+use super::records::ContainerState;
 use super::{Target, World};
 use rust_decimal::Decimal;
 
@@ -22,71 +22,55 @@ impl World {
         }
     }
 
+    fn targets(&self) -> Vec<Target> {
+        let vms = self.vms.ids().into_iter().map(Target::Vm);
+        vms.chain(self.sites.ids().into_iter().map(Target::Site)).collect()
+    }
+
     fn switch_off(&mut self) {
-        for id in self.vms.ids() {
-            self.block(Target::Vm(id));
+        for target in self.targets() {
+            self.block(target);
         }
-        for id in self.sites.ids() {
-            self.block(Target::Site(id));
-        }
-        let now = self.local_now();
-        for id in self.containers.ids() {
-            if let Some(c) = self.containers.get_mut(id).filter(|c| c.state == ContainerState::Enabled) {
-                c.state = ContainerState::ByService;
-                c.updated = now;
+        self.switch_containers(ContainerState::Enabled, ContainerState::ByService);
+    }
+
+    fn switch_on(&mut self) {
+        self.switch_containers(ContainerState::ByService, ContainerState::Enabled);
+        for target in self.targets() {
+            let Some(back) = self.life(target).and_then(|life| life.unblocked.take()) else { continue };
+            let time = self.moment_of_work();
+            match back.as_ref() {
+                "active" => self.pass(target, &[("pending", time)], back),
+                "Active" => self.pass(target, &[("Starting", time)], back),
+                _ => drop(self.enter(target, back)),
             }
         }
     }
 
-    fn switch_on(&mut self) {
+    fn switch_containers(&mut self, from: ContainerState, to: ContainerState) {
         let now = self.local_now();
         for id in self.containers.ids() {
-            if let Some(c) = self.containers.get_mut(id).filter(|c| c.state == ContainerState::ByService) {
-                c.state = ContainerState::Enabled;
+            if let Some(c) = self.containers.get_mut(id).filter(|c| c.state == from) {
+                c.state = to;
                 c.updated = now;
-            }
-        }
-        for id in self.vms.ids() {
-            let Some(back) = self.vms.get_mut(id).and_then(|vm| vm.unblocked.take()) else { continue };
-            let time = self.moment_of_work();
-            match back.as_ref() {
-                "active" => self.pass(Target::Vm(id), &[("pending", time)], back),
-                _ => drop(self.enter(Target::Vm(id), back)),
-            }
-        }
-        for id in self.sites.ids() {
-            let Some(back) = self.sites.get_mut(id).and_then(|s| s.unblocked.take()) else { continue };
-            let time = self.moment_of_work();
-            match back.as_ref() {
-                "Active" => self.pass(Target::Site(id), &[("Starting", time)], back),
-                _ => drop(self.enter(Target::Site(id), back)),
             }
         }
     }
 
     /// Blocks one thing for non-payment, noting what to go back to. What is off for another reason stays so.
     pub(super) fn block(&mut self, target: Target) {
-        match target {
-            Target::Vm(id) => {
-                let Some(vm) = self.vms.get_mut(id) else { return };
-                let back: State = match vm.state.as_ref() {
-                    "active" | "pending" | "building" => "active".into(),
-                    "stopped" => "stopped".into(),
-                    _ => return,
-                };
-                vm.unblocked = Some(back);
-                self.enter(target, "blocked");
-            }
-            Target::Site(id) => {
-                let Some(site) = self.sites.get_mut(id) else { return };
-                let back: State = match site.state.as_ref() {
-                    "Stopped" | "Stopping" | "StoppedByAdmin" | "StoppedByQuota" | "StoppedByService"
-                    | "Error" => return,
-                    _ => "Active".into(),
-                };
-                site.unblocked = Some(back);
-                self.enter(target, "StoppedByService");
-            }
-        }
+        let Some(life) = self.life(target) else { return };
+        let (back, blocked) = match (target, life.state.as_ref()) {
+            (Target::Vm(_), "active" | "pending" | "building") => ("active", "blocked"),
+            (Target::Vm(_), "stopped") => ("stopped", "blocked"),
+            (Target::Vm(_), _) => return,
+            (
+                Target::Site(_),
+                "Stopped" | "Stopping" | "StoppedByAdmin" | "StoppedByQuota" | "StoppedByService" | "Error",
+            ) => return,
+            (Target::Site(_), _) => ("Active", "StoppedByService"),
+        };
+        life.unblocked = Some(back.into());
+        self.enter(target, blocked);
     }
 }

@@ -170,7 +170,7 @@ pub fn fill(book: &mut KnownAccount, at: DateTime<Utc>) {
         Read::Databases(SiteId::new(104), 3),
         Read::CronJobs(SiteId::new(104), 0),
         Read::Ips(all(vec![ip(5, Some(VmId::new(17))), ip(6, None)])),
-        Read::SshKeys(all(vec![SshKey { id: SshKeyId::new(1) }])),
+        Read::SshKeys(all(vec![Counted { id: 1 }])),
         Read::ExpectedBalance(report("5000.50", "10.25")),
         Read::Charges(vec![charge("2026-03-01", "10.10"), charge("2026-01-01", "99")]),
     ];

@@ -1,7 +1,7 @@
 //! What opens, recovers, is frozen, waits and ends.
 
 use crate::alert::engine::Outcome;
-use crate::alert::{AlertSettings, Input, Kind, Phase, Rule, Severity};
+use crate::alert::{AlertSettings, Input, Item, Kind, Missed, Phase, Rule, Severity};
 use crate::model::{Collector, FailureKind, Read, Rows, Snapshot};
 use chrono::Duration;
 
@@ -227,6 +227,35 @@ fn whoever_becomes_a_recipient_is_told_what_is_open() {
     assert_eq!(told(&mut world, Kind::VmBlocked, "2"), ["main/vm_blocked/2 opened"]);
     world.silence("main/*", Duration::hours(1));
     assert_eq!(told(&mut world, Kind::VmBlocked, "2"), [""; 0]);
+}
+
+/// As it stands by now; what is over is told as it was to be, and no beginning of what is over.
+#[test]
+fn news_that_was_refused_is_told_anew_while_it_is_true() {
+    let mut world = World::healthy();
+    let again = |world: &mut World, item: &Item| {
+        world.told.clear();
+        let (key, to) = (item.key.clone(), vec!["ops@example.com".to_owned()]);
+        world.missed(Missed { key, to, refused: Some(item.clone()) });
+        world.take_events()
+    };
+    world.vms(&[(1, "error"), (2, "active")]);
+    let opened = world.told[0].items[0].clone();
+    world.report(cut_off_in(24 * 5));
+    let rung = world.told[1].items[0].clone();
+    world.later(Duration::hours(1));
+    assert_eq!(again(&mut world, &opened), ["main/vm_error/1 opened"]);
+    assert_eq!(again(&mut world, &rung), ["main/disconnect/account rung:7"]);
+    for _ in 0..2 {
+        assert_eq!(world.take_events(), [""; 0]);
+        world.vms(&[(1, "active"), (2, "active")]);
+    }
+    let resolved = world.told[0].items[0].clone();
+    assert_eq!(again(&mut world, &opened), [""; 0]);
+    assert_eq!(again(&mut world, &resolved), ["main/vm_error/1 resolved"]);
+    world.vms(&[(1, "error"), (2, "active")]);
+    assert_eq!(again(&mut world, &resolved), [""; 0], "it is in error once more");
+    assert_eq!(again(&mut world, &Item { episode: 1, ..opened }), ["main/vm_error/1 opened"]);
 }
 
 #[test]

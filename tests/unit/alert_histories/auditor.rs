@@ -235,7 +235,12 @@ impl Auditor {
         }
         // It was seen right for half an hour.
         let has_settled = old.is_some_and(Incident::is_settling) && matches!(input, Input::Tick(_));
-        if was.is_open() && incident.phase == Phase::Resolved && !has_settled {
+        // One end tells of all that failed together.
+        let has_waited = key.kind == Kind::CollectorFailing
+            && was == Phase::Recovering
+            && matches!(input, Input::Tick(_))
+            && streaks.good >= self.settings.recover_polls;
+        if was.is_open() && incident.phase == Phase::Resolved && !has_settled && !has_waited {
             assert!(is_good(seen), "{key} is closed by {input:?}");
             let enough = self.settings.recover_polls;
             assert!(streaks.good >= enough, "{key} is closed after {} of {enough}", streaks.good);

@@ -9,7 +9,8 @@ use std::time::Duration as Span;
 
 use crate::alert::engine::Outcome;
 use crate::alert::{
-    AlertSettings, Delivery, Engine, Incident, Input, Key, Kind, Muted, Notice, Remembered, Silence, Watcher,
+    AlertSettings, Delivery, Engine, Incident, Input, Key, Kind, Missed, Muted, Notice, Remembered, Silence,
+    Watcher,
 };
 use crate::model::*;
 use crate::view::{About, Alerting, IncidentRow, Query};
@@ -236,8 +237,12 @@ impl World {
 
     /// To these nothing about it was mailed.
     pub fn newcomers(&mut self, key: Key, to: &[&str]) {
-        let newcomers = vec![(key, to.iter().map(|&to| to.to_owned()).collect())];
-        self.step(&Input::Tick(Delivery { newcomers, ..Delivery::default() }));
+        let to = to.iter().map(|&to| to.to_owned()).collect();
+        self.missed(Missed { key, to, refused: None });
+    }
+
+    pub fn missed(&mut self, missed: Missed) {
+        self.step(&Input::Tick(Delivery { missed: vec![missed], ..Delivery::default() }));
     }
 
     fn read(&mut self, collector: Collector, read: Read, ended: bool) {

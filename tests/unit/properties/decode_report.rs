@@ -140,9 +140,7 @@ pub fn decode_all(bytes: &[u8]) {
     one::<Container>(bytes);
     one::<Site>(bytes);
     one::<Ip>(bytes);
-    one::<SshKey>(bytes);
-    one::<Database>(bytes);
-    one::<CronJob>(bytes);
+    one::<Counted>(bytes);
     one::<Charge>(bytes);
     if let Ok(report) = whole_report(bytes, &account(), 10_000) {
         assert!(report.fields.keys().all(|field| FIELDS.contains(field)), "{:?}", report.fields);

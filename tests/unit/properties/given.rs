@@ -202,8 +202,8 @@ prop_compose! {
 }
 
 prop_compose! {
-    pub fn ssh_key()(id in id()) -> SshKey {
-        SshKey { id: SshKeyId::new(id) }
+    pub fn counted()(id in id()) -> Counted {
+        Counted { id }
     }
 }
 

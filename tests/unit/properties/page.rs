@@ -35,7 +35,7 @@ fn step() -> impl Strategy<Value = Step> {
             rows(given::site(home), 5).prop_map(move |rows| (Collector::Sites, Read::Sites(ContainerId::new(home), rows)))
         }),
         1 => rows(given::ip(), 5).prop_map(|rows| (Collector::Ips, Read::Ips(rows))),
-        1 => rows(given::ssh_key(), 3).prop_map(|rows| (Collector::SshKeys, Read::SshKeys(rows))),
+        1 => rows(given::counted(), 3).prop_map(|rows| (Collector::SshKeys, Read::SshKeys(rows))),
         1 => (given::id(), given::number()).prop_map(|(site, count)| (Collector::Databases, Read::Databases(SiteId::new(site), count))),
         1 => (given::id(), given::number()).prop_map(|(site, count)| (Collector::CronJobs, Read::CronJobs(SiteId::new(site), count))),
         2 => given::report().prop_map(|report| (Collector::ExpectedBalance, Read::ExpectedBalance(report))),

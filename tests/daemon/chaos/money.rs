@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
-use crate::ladder::Expected;
-use crate::lanes::{Doing, control, is_past};
-use crate::script::{ACCOUNTS, Money};
-use crate::world::{Page, World};
+use super::ladder::Expected;
+use super::lanes::{Doing, control, is_past};
+use super::script::{ACCOUNTS, Money};
+use super::world::{Page, World};
 
 /// A turn of an account's fortune.
 pub fn money(account: usize, money: Money) -> Box<dyn Doing> {

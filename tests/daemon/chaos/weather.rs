@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use hostwatch::sim::{Command, Fault, FaultKind};
 use serde_json::json;
 
-use crate::history::Span;
-use crate::lanes::{Doing, control, is_past};
-use crate::script::{ACCOUNTS, Act};
-use crate::world::{Page, World};
+use super::history::Span;
+use super::lanes::{Doing, control, is_past};
+use super::script::{ACCOUNTS, Act};
+use super::world::{Page, World};
 
 /// A fault of the provider; without one, a report that carries an error.
 pub fn fault(account: usize, what: Option<Fault>, hold: Duration) -> Box<dyn Doing> {

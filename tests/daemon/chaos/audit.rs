@@ -6,10 +6,10 @@ use std::fmt;
 
 use chrono::TimeDelta;
 
-use crate::book::{Book, Told, copies, given_up, in_order, watched_again};
-use crate::history::{History, Line, Moment, Span};
-use crate::ladder::Expected;
-use crate::world::World;
+use super::book::{Book, Told, copies, given_up, in_order, watched_again};
+use super::history::{History, Line, Moment, Span};
+use super::ladder::Expected;
+use super::world::World;
 
 /// What the comparison found.
 #[derive(Default, Debug)]

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use crate::lanes::{Doing, is_past};
-use crate::script::{ACCOUNTS, Operator};
-use crate::world::{Page, World};
+use super::lanes::{Doing, is_past};
+use super::script::{ACCOUNTS, Operator};
+use super::world::{Page, World};
 
 /// A step of the way to "sent" that is not reached is not waited for.
 const REACHES_WITHIN: Duration = Duration::from_secs(5);

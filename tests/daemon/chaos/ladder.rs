@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use chrono::{Duration, NaiveDate};
 
-use crate::history::Moment;
+use super::history::Moment;
 
 /// With `lead_days` = 3 the rung of 4 days is always one.
 const RUNGS: [i64; 5] = [14, 7, 4, 3, 1];

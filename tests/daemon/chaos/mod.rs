@@ -2,14 +2,12 @@
 //! daemon itself fail at random. At the end everything that happened is held against every mail received: nothing
 //! lost, nothing twice but byte for byte after a lost reply, nothing that was not so.
 //!
-//! `HOSTWATCH_CHAOS_SECONDS=1800 HOSTWATCH_CHAOS_SEED=7 cargo test --test chaos -- --nocapture` is the long run;
+//! `HOSTWATCH_CHAOS_SECONDS=1800 HOSTWATCH_CHAOS_SEED=7 cargo test --test daemon chaos:: -- --nocapture` is the long run;
 //! docs/reliability.md has its counts. A seed decides what is done, in which order and with which pauses.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, clippy::wildcard_enum_match_arm)]
 
 mod audit;
 mod book;
-#[path = "../common/mod.rs"]
-mod common;
 mod history;
 mod ladder;
 mod lanes;
@@ -54,13 +52,13 @@ fn nothing_is_lost_twice_or_wrong() {
         if let Ok(verdict) = std::panic::catch_unwind(AssertUnwindSafe(|| audit(&world))) {
             println!("{verdict}");
         }
-        panic!("the run broke off; repeat it with {command} cargo test --test chaos");
+        panic!("the run broke off; repeat it with {command} cargo test --test daemon chaos::");
     }
     let verdict = audit(&world);
     if !verdict.is_clean() {
         tell(&world);
     }
-    println!("{command} cargo test --test chaos");
+    println!("{command} cargo test --test daemon chaos::");
     for (what, count) in &world.counts {
         println!("  {count:6}  {what}");
     }
@@ -68,7 +66,7 @@ fn nothing_is_lost_twice_or_wrong() {
         println!("  {count:6}  mail fault: {act}");
     }
     println!("{verdict}");
-    assert!(verdict.is_clean(), "repeat it with {command} cargo test --test chaos");
+    assert!(verdict.is_clean(), "repeat it with {command} cargo test --test daemon chaos::");
 }
 
 /// The timetable as it was carried out.

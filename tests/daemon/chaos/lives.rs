@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use serde_json::json;
 
-use crate::lanes::{Doing, control, is_past};
-use crate::script::{ACCOUNTS, Episode, Family, Life, Sort};
-use crate::world::{Account, Page, World};
+use super::lanes::{Doing, control, is_past};
+use super::script::{ACCOUNTS, Episode, Family, Life, Sort};
+use super::world::{Account, Page, World};
 
 /// A resource's life from here on.
 pub fn life(account: usize, life: Life) -> Box<dyn Doing> {

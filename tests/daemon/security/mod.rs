@@ -2,19 +2,16 @@
 //! nobody but the provider that proves to be it.
 #![allow(clippy::unwrap_used)]
 
-use crate::common::certificates;
-#[path = "../common/mod.rs"]
-mod common;
 mod echo;
 mod impostors;
 
 use std::path::Path;
 
+use crate::common::certificates::Authority;
+use crate::common::smtp::{Act, Protection, Setup, SmtpServer, Stage};
+use crate::common::*;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use certificates::Authority;
-use common::smtp::{Act, Protection, Setup, SmtpServer, Stage};
-use common::*;
 use hostwatch::sim::{Args, FaultKind};
 
 const TOKEN: &str = "planted-hosting-token-5d1c";

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use chrono::TimeDelta;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::audit::Verdict;
+use super::audit::Verdict;
+use super::history::{History, Moment};
+use super::world::World;
 use crate::common::smtp::Mail;
-use crate::history::{History, Moment};
-use crate::world::World;
 
 /// One event of one incident, as one recipient was told of it.
 #[derive(Clone, Debug)]

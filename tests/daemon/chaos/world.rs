@@ -10,11 +10,11 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use chrono::NaiveDateTime;
 use hostwatch::sim::{Args, PastTheLimit};
 
+use super::history::{History, Moment, Span};
+use super::ladder::Ladder;
+use super::script::ACCOUNTS;
 use crate::common::smtp::{Mail, Setup, SmtpServer};
 use crate::common::{Daemon, Provider};
-use crate::history::{History, Moment, Span};
-use crate::ladder::Ladder;
-use crate::script::ACCOUNTS;
 
 /// What waits for the mail server's delays would otherwise wait for half an hour.
 const HASTE: u32 = 100;

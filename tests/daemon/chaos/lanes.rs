@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use hostwatch::sim::{Command, Fault};
 
-use crate::lives::{family, life};
-use crate::money::money;
-use crate::operator::operator;
-use crate::script::{Act, Lane};
-use crate::weather::{fault, mail};
-use crate::world::{Page, World};
+use super::lives::{family, life};
+use super::money::money;
+use super::operator::operator;
+use super::script::{Act, Lane};
+use super::weather::{fault, mail};
+use super::world::{Page, World};
 
 /// Nothing takes longer; a group whose credentials were refused five times is asked once in five minutes.
 const PATIENCE: Duration = Duration::from_secs(420);
@@ -36,7 +36,7 @@ impl Runner {
 
     /// A lane of one act, now.
     pub fn once(name: &str, account: usize, act: Act) -> Self {
-        let step = crate::script::Step { pause: Duration::ZERO, act };
+        let step = super::script::Step { pause: Duration::ZERO, act };
         Self::new(Lane { name: name.to_owned(), account, steps: vec![step] })
     }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use chrono::{DateTime, Utc};
 
-use crate::ladder::Expected;
+use super::ladder::Expected;
 
 pub type Moment = DateTime<Utc>;
 
