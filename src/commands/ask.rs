@@ -7,6 +7,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{ClientBuilder, Method, Url};
 
 use crate::daemon::control::{Reply, Request};
+use crate::daemon::webhook::innermost;
 use crate::model::AccountName;
 use crate::provider::http_client;
 
@@ -63,37 +64,23 @@ impl AskError {
     /// # Errors
     /// With what no other place can mend: somebody answered.
     pub(super) fn keep(self, kept: &mut Option<Self>) -> Result<(), Self> {
-        match self {
-            Self::Forbidden { .. } => *kept = Some(self),
-            Self::Silent { .. } => {
-                kept.get_or_insert(self);
-            }
-            Self::Setup(_)
-            | Self::NoSocket { .. }
-            | Self::Password { .. }
-            | Self::Status { .. }
-            | Self::OtherRelease { .. }
-            | Self::OtherAnswer { .. }
-            | Self::Unanswered { .. }
-            | Self::Broken { .. } => return Err(self),
+        if matches!(self, Self::Forbidden { .. }) {
+            *kept = Some(self);
+        } else if matches!(self, Self::Silent { .. }) {
+            kept.get_or_insert(self);
+        } else {
+            return Err(self);
         }
         Ok(())
     }
 
     /// May what was asked be done all the same? Not where no connection was made, nor where it was not understood.
     pub(super) fn may_be_done(&self) -> bool {
-        match self {
-            Self::Setup(_)
-            | Self::Silent { .. }
-            | Self::NoSocket { .. }
-            | Self::Forbidden { .. }
-            | Self::Password { .. }
-            | Self::OtherRelease { .. } => false,
-            Self::Status { .. }
-            | Self::OtherAnswer { .. }
-            | Self::Unanswered { .. }
-            | Self::Broken { .. } => true,
-        }
+        let unasked = matches!(
+            self,
+            Self::Setup(_) | Self::Silent { .. } | Self::NoSocket { .. } | Self::Forbidden { .. }
+        );
+        !unasked && !matches!(self, Self::Password { .. } | Self::OtherRelease { .. })
     }
 }
 
@@ -192,7 +179,7 @@ impl DaemonAddress {
     fn failed(&self, error: &reqwest::Error, patience: Duration) -> AskError {
         let (place, why) = (self.to_string(), cause(error));
         let denied = |error: &std::io::Error| error.kind() == std::io::ErrorKind::PermissionDenied;
-        if root_of(error).downcast_ref::<std::io::Error>().is_some_and(denied) {
+        if innermost(error).downcast_ref::<std::io::Error>().is_some_and(denied) {
             return AskError::Forbidden { place, cause: why };
         }
         let cause =
@@ -221,16 +208,7 @@ impl std::fmt::Display for DaemonAddress {
 }
 
 fn cause(error: &reqwest::Error) -> String {
-    root_of(error).to_string()
-}
-
-/// The innermost cause, which says what a person can act on.
-fn root_of<'a>(error: &'a (dyn std::error::Error + 'static)) -> &'a (dyn std::error::Error + 'static) {
-    let mut innermost = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    innermost
+    innermost(error).to_string()
 }
 
 #[cfg(test)]

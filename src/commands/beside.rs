@@ -66,12 +66,17 @@ impl Beside {
 
     /// Does a daemon answer?
     pub(super) async fn answers(&self) -> bool {
+        self.first(async |socket| socket.time().await.ok()).await.is_some()
+    }
+
+    /// What the first socket that has an answer says.
+    async fn first<T>(&self, ask: impl AsyncFn(&DaemonAddress) -> Option<T>) -> Option<T> {
         for socket in &self.sockets {
-            if socket.time().await.is_ok() {
-                return true;
+            if let Some(answer) = ask(socket).await {
+                return Some(answer);
             }
         }
-        false
+        None
     }
 
     /// Is whoever answers there the daemon of this configuration? Another may watch accounts of the same names.
@@ -124,23 +129,15 @@ impl Beside {
     /// The time by the running daemon's clock, which may be the provider's; without a daemon, by one that heeds what the
     /// provider's answers were dated.
     pub(super) async fn time(&self, own: &Clock) -> DateTime<Utc> {
-        for socket in &self.sockets {
-            let told = socket.time().await.ok();
-            if let Some(told) = told.and_then(|answer| serde_json::from_slice::<DaemonTime>(&answer).ok()) {
-                return told.now;
-            }
-        }
-        own.now()
+        let told =
+            self.first(async |socket| serde_json::from_slice::<DaemonTime>(&socket.time().await.ok()?).ok());
+        told.await.map_or_else(|| own.now(), |told| told.now)
     }
 
     /// The last report that the running daemon knows of an account.
     pub(super) async fn last_report(&self, account: &AccountName) -> Option<LastReading> {
-        for socket in &self.sockets {
-            if let Ok(answer) = socket.last_report(account).await {
-                return serde_json::from_slice(&answer).ok();
-            }
-        }
-        None
+        let answer = self.first(async |socket| socket.last_report(account).await.ok()).await?;
+        serde_json::from_slice(&answer).ok()
     }
 }
 

@@ -4,18 +4,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 
 use super::beside::Beside;
-use super::output::print;
-use super::{reading, screen};
+use super::output::{laid_out, print};
+use super::reading;
 use crate::cli;
 use crate::clock::Clock;
 use crate::config::{self, AccountSettings, Environment, Settings};
 use crate::daemon::top_rung_days;
 use crate::model::{Group, Report};
 use crate::terminal::forecast::AccountForecast;
-use crate::terminal::{Answer, Forecasts, harmless_json};
+use crate::terminal::{Answer, Forecasts};
 
 /// Prints the forecasts; the answer is whether one of them needs somebody.
 pub(super) async fn run(args: cli::Forecast) -> Result<Answer> {
@@ -50,12 +50,7 @@ pub(super) async fn run(args: cli::Forecast) -> Result<Answer> {
         }
     }
     let forecasts = Forecasts::new(if forecasts.is_empty() { unknown } else { forecasts }, now);
-    if args.json {
-        let json = serde_json::to_string_pretty(&forecasts).context("writing the forecast as JSON")?;
-        print(&format!("{}\n", harmless_json(&json)))?;
-    } else {
-        print(&forecasts.text(screen::style(args.screen)))?;
-    }
+    print(&laid_out(args.json, args.screen, &forecasts, Forecasts::text)?)?;
     Ok(forecasts.answer)
 }
 

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use super::beside::Beside;
 use super::output::print;
 use crate::daemon::control::{Reply, Request};
-use crate::terminal::health;
+use crate::view::words;
 
 pub(super) async fn run(file: &Path) -> Result<()> {
     let answer = Beside::of(file).ask(&Request::Health).await?;
@@ -15,5 +15,6 @@ pub(super) async fn run(file: &Path) -> Result<()> {
     if !health.stuck.is_empty() {
         bail!("the daemon answers, but its loops are stuck: {}; restart it", health.stuck.join(", "));
     }
-    print(&health::text(health.started_at, health.now))
+    let up = words::lasted(health.now - health.started_at);
+    print(&format!("hostwatch runs, up {up}; all of its loops work\n"))
 }

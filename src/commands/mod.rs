@@ -13,7 +13,6 @@ mod reading;
 mod records;
 mod rehearse;
 mod run;
-mod screen;
 mod simulate;
 mod status;
 mod test_email;
@@ -36,43 +35,35 @@ pub(crate) fn main(cli: Cli) -> ExitCode {
         Command::Run(run) => in_runtime(&run.log.clone(), run::run(run)),
         Command::Demo(demo) => in_runtime(&demo.log.clone(), demo::run(demo)),
         Command::Simulate(simulate) => in_runtime(&simulate.log.clone(), simulate::run(*simulate)),
-        Command::Status(status) => return answered(in_quiet_runtime(status::run(status))),
-        Command::Rehearse(rehearse) => return answered(in_quiet_runtime(rehearse::run(rehearse))),
-        Command::Forecast(forecast) => return answered(in_quiet_runtime(forecast::run(forecast))),
-        Command::Doctor(doctor) => match in_quiet_runtime(doctor::run(doctor)) {
-            Ok(answer) => return ExitCode::from(answer.code()),
-            Err(error) => Err(error),
-        },
+        Command::Status(status) => return answered(in_quiet_runtime(status::run(status)), Answer::Unknown),
+        Command::Rehearse(rehearse) => {
+            return answered(in_quiet_runtime(rehearse::run(rehearse)), Answer::Unknown);
+        }
+        Command::Forecast(forecast) => {
+            return answered(in_quiet_runtime(forecast::run(forecast)), Answer::Unknown);
+        }
+        Command::Doctor(doctor) => return answered(in_quiet_runtime(doctor::run(doctor)), Answer::NeedsYou),
         Command::CheckConfig(check) => {
             check_config::run(&check.config.file, check.web_config_file.as_deref())
         }
         Command::Metrics => output::print(&metrics::reference()),
         Command::TestEmail(config) => in_quiet_runtime(test_email::run(&config.file)),
         Command::Healthcheck(config) => in_quiet_runtime(healthcheck::run(&config.file)),
-        Command::Poll(poll) => match in_quiet_runtime(poll::run(poll)) {
-            Ok(answer) => return ExitCode::from(answer.code()),
-            Err(error) => Err(error),
-        },
+        Command::Poll(poll) => return answered(in_quiet_runtime(poll::run(poll)), Answer::NeedsYou),
         Command::Incidents(list) => in_quiet_runtime(records::incidents(&list)),
         Command::Ack(ack) => in_quiet_runtime(records::ack(&ack)),
         Command::Silence(silence) => in_quiet_runtime(records::silence(&silence)),
         Command::Outbox(outbox) => in_quiet_runtime(records::outbox(&outbox)),
         Command::Why(why) => in_quiet_runtime(records::why(&why)),
     };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            output::complain(&error);
-            ExitCode::FAILURE
-        }
-    }
+    answered(result.map(|()| Answer::Fine), Answer::NeedsYou)
 }
 
-/// A command that fails has not answered: exit status 3.
-fn answered(result: Result<Answer>) -> ExitCode {
+/// `failed` is what a script learns where there is no answer.
+fn answered(result: Result<Answer>, failed: Answer) -> ExitCode {
     let answer = result.unwrap_or_else(|error| {
         output::complain(&error);
-        Answer::Unknown
+        failed
     });
     ExitCode::from(answer.code())
 }

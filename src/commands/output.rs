@@ -1,12 +1,16 @@
-//! What commands print, and where: answers to standard output, errors and warnings to standard error.
+//! What commands print, and where: answers to standard output, as wide and as coloured as it is, errors and warnings to
+//! standard error.
 #![allow(clippy::print_stderr)] // printing is what they are for
 
 use std::io::{IsTerminal as _, Write as _};
 
 use anyhow::{Context as _, Result};
+use serde::Serialize;
+use terminal_size::{Width, terminal_size_of};
 
+use crate::cli::{ColourWhen, Screen};
 use crate::config_error::ConfigErrors;
-use crate::terminal::in_columns;
+use crate::terminal::{Style, harmless_json, in_columns};
 
 /// Prints why a command failed. Errors of the configuration are lines of their own.
 pub(super) fn complain(error: &anyhow::Error) {
@@ -35,4 +39,40 @@ pub(super) fn print(text: &str) -> Result<()> {
 /// What is allowed and yet should be looked at.
 pub(super) fn warn(text: &str) {
     say(&format!("warning: {text}"));
+}
+
+/// Width where the terminal's is not known.
+const WIDTH: usize = 80;
+
+/// As JSON where that is asked for, else as text.
+pub(super) fn laid_out<T: Serialize>(
+    json: bool,
+    screen: Screen,
+    value: &T,
+    text: fn(&T, Style) -> String,
+) -> Result<String> {
+    if !json {
+        return Ok(text(value, style(screen)));
+    }
+    let json = serde_json::to_string_pretty(value).context("writing it as JSON")?;
+    Ok(format!("{}\n", harmless_json(&json)))
+}
+
+/// The style for standard output.
+pub(super) fn style(screen: Screen) -> Style {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let out = std::io::stdout();
+    let colour = match screen.colour {
+        ColourWhen::Always => true,
+        ColourWhen::Never => false,
+        ColourWhen::Auto => {
+            // https://no-color.org
+            let dumb = set("TERM").is_some_and(|terminal| terminal == "dumb");
+            out.is_terminal() && set("NO_COLOR").is_none() && !dumb
+        }
+    };
+    let told =
+        set("COLUMNS").and_then(|columns| columns.to_str()?.parse().ok()).filter(|&columns| columns > 0);
+    let seen = || terminal_size_of(&out).map(|(Width(columns), _)| usize::from(columns));
+    Style { width: told.or_else(seen).filter(|&columns| columns > 0).unwrap_or(WIDTH), colour }
 }

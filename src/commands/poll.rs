@@ -3,11 +3,11 @@
 use anyhow::{Result, bail};
 
 use super::beside::Beside;
-use super::output::print;
-use super::{records, screen};
+use super::output::{laid_out, print};
 use crate::cli::Poll;
 use crate::daemon::control::{Reply, Request};
 use crate::terminal;
+use crate::view::PolledRecords;
 
 /// Prints what came; the answer is whether all of it did.
 pub(super) async fn run(poll: Poll) -> Result<terminal::Answer> {
@@ -16,7 +16,6 @@ pub(super) async fn run(poll: Poll) -> Result<terminal::Answer> {
     let Reply::Polled(polled) = answered.map_err(anyhow::Error::msg)? else {
         bail!("the daemon answered something else; is it of another version?");
     };
-    let style = screen::style(poll.list.screen);
-    print(&records::laid_out(&poll.list, style, &polled, |polled, style| polled.text(style))?)?;
+    print(&laid_out(poll.list.json, poll.list.screen, &*polled, PolledRecords::text)?)?;
     Ok(polled.answer())
 }

@@ -3,18 +3,18 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result, anyhow, bail};
-use serde::Serialize;
+use anyhow::{Result, anyhow, bail};
 
 use super::ask::AskError;
 use super::beside::Beside;
-use super::output::print;
-use super::screen;
+use super::output::{laid_out, print};
 use crate::cli::{AckArgs, ListArgs, MailId, Outbox, OutboxAction, SilenceArgs, Why};
 use crate::clock;
 use crate::config;
 use crate::daemon::control::{Reply, Request, Watching, answer_from};
-use crate::terminal::{Style, harmless_json, in_columns};
+use crate::terminal::in_columns;
+use crate::view::records::{IncidentRecords, OutboxRecords, SilenceRecords};
+use crate::view::why::WhyRecord;
 
 pub(super) async fn incidents(list: &ListArgs) -> Result<()> {
     show(list, Request::Incidents).await
@@ -72,31 +72,17 @@ async fn done(file: &Path, request: Request) -> Result<()> {
 }
 
 async fn show(list: &ListArgs, request: Request) -> Result<()> {
-    let style = screen::style(list.screen);
+    let (json, screen) = (list.json, list.screen);
     let text = match answer(&list.config.file, request).await? {
-        Reply::Incidents(all) => laid_out(list, style, &all, |all, style| all.text(style))?,
-        Reply::Outbox(all) => laid_out(list, style, &all, |all, style| all.text(style))?,
-        Reply::Silences(all) => laid_out(list, style, &all, |all, style| all.text(style))?,
-        Reply::Why(why) => laid_out(list, style, &why, |why, style| why.text(style))?,
+        Reply::Incidents(all) => laid_out(json, screen, &all, IncidentRecords::text)?,
+        Reply::Outbox(all) => laid_out(json, screen, &all, OutboxRecords::text)?,
+        Reply::Silences(all) => laid_out(json, screen, &all, SilenceRecords::text)?,
+        Reply::Why(why) => laid_out(json, screen, &*why, WhyRecord::text)?,
         Reply::Health(_) | Reply::Polled(_) | Reply::Done(_) => {
             bail!("the daemon answered something else; is it of another version?")
         }
     };
     print(&text)
-}
-
-/// As JSON where that is asked for.
-pub(super) fn laid_out<T: Serialize>(
-    list: &ListArgs,
-    style: Style,
-    value: &T,
-    text: impl Fn(&T, Style) -> String,
-) -> Result<String> {
-    if !list.json {
-        return Ok(text(value, style));
-    }
-    let json = serde_json::to_string_pretty(value).context("writing it as JSON")?;
-    Ok(format!("{}\n", harmless_json(&json)))
 }
 
 /// The daemon's, else the store's.

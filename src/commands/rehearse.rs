@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 
 use super::beside::Beside;
 use super::output::print;
-use super::{forecast, reading, screen};
+use super::{forecast, output, reading};
 use crate::alert::rehearsal::{self, Told};
 use crate::alert::{Kind, Notice, Severity};
 use crate::cli;
@@ -30,7 +30,7 @@ const BEYOND_DAYS: u32 = 91;
 pub(super) async fn run(args: cli::Rehearse) -> Result<Answer> {
     let settings = super::load(&args.config.file)?;
     let rehearsals = all(&settings, &Beside::of(&args.config.file), args.days).await?;
-    print(&text(&rehearsals, screen::style(args.screen)))?;
+    print(&text(&rehearsals, output::style(args.screen)))?;
     Ok(Answer::of_all(rehearsals.iter().map(Rehearsal::answer)))
 }
 

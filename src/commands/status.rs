@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 
+use super::output;
 use super::output::{print, warn};
-use super::screen;
 use crate::cli::{self, CONFIG_FILE};
 use crate::commands::ask::DaemonAddress;
 use crate::commands::beside::Beside;
@@ -34,7 +34,7 @@ pub(super) async fn run(args: cli::StatusArgs) -> Result<Answer> {
     if args.json {
         print(&format!("{}\n", harmless_json(String::from_utf8_lossy(&json).trim_end())))?;
     } else {
-        print(&status.text(screen::style(args.screen)))?;
+        print(&status.text(output::style(args.screen)))?;
     }
     Ok(status.answer())
 }

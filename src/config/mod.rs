@@ -11,20 +11,18 @@ pub(crate) mod keys;
 #[cfg(test)]
 pub(crate) mod reference;
 mod secrets;
-mod series;
 mod sources;
-mod store;
+mod tables;
 mod values;
 mod view;
-mod web;
 mod webhooks;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use url::Url;
+use secrecy::SecretString;
 
 pub(crate) use environment::Environment;
 pub(crate) use values::duration;
@@ -38,7 +36,7 @@ use secrets::Secrets;
 use view::View;
 
 /// A whole configuration, valid in itself.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Settings {
     /// By name, at least one.
     pub accounts: Vec<AccountSettings>,
@@ -57,7 +55,8 @@ pub(crate) struct Settings {
     pub metrics: metrics::MetricsSettings,
     /// When the digest goes out.
     pub digest: Option<Schedule>,
-    pub heartbeat_url: Option<Url>,
+    /// Its path is a password.
+    pub heartbeat_url: Option<SecretString>,
     pub web: http::WebSettings,
     /// What is allowed and yet should be looked at; a line each.
     pub warnings: Vec<String>,
@@ -157,19 +156,21 @@ fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Opti
         findings.error(&sources.main, "accounts", message);
     }
     let webhook_told = check_ways(&accounts, &sources, findings);
-    let stores = store::paths(&global, path, directory("STATE_DIRECTORY"), findings);
+    let (store_path, former_stores) = tables::store(&global, path, directory("STATE_DIRECTORY"), findings);
     Some(Settings {
         accounts,
         mails: email.is_some() || webhook_told,
         webhooks,
         max_per_hour: global.bounded("email.max_per_hour", 1..=100_000, findings),
         email: email.and_then(|(settings, _)| settings),
-        store_path: stores.path,
-        former_stores: stores.former,
-        metrics: series::read(&global, findings),
+        store_path,
+        former_stores,
+        metrics: tables::metrics(&global, findings),
         digest: global.parsed("schedule.digest", findings, str::parse),
-        heartbeat_url: global.parsed("heartbeat.url", findings, values::web_address),
-        web: web::read(&global, findings),
+        heartbeat_url: global
+            .parsed("heartbeat.url", findings, values::web_address)
+            .map(|url| SecretString::from(String::from(url))),
+        web: tables::web(&global, findings),
         warnings: Vec::new(),
         secret_files: secrets.files,
     })
@@ -194,26 +195,4 @@ fn check_ways(accounts: &[AccountSettings], sources: &sources::Sources, findings
         }
     }
     !webhooks.is_empty()
-}
-
-/// Without the heartbeat's path, which is its password.
-impl fmt::Debug for Settings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let heartbeat = self.heartbeat_url.as_ref().and_then(Url::host_str);
-        f.debug_struct("Settings")
-            .field("accounts", &self.accounts)
-            .field("email", &self.email)
-            .field("mails", &self.mails)
-            .field("webhooks", &self.webhooks)
-            .field("max_per_hour", &self.max_per_hour)
-            .field("store_path", &self.store_path)
-            .field("former_stores", &self.former_stores)
-            .field("metrics", &self.metrics)
-            .field("digest", &self.digest)
-            .field("heartbeat_host", &heartbeat)
-            .field("web", &self.web)
-            .field("warnings", &self.warnings)
-            .field("secret_files", &self.secret_files)
-            .finish()
-    }
 }

@@ -12,26 +12,21 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::addresses;
 use super::carrier::{self, Carrier};
 use super::collectors::{Collectors, Prepared};
 use super::control::{Desk, Watching};
 use super::delivery::Clocks;
 use super::heartbeat::Heartbeat;
-use super::host_names;
-use super::liveness::{Liveness, Loop};
+use super::liveness::{Ended, Liveness, Loop, Tasks};
+use super::machine;
 use super::mails;
-use super::memory::PastInStore;
 use super::notes::StoreNotes;
 use super::pipeline::{Accounts, Encoded, Housekeeping, Looking, Message, Pipeline};
-use super::poll_requests::PollRequests;
-use super::publish::{Published, SharedStore};
-use super::reload::Reloader;
-use super::secret_files::SecretFiles;
+use super::publish::{PastInStore, Published, SharedStore, say_returned};
+use super::reload::{Reloader, SecretFiles};
 use super::sender::Sender;
-use super::sender_signal::SenderSignal;
+use super::signals::{PollRequests, SenderSignal};
 use super::supervise::Running;
-use super::tasks::{Ended, Tasks};
 use super::watchdog::Watchdog;
 use super::{Settings, Start};
 use crate::alert::Engine;
@@ -115,7 +110,7 @@ pub(super) fn build(start: Start, stop: &CancellationToken) -> Result<Built> {
         polls: PollRequests::default(),
         heartbeat: Shared::new(Heartbeat::of(&settings)?),
         calendar_domain: Shared::new(mails::domain(&settings)),
-        hosts: Shared::new(AllowedHosts::new(&settings.web, host_names::read())),
+        hosts: Shared::new(AllowedHosts::new(&settings.web, machine::names())),
         clock,
         carriers: carriers.into_iter().map(|(queue, carrier)| (queue, Shared::new(carrier))).collect(),
     };
@@ -223,7 +218,7 @@ impl Common {
             stale_encoded: Encoded::default(),
             housekeeping,
             digest: accounts.digest,
-            addresses: addresses::or_none(),
+            addresses: machine::addresses_or_none(),
             recipients_may_be_new: true,
             inconsistent: BTreeSet::new(),
         }
@@ -276,7 +271,7 @@ fn restore(
     engine.set_muted(silences);
     let mut notes = StoreNotes::default();
     if let Some(aside) = &aside {
-        tracing::error!(aside = %aside.display(), "the store was damaged; it was set aside and a new one begun");
+        say_returned(Some(aside));
         notes.damaged(aside, engine.everybody());
     }
     let housekeeping =

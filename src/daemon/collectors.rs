@@ -9,10 +9,9 @@ use anyhow::{Context as _, Result};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::liveness::{LastRun, Liveness, Loop};
+use super::liveness::{Ended, LastRun, Liveness, Loop, Tasks};
 use super::pipeline::Message;
-use super::poll_requests::PollRequests;
-use super::tasks::{Ended, Tasks};
+use super::signals::PollRequests;
 use crate::clock::Clock;
 use crate::config::{AccountSettings, Settings};
 use crate::metrics::Own;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use reqwest::{Client, Url, redirect};
+use secrecy::ExposeSecret as _;
 
 use crate::config::Settings;
 use crate::provider::http_client;
@@ -32,19 +33,14 @@ impl Heartbeat {
     /// What pings `heartbeat.url`, where it is set.
     ///
     /// # Errors
-    /// As [`Self::new`].
-    pub(super) fn of(settings: &Settings) -> Result<Option<Self>, HeartbeatError> {
-        settings.heartbeat_url.clone().map(Self::new).transpose()
-    }
-
-    /// # Errors
     /// Where no TLS can be set up.
-    pub(super) fn new(url: Url) -> Result<Self, HeartbeatError> {
-        let client = http_client(PATIENCE)
-            .redirect(redirect::Policy::limited(3))
-            .build()
-            .map_err(|error| HeartbeatError::Setup(error.without_url().to_string()))?;
-        Ok(Self { client, url })
+    pub(super) fn of(settings: &Settings) -> Result<Option<Self>, HeartbeatError> {
+        let Some(url) = &settings.heartbeat_url else { return Ok(None) };
+        let url =
+            Url::parse(url.expose_secret()).map_err(|error| HeartbeatError::Setup(error.to_string()))?;
+        let client = http_client(PATIENCE).redirect(redirect::Policy::limited(3)).build();
+        let client = client.map_err(|error| HeartbeatError::Setup(error.without_url().to_string()))?;
+        Ok(Some(Self { client, url }))
     }
 
     /// One ping.

@@ -1,5 +1,5 @@
-//! When each of the daemon's loops last ran, and which of them are stuck. Only keeps the times: the watchdog reads
-//! them.
+//! What runs in a daemon: its tasks, when each of their loops last ran, and which are stuck. Only keeps the times: the
+//! watchdog reads them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,9 +7,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use tokio::task::JoinSet;
 
 use crate::model::AccountName;
 use crate::store::Queue;
+
+/// Everything that runs.
+pub(super) type Tasks = JoinSet<Ended>;
+
+/// A task that returned.
+pub(super) enum Ended {
+    /// Which runs until the daemon stops.
+    Part(&'static str),
+    /// An account's collectors, which a reload may end.
+    Collectors,
+}
 
 /// What runs again and again while the daemon lives.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -1,29 +1,23 @@
 //! The daemon: what runs until it is stopped. It is built, then its loops are spawned, then it is supervised.
 //! Knows every layer but the commands.
 
-pub(crate) mod addresses;
 mod build;
 mod carrier;
 mod collectors;
 pub(crate) mod control;
 mod delivery;
 mod heartbeat;
-mod host_names;
 pub(crate) mod listen;
 mod liveness;
+pub(crate) mod machine;
 pub(crate) mod mails;
-mod memory;
 mod notes;
 pub(crate) mod pipeline;
-mod poll_requests;
 mod publish;
 mod reload;
-mod secret_files;
 mod sender;
-mod sender_signal;
+mod signals;
 mod supervise;
-mod systemd;
-mod tasks;
 mod watchdog;
 pub(crate) mod webhook;
 

@@ -2,6 +2,7 @@
 //! write to it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -11,17 +12,36 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
 use super::delivery::SendFailure;
-use crate::alert::{Engine, Incident, Phase};
+use crate::alert::{Engine, History, Incident, Past, Phase};
+use crate::http::Remember;
 use crate::metrics::own::{IncidentLabels, Notification, Own};
 use crate::model::{AccountName, OwnVm};
 use crate::state::Shared;
-use crate::store::{Expired, LastGivenUp, Queue, Store, StoreError, Trouble, Undelivered};
-use crate::view::incidents::{GivenUpMails, ServerError};
+use crate::store::{Expired, Queue, Store, StoreError, Trouble, Undelivered};
+use crate::view::incidents::ServerError;
 use crate::view::{Alerting, IncidentRow, OutboxSummary};
 
 /// The store, shared by the pipeline and the sender; each call on it is short. A panic while it is locked leaves a
 /// transaction that was rolled back, nothing worse.
 pub(super) type SharedStore = Arc<Mutex<Store>>;
+
+/// The store, as the page may see it: the incidents of the past. It is locked for one reading.
+#[derive(Debug)]
+pub(super) struct PastInStore(pub SharedStore);
+
+impl Remember for PastInStore {
+    fn history(&self, past: &Past) -> Result<History, String> {
+        self.0.lock().history(past).map_err(|error| error.to_string())
+    }
+}
+
+/// Logs that a store that was in memory is in its file again, and where a damaged one was put.
+pub(super) fn say_returned(aside: Option<&Path>) {
+    match aside.map(Path::display) {
+        None => tracing::info!("the store works again; what was kept in memory is in it"),
+        Some(aside) => tracing::error!(%aside, "the store was damaged; it was set aside and a new one begun"),
+    }
+}
 
 /// The published view and what it is made from.
 #[derive(Clone)]
@@ -133,10 +153,8 @@ impl Published {
             // Without mail configured there is nothing to show of it.
             alerting.mails.outbox = alerting.mails.outbox.map(|_| outbox);
             alerting.mails.last_mail_at = summary.last_sent;
-            alerting.mails.given_up = summary.given_up.map(given_up);
-            let of_accounts = summary.given_up_of.into_iter();
-            alerting.mails.given_up_of =
-                of_accounts.map(|(account, last)| (account, given_up(last))).collect();
+            alerting.mails.given_up = summary.given_up;
+            alerting.mails.given_up_of = summary.given_up_of;
             let of_one = |(account, Undelivered { waiting, oldest, dead })| {
                 (account, OutboxSummary { queued: waiting, sending: 0, dead, oldest, ..outbox })
             };
@@ -290,9 +308,4 @@ fn rows<'a>(
     now: DateTime<Utc>,
 ) -> impl Iterator<Item = IncidentRow> {
     incidents.filter_map(move |incident| IncidentRow::of(incident, engine.muted(), now))
-}
-
-fn given_up(last: LastGivenUp) -> GivenUpMails {
-    let LastGivenUp { count, recipient, error, at } = last;
-    GivenUpMails { count, recipient, error, at }
 }

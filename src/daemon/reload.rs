@@ -2,7 +2,9 @@
 //! undisturbed: its polls, the calls that count against its limits, incidents and mails.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 
@@ -10,12 +12,13 @@ use super::carrier::{self, Carrier};
 use super::collectors::{Collectors, Prepared};
 use super::control::Watching;
 use super::heartbeat::Heartbeat;
-use super::host_names;
+use super::liveness::Tasks;
+use super::machine;
 use super::mails;
 use super::pipeline::{Accounts, Message};
-use super::secret_files::SecretFiles;
-use super::tasks::Tasks;
 use crate::config::Settings;
+use crate::failpoint;
+use crate::file_stamp::FileStamp;
 use crate::http::AllowedHosts;
 use crate::metrics::Own;
 use crate::state::Shared;
@@ -69,7 +72,7 @@ impl Reloader {
         self.own.heartbeat_configured(settings.heartbeat_url.is_some());
         self.own.external_url(settings.web.external_url.as_ref().map(AsRef::as_ref));
         self.calendar_domain.set(mails::domain(&settings));
-        self.hosts.set(AllowedHosts::new(&settings.web, host_names::read()));
+        self.hosts.set(AllowedHosts::new(&settings.web, machine::names()));
         self.watching.set(Watching::of(&settings));
         self.secrets = SecretFiles::new(&settings);
         self.collectors.end_others(&settings, &changed).await;
@@ -82,5 +85,45 @@ impl Reloader {
     /// Starts the collectors of these accounts.
     pub(super) fn start(&mut self, accounts: Vec<Prepared>, tasks: &mut Tasks) {
         self.collectors.start(accounts, &self.messages, tasks);
+    }
+}
+
+/// The files that secrets came from are checked this often.
+const CHECK_EVERY: Duration = Duration::from_secs(10);
+
+/// The files that secrets came from, as they were when read: a change of one is a reason to reload. Reads none.
+pub(super) struct SecretFiles {
+    paths: Vec<PathBuf>,
+    known: Vec<FileStamp>,
+}
+
+impl SecretFiles {
+    pub(super) fn new(settings: &Settings) -> Self {
+        let mut files = Self { paths: settings.secret_files.clone(), known: Vec::new() };
+        files.taken();
+        files
+    }
+
+    /// Resolves once one of them has changed, and is the same at the next check: who writes a file may
+    /// not be done with it at first sight.
+    pub(super) async fn changed(&self) {
+        let mut before = None;
+        loop {
+            tokio::time::sleep(CHECK_EVERY / failpoint::haste()).await;
+            let now = self.check();
+            if now != self.known && before.as_ref() == Some(&now) {
+                return;
+            }
+            before = Some(now);
+        }
+    }
+
+    /// They are known as they are now, whatever came of it.
+    pub(super) fn taken(&mut self) {
+        self.known = self.check();
+    }
+
+    fn check(&self) -> Vec<FileStamp> {
+        self.paths.iter().map(|path| FileStamp::now(path)).collect()
     }
 }

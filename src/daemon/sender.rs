@@ -10,7 +10,7 @@ use super::carrier::Carrier;
 use super::delivery::{self, Clocks, Hold, SendFailure, Step};
 use super::liveness::LastRun;
 use super::publish::Published;
-use super::sender_signal::SenderSignal;
+use super::signals::SenderSignal;
 use crate::clock::Clock;
 use crate::failpoint;
 use crate::metrics::own::Notification;

@@ -11,10 +11,10 @@ use tokio::sync::mpsc;
 use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 
-use super::publish::SharedStore;
+use super::liveness::{Ended, Tasks};
+use super::publish::{SharedStore, say_returned};
 use super::reload::Reloader;
-use super::systemd;
-use super::tasks::{Ended, Tasks};
+use super::watchdog::{notify, reloading};
 use crate::clock;
 use crate::http::Reload;
 use crate::metrics::Own;
@@ -38,7 +38,7 @@ pub(super) struct Running {
 impl Running {
     /// Until the daemon is asked to stop, or a part of it dies.
     pub(super) async fn supervise(mut self) -> Result<()> {
-        systemd::notify(&[NotifyState::Ready]);
+        notify(&[NotifyState::Ready]);
         let died = loop {
             let asked: Option<Reload> = tokio::select! {
                 () = self.stop.cancelled() => break None,
@@ -76,7 +76,7 @@ impl Running {
     }
 
     async fn reload(&mut self, asked: Option<Reload>) {
-        systemd::reloading();
+        reloading();
         let result = self.reloader.reload(&mut self.tasks).await;
         self.own.reload(result.is_ok(), clock::now());
         match &result {
@@ -87,11 +87,11 @@ impl Running {
             // Whoever asked may have gone.
             let _ = asked.send(result);
         }
-        systemd::notify(&[NotifyState::Ready]);
+        notify(&[NotifyState::Ready]);
     }
 
     async fn drain(&mut self) {
-        systemd::notify(&[NotifyState::Stopping]);
+        notify(&[NotifyState::Stopping]);
         tracing::info!("stopping");
         self.stop.cancel();
         let drained = tokio::time::timeout(DRAIN, async { while self.tasks.join_next().await.is_some() {} });
@@ -107,11 +107,7 @@ impl Running {
             return;
         }
         match store.return_to_file(clock::now()) {
-            Ok(None) => tracing::info!("the store works again; what was kept in memory is in it"),
-            Ok(Some(aside)) => {
-                let aside = aside.display();
-                tracing::error!(%aside, "the store was damaged; it was set aside and a new one begun");
-            }
+            Ok(aside) => say_returned(aside.as_deref()),
             Err(error) => tracing::error!(
                 %error,
                 "the store still cannot be used: what it kept in memory is lost, and mails since may come twice"

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
+use sd_notify::NotifyState;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use super::heartbeat::Heartbeat;
 use super::liveness::Liveness;
 use super::publish::Published;
-use super::systemd::notify;
 use crate::clock::Clock;
 use crate::failpoint;
 use crate::metrics::Own;
@@ -30,6 +30,19 @@ const PING_EVERY: Duration = Duration::from_secs(60);
 const MAIL_WAITS_AT_MOST: chrono::Duration = chrono::Duration::minutes(10);
 /// A mail that was given up counts for so long where no later one shows that mails go out.
 const DEAD_MAIL_COUNTS: chrono::Duration = chrono::Duration::days(1);
+
+/// Sends systemd a message. Without it there is nobody to send it to, and nothing fails.
+pub(super) fn notify(state: &[NotifyState<'_>]) {
+    let _ = sd_notify::notify(state);
+}
+
+/// A reload begins. With Type=notify-reload systemd wants to know when.
+pub(super) fn reloading() {
+    match NotifyState::monotonic_usec_now() {
+        Ok(since) => notify(&[NotifyState::Reloading, since]),
+        Err(_) => notify(&[NotifyState::Reloading]),
+    }
+}
 
 /// What it checks.
 pub(super) struct Watchdog {
@@ -78,14 +91,14 @@ impl Watchdog {
         let stuck = self.liveness.stuck();
         if stuck.is_empty() {
             if watchdog {
-                notify(&[sd_notify::NotifyState::Watchdog]);
+                notify(&[NotifyState::Watchdog]);
             }
         } else if stuck != *before {
             tracing::error!("watchdog: {}", stuck_words(&stuck));
         }
         *before = stuck;
         let status = status_line(&self.snapshot.get(), &self.published.alerting.get());
-        notify(&[sd_notify::NotifyState::Status(&status)]);
+        notify(&[NotifyState::Status(&status)]);
     }
 
     async fn ping(&self, before: &mut Option<String>) {

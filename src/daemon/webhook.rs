@@ -1,6 +1,7 @@
 //! Posts to a webhook: one POST of JSON to an address that is a secret. No redirect is followed. Tries nothing twice and
 //! logs nothing: the sender does.
 
+use std::error::Error;
 use std::time::Duration;
 
 use reqwest::header::CONTENT_TYPE;
@@ -81,13 +82,13 @@ impl Webhook {
         if error.is_timeout() {
             return "it took too long".to_owned();
         }
-        let error = error.without_url();
-        let mut innermost: &dyn std::error::Error = &error;
-        while let Some(source) = innermost.source() {
-            innermost = source;
-        }
-        without_host(&innermost.to_string(), &self.url)
+        without_host(&innermost(&error.without_url()).to_string(), &self.url)
     }
+}
+
+/// The innermost cause, which says what a person can act on.
+pub(crate) fn innermost<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
+    std::iter::successors(Some(error), |&error| error.source()).last().unwrap_or(error)
 }
 
 /// The text of an error; a certificate's complaint names the host.

@@ -6,8 +6,10 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use lettre::message::Mailbox;
 
+use crate::alert::Item;
 use crate::model::{AccountName, AccountState, Snapshot};
 use crate::view::cut_off::Payer;
+use crate::view::words;
 
 /// Names in one mail: more than a person reads.
 pub(super) const MOST_LISTED: usize = 50;
@@ -73,8 +75,14 @@ impl Context<'_> {
         self.account(name).map_or(Tz::UTC, |state| state.profile.zone())
     }
 
-    pub(super) fn lead(&self, name: &AccountName) -> u32 {
-        self.account(name).map_or(LEAD_DAYS, |state| state.profile.lead_days)
+    /// Of the first of these.
+    pub(super) fn first_zone(&self, accounts: &[AccountName]) -> Tz {
+        accounts.first().map_or(Tz::UTC, |name| self.zone(name))
+    }
+
+    /// A moment of an incident, in its account's zone.
+    pub(super) fn moment(&self, at: DateTime<Utc>, item: &Item) -> String {
+        words::sentence_moment(at, self.zone(&item.key.account), self.now)
     }
 
     /// The account as far as its cut-off is concerned.

@@ -6,7 +6,6 @@ use super::parts::{self, too_many};
 use super::subject;
 use crate::alert::{Item, Notice, Severity};
 use crate::model::sanitize;
-use crate::view::words;
 
 /// `[CRITICAL] Also offline now: VM web-1 blocked and 2 more (main)`.
 pub(super) fn subject(notice: &Notice) -> String {
@@ -16,11 +15,6 @@ pub(super) fn subject(notice: &Notice) -> String {
 
 /// The content of such a mail.
 pub(super) fn body(notice: &Notice, context: &Context<'_>) -> Body {
-    let mut foot: Vec<String> = Vec::new();
-    if let Some(first) = notice.items.first() {
-        foot.extend(parts::details(first, notice.items.len(), false));
-    }
-    foot.push(parts::sender_line(&notice.accounts));
     let tone = notice.items.first().map_or(super::body::Tone::Info, parts::tone_of);
     let lead = format!(
         "Also offline now{}: {} ({}).",
@@ -30,7 +24,7 @@ pub(super) fn body(notice: &Notice, context: &Context<'_>) -> Body {
     );
     let most = MOST_LISTED / notice.items.len().max(1);
     let sections = notice.items.iter().map(|item| section(item, most, context)).collect();
-    Body { tone, lead, sections, foot, ..Body::default() }
+    Body { tone, lead, sections, foot: parts::foot_of(notice, false), ..Body::default() }
 }
 
 fn first(notice: &Notice) -> String {
@@ -40,10 +34,9 @@ fn first(notice: &Notice) -> String {
 }
 
 fn section(item: &Item, most: usize, context: &Context<'_>) -> Section {
-    let zone = context.zone(&item.key.account);
     let mut section = Section::new("Also offline now");
     section.row("Caused by", parts::name(item));
-    section.row("Since", words::sentence_moment(item.since, zone, context.now));
+    section.row("Since", context.moment(item.since, item));
     section.row("Incident", item.key.to_string());
     section.lines.push("No separate mails about these:".to_owned());
     section.list = item.covers.iter().take(most).map(|name| sanitize::one_line(name, 160)).collect();

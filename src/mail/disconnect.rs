@@ -2,10 +2,9 @@
 //! Pure.
 
 use chrono::{DateTime, Duration, Utc};
-use chrono_tz::Tz;
 
 use super::body::{Body, Section};
-use super::context::{Context, LivesOn};
+use super::context::Context;
 use super::parts;
 use crate::alert::{Event, Item, Ladder};
 use crate::model::changes::{self, Change};
@@ -23,7 +22,6 @@ const MOST_CHANGES: usize = 10;
 
 /// The content of such a mail.
 pub(super) fn body(item: &Item, context: &Context<'_>) -> Body {
-    let account = &item.key.account;
     let facts = DisconnectMail::of(item, context);
     let mut sections = Vec::new();
     if item.event.is_end() {
@@ -41,8 +39,7 @@ pub(super) fn body(item: &Item, context: &Context<'_>) -> Body {
         notes: facts.last_mail().into_iter().collect(),
         sections,
         foot: std::iter::once(format!("Incident: {}", item.key))
-            .chain(parts::details(item, 1, false))
-            .chain([parts::sender_line(std::slice::from_ref(account))])
+            .chain(parts::foot(Some(item), 1, false, std::slice::from_ref(&item.key.account)))
             .collect(),
         ..Body::default()
     }
@@ -51,35 +48,26 @@ pub(super) fn body(item: &Item, context: &Context<'_>) -> Body {
 /// What the mail is written from.
 struct DisconnectMail<'a> {
     item: &'a Item,
+    context: &'a Context<'a>,
     state: Option<&'a AccountState>,
     /// The report and when it was read.
     report: Option<(&'a Report, DateTime<Utc>)>,
     ladder: Ladder,
     now: DateTime<Utc>,
-    zone: Tz,
-    lead_days: u32,
-    tightest_rung: u32,
-    lives_on: Option<&'a LivesOn>,
-    currency: &'a str,
     payer: Payer<'a>,
 }
 
 impl<'a> DisconnectMail<'a> {
     fn of(item: &'a Item, context: &'a Context<'_>) -> Self {
-        let account = &item.key.account;
-        let state = context.account(account);
+        let state = context.account(&item.key.account);
         Self {
             item,
+            context,
             state,
             report: state.and_then(|state| state.billing.last_known()),
             ladder: item.ladder.clone().unwrap_or_default(),
             now: context.now,
-            zone: context.zone(account),
-            lead_days: context.lead(account),
-            tightest_rung: context.tightest_rung(account),
-            lives_on: context.lives_on.as_ref(),
-            currency: state.map_or("", |state| state.profile.currency.as_str()),
-            payer: context.payer(account),
+            payer: context.payer(&item.key.account),
         }
     }
 
@@ -96,7 +84,7 @@ impl<'a> DisconnectMail<'a> {
         if self.is_overdue() {
             return Some(PayBy::Now);
         }
-        PayBy::before(self.ladder.edd?, self.lead_days, self.zone, self.now)
+        PayBy::before(self.ladder.edd?, self.payer.lead_days, self.payer.zone, self.now)
     }
 
     /// What stands behind it: the date, the balance, why the mail came.
@@ -116,8 +104,9 @@ impl<'a> DisconnectMail<'a> {
             section.row("Data deleted", self.moment(at));
         }
         self.balance(&mut section);
-        section.row("Why this mail", words::capital(&sanitize::one_line(&self.item.reason.to_string(), 400)));
-        section.lines.extend(self.item.unwatched.map(|gap| parts::not_running(gap, self.zone, self.now)));
+        section.row("Why this mail", parts::why(self.item));
+        let zone = self.payer.zone;
+        section.lines.extend(self.item.unwatched.map(|gap| parts::not_running(gap, zone, self.now)));
         section
     }
 
@@ -125,9 +114,7 @@ impl<'a> DisconnectMail<'a> {
     fn when_in_full(&self) -> String {
         match (self.ladder.edd, self.ladder.used_up) {
             (Some(edd), _) => {
-                let span = words::lasted((edd - self.now).abs());
-                let distance = if edd > self.now { format!("in {span}") } else { format!("{span} ago") };
-                format!("{}, {distance}", self.moment(edd))
+                format!("{}, {}", self.moment(edd), words::distance(edd, self.now))
             }
             (None, true) => "Now: the balance is used up".to_owned(),
             (None, false) => "Not known".to_owned(),
@@ -136,9 +123,10 @@ impl<'a> DisconnectMail<'a> {
 
     /// Where hostwatch runs on a VM of this account, and no nearer rung follows.
     fn last_mail(&self) -> Option<String> {
-        let here = self.lives_on.filter(|here| here.account == self.item.key.account)?;
+        let account = &self.item.key.account;
+        let here = self.context.lives_on.as_ref().filter(|here| here.account == *account)?;
         let Event::Rung(rung) = self.item.event else { return None };
-        (rung <= self.tightest_rung).then(|| {
+        (rung <= self.context.tightest_rung(account)).then(|| {
             let vm = sanitize::one_line(&here.vm, 60);
             format!("hostwatch itself runs on {vm}: no mail after the cut-off.")
         })
@@ -208,16 +196,16 @@ impl<'a> DisconnectMail<'a> {
     fn over(&self) -> Section {
         let mut section = Section::new("The account");
         self.balance(&mut section);
-        section.row("Why this mail", words::capital(&sanitize::one_line(&self.item.reason.to_string(), 400)));
+        section.row("Why this mail", parts::why(self.item));
         section
     }
 
     fn moment(&self, at: DateTime<Utc>) -> String {
-        words::sentence_moment(at, self.zone, self.now)
+        words::sentence_moment(at, self.payer.zone, self.now)
     }
 
     fn money(&self, money: Money) -> String {
-        words::spaced_amount(money, self.currency)
+        words::spaced_amount(money, self.payer.currency)
     }
 }
 

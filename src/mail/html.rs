@@ -22,31 +22,13 @@ struct HtmlPart<'a> {
 }
 
 impl HtmlPart<'_> {
-    /// The class that dark mode changes, and the colours of light mode.
-    fn tone(&self) -> &'static str {
+    /// The class that dark mode changes; ink and paper of light mode.
+    fn tone(&self) -> (&'static str, &'static str, &'static str) {
         match self.body.tone {
-            Tone::Critical => "critical",
-            Tone::Warning => "warning",
-            Tone::Info => "info",
-            Tone::Good => "good",
-        }
-    }
-
-    fn ink(&self) -> &'static str {
-        match self.body.tone {
-            Tone::Critical => "#a61b1b",
-            Tone::Warning => "#7a4b00",
-            Tone::Info => "#0b5cad",
-            Tone::Good => "#14622f",
-        }
-    }
-
-    fn paper(&self) -> &'static str {
-        match self.body.tone {
-            Tone::Critical => "#fdecec",
-            Tone::Warning => "#fdf3df",
-            Tone::Info => "#eaf3fb",
-            Tone::Good => "#e8f6ec",
+            Tone::Critical => ("critical", "#a61b1b", "#fdecec"),
+            Tone::Warning => ("warning", "#7a4b00", "#fdf3df"),
+            Tone::Info => ("info", "#0b5cad", "#eaf3fb"),
+            Tone::Good => ("good", "#14622f", "#e8f6ec"),
         }
     }
 
@@ -103,8 +85,8 @@ pub(super) mod tests {
         for tone in [Tone::Critical, Tone::Warning, Tone::Info, Tone::Good] {
             let body = Body { tone, lead: String::new(), ..Body::default() };
             let page = HtmlPart { body: &body, subject: "", content_id: "" };
-            assert!(contrast(page.ink(), page.paper()) >= 4.5, "{tone:?}");
-            let class = page.tone();
+            let (class, ink, paper) = page.tone();
+            assert!(contrast(ink, paper) >= 4.5, "{tone:?}");
             let rule = style.split(&format!("\n.{class} {{ ")).nth(1).unwrap();
             let ink = rule.split("color: ").nth(1).unwrap().split(' ').next().unwrap();
             assert!(contrast(ink, &dark(class, "background")) >= 4.5, "{tone:?} in dark");

@@ -87,7 +87,7 @@ pub(super) fn observed(item: &Item) -> (&'static str, String) {
 
 /// `Since`, or `From` and `To` where it is over; nothing of what has only just begun.
 pub(super) fn when(item: &Item, context: &Context<'_>) -> Vec<(String, String)> {
-    let moment = |at| words::sentence_moment(at, context.zone(&item.key.account), context.now);
+    let moment = |at| context.moment(at, item);
     let lasted = words::lasted(item.at - item.since);
     let row = |label: &str, value| (label.to_owned(), value);
     if item.event.is_end() && words::is_one_minute(item.since, item.at) {
@@ -104,7 +104,7 @@ pub(super) fn when(item: &Item, context: &Context<'_>) -> Vec<(String, String)> 
 /// Why it is told; `None` where the mail itself is the reason.
 pub(super) fn why(item: &Item) -> Option<String> {
     let known = Reason::from(Cause::KnownAtStart);
-    (item.reason != known).then(|| words::capital(&sanitize::one_line(&item.reason.to_string(), 400)))
+    (item.reason != known).then(|| parts::why(item))
 }
 
 /// The sites of a disabled container, and for one disabled for non-payment the blocked VMs: no mail of

@@ -12,9 +12,7 @@ mod incident;
 mod message;
 mod overflow;
 mod parts;
-mod pay_by;
 mod png;
-mod recipient;
 pub(crate) mod render;
 mod resolved;
 mod resources;
@@ -28,7 +26,6 @@ mod webhook;
 
 pub(crate) use context::{Context, LivesOn, RenderError};
 pub(crate) use message::Rendered;
-pub(crate) use recipient::{Recipient, webhook_name};
 pub(crate) use render::{render, render_test};
-pub(crate) use settings::{MailServer, MailSettings, Security, WebhookSettings};
+pub(crate) use settings::{MailServer, MailSettings, Recipient, Security, WebhookSettings, webhook_name};
 pub(crate) use webhook::{WebhookTarget, render_webhook, render_webhook_test};

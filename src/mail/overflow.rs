@@ -1,7 +1,5 @@
 //! The mail about the hourly limit: all that it kept back, in one. Pure.
 
-use chrono_tz::Tz;
-
 use super::body::{Body, Section, Tone};
 use super::context::{Context, MOST_LISTED};
 use super::parts::{self, Telling};
@@ -33,13 +31,11 @@ pub(super) fn body(notice: &Notice, facts: &Overflow, context: &Context<'_>) -> 
         last.lines.push(left_out(&items[shown..]));
     }
     sections.push(limit(facts));
-    let mut foot = items.first().map_or_else(Vec::new, |worst| parts::details(worst, items.len(), false));
-    foot.push(parts::sender_line(&notice.accounts));
     Body {
         tone: items.first().map_or(Tone::Info, |worst| parts::tone_of(worst)),
         lead: lead(&items, notice, facts, context),
         sections,
-        foot,
+        foot: parts::foot(items.first().copied(), items.len(), false, &notice.accounts),
         ..Body::default()
     }
 }
@@ -61,9 +57,8 @@ fn per_hour(facts: &Overflow) -> String {
 
 /// What, since when, the worst of it.
 fn lead(items: &[&Item], notice: &Notice, facts: &Overflow, context: &Context<'_>) -> String {
-    let zone = notice.accounts.first().map_or(Tz::UTC, |name| context.zone(name));
     let events = words::count(items.len(), "more event", "more events");
-    let since = words::sentence_moment(facts.since, zone, context.now);
+    let since = words::sentence_moment(facts.since, context.first_zone(&notice.accounts), context.now);
     let worst = match items.first() {
         Some(worst) if worst.event.is_end() => "all of it is resolved".to_owned(),
         Some(worst) => format!("the worst: {}", parts::name(worst)),
@@ -78,8 +73,7 @@ fn lead(items: &[&Item], notice: &Notice, facts: &Overflow, context: &Context<'_
 
 fn line(item: &Item, several: bool, context: &Context<'_>) -> String {
     let zone = context.zone(&item.key.account);
-    let moment = |at| words::sentence_moment(at, zone, context.now);
-    let (since, at) = (moment(item.since), moment(item.at));
+    let (since, at) = (context.moment(item.since, item), context.moment(item.at, item));
     let lasted = words::lasted(item.at - item.since);
     let head = if item.event.is_end() { String::new() } else { format!("{} ", subject::bracket(item)) };
     let when = match Telling::from(&item.event) {

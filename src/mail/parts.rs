@@ -72,8 +72,12 @@ pub(super) fn accounts(notice: &Notice) -> String {
 
 /// `, Sun 1 Mar 15:00 MSK`: when the first was decided.
 pub(super) fn when(notice: &Notice, context: &Context<'_>) -> String {
-    let moment = |item: &Item| words::sentence_moment(item.at, context.zone(&item.key.account), context.now);
-    notice.items.first().map_or_else(String::new, |first| format!(", {}", moment(first)))
+    notice.items.first().map_or_else(String::new, |first| format!(", {}", context.moment(first.at, first)))
+}
+
+/// Why it is told, as a sentence of its own.
+pub(super) fn why(item: &Item) -> String {
+    words::capital(&sanitize::one_line(&item.reason.to_string(), 400))
 }
 
 /// `VM web-1 in error`.
@@ -149,16 +153,26 @@ pub(super) fn not_running(
     format!("hostwatch was not running from {} to {}.", moment(from), moment(to))
 }
 
-/// The command lines about the worst of these, as they can be copied.
-pub(super) fn details(worst: &Item, of: usize, acks: bool) -> Vec<String> {
-    let mut lines = vec![format!("Details: hostwatch why {}", worst.key)];
-    if acks {
-        lines.push(format!("Stop reminders: hostwatch ack {}", worst.key));
+/// The end of a mail about so many incidents: the command lines about the worst of these, as they can be copied, and who
+/// wrote it.
+pub(super) fn foot(worst: Option<&Item>, of: usize, acks: bool, accounts: &[AccountName]) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(worst) = worst {
+        lines.push(format!("Details: hostwatch why {}", worst.key));
+        if acks {
+            lines.push(format!("Stop reminders: hostwatch ack {}", worst.key));
+        }
+        if of > 1 {
+            lines.push("In place of the key: the key, name or ID of any other.".to_owned());
+        }
     }
-    if of > 1 {
-        lines.push("In place of the key: the key, name or ID of any other.".to_owned());
-    }
+    lines.push(sender_line(accounts));
     lines
+}
+
+/// The same of the items of a notice.
+pub(super) fn foot_of(notice: &Notice, acks: bool) -> Vec<String> {
+    foot(notice.items.first(), notice.items.len(), acks, &notice.accounts)
 }
 
 /// Who wrote this.

@@ -190,7 +190,7 @@ fn references(notice: &Notice, context: &Context<'_>) -> Vec<String> {
         // It is about every incident and part of no thread.
         return found;
     }
-    let goes_on = |item: &&Item| !opens_thread(item, context.lead(&item.key.account));
+    let goes_on = |item: &&Item| !opens_thread(item, context.payer(&item.key.account).lead_days);
     for item in notice.items.iter().filter(goes_on) {
         for id in notice.to.iter().filter_map(|to| item.threads.get(to)) {
             let id = id.trim_matches(['<', '>']);

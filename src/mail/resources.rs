@@ -2,7 +2,7 @@
 
 use super::body::{Body, Tone};
 use super::context::{Context, MOST_LISTED};
-use super::parts::{self, Telling, accounts, sender_line, tone_of};
+use super::parts::{self, Telling, accounts, tone_of};
 use super::{groups, resolved, subject};
 use crate::alert::{Form, Item, Kind, Notice};
 use crate::model::sanitize;
@@ -16,7 +16,15 @@ pub(super) fn body(notice: &Notice, context: &Context<'_>) -> Body {
     let several = notice.accounts.len() > 1;
     let sections = groups::sections(&notice.items, several, MOST_LISTED, context);
     let tone = notice.items.first().map_or(Tone::Info, tone_of);
-    Body { tone, lead: lead(notice, context), sections, foot: foot(notice), ..Body::default() }
+    let lasts = notice.items.first().is_some_and(|first| !first.event.is_end() && !is_drop(first));
+    let acks = lasts && matches!(notice.form, Form::Opened | Form::Reminder);
+    Body {
+        tone,
+        lead: lead(notice, context),
+        sections,
+        foot: parts::foot_of(notice, acks),
+        ..Body::default()
+    }
 }
 
 /// The first line: the subject's sentence with when, in which account.
@@ -24,14 +32,14 @@ fn lead(notice: &Notice, context: &Context<'_>) -> String {
     let Some(first) = notice.items.first() else { return "Nothing to tell.".to_owned() };
     let what = match notice.items.as_slice() {
         [one] => alone(one, notice, context),
-        _ => format!("{}, {}", subject::words(notice, context), moment(first.at, first, context)),
+        _ => format!("{}, {}", subject::words(notice, context), context.moment(first.at, first)),
     };
     format!("{} ({}).", sanitize::one_line(&what, LONGEST_LEAD), accounts(notice))
 }
 
 fn alone(item: &Item, notice: &Notice, context: &Context<'_>) -> String {
     let words = subject::words(notice, context);
-    let (since, at) = (moment(item.since, item, context), moment(item.at, item, context));
+    let (since, at) = (context.moment(item.since, item), context.moment(item.at, item));
     let period = words::period(item.since, item.at, context.zone(&item.key.account), context.now);
     match Telling::from(&item.event) {
         Telling::Over => {
@@ -74,22 +82,7 @@ fn was(item: &Item) -> String {
     }
 }
 
-fn moment(at: chrono::DateTime<chrono::Utc>, item: &Item, context: &Context<'_>) -> String {
-    words::sentence_moment(at, context.zone(&item.key.account), context.now)
-}
-
 /// It is said when it is seen, and has no end.
 fn is_drop(item: &Item) -> bool {
     item.key.kind == Kind::BalanceDrop
-}
-
-fn foot(notice: &Notice) -> Vec<String> {
-    let mut foot = Vec::new();
-    if let Some(first) = notice.items.first() {
-        let lasts = !first.event.is_end() && !is_drop(first);
-        let acks = lasts && matches!(notice.form, Form::Opened | Form::Reminder);
-        foot.extend(parts::details(first, notice.items.len(), acks));
-    }
-    foot.push(sender_line(&notice.accounts));
-    foot
 }

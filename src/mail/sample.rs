@@ -9,8 +9,7 @@ use crate::view::words;
 /// The content of a test mail.
 pub(super) fn body(context: &Context<'_>) -> Body {
     let accounts: Vec<AccountName> = context.snapshot.accounts.keys().cloned().collect();
-    let zone = accounts.first().map_or(chrono_tz::Tz::UTC, |name| context.zone(name));
-    let at = words::sentence_moment(context.now, zone, context.now);
+    let at = words::sentence_moment(context.now, context.first_zone(&accounts), context.now);
     let mut sample = Section::new("VM web-1 in error (invented)");
     sample.row("State", "error");
     sample.row("Since", at.clone());

@@ -1,8 +1,6 @@
 //! The mail of the first start: what is watched, what already needs someone, what could not be read.
 //! Pure.
 
-use chrono::{DateTime, Utc};
-
 use super::body::{Body, Section, Table};
 use super::context::{Context, MOST_STARTED};
 use super::{groups, parts, subject};
@@ -18,7 +16,7 @@ const MOST_ACCOUNTS: usize = 50;
 /// The content of a first-start mail.
 pub(super) fn body(notice: &Notice, facts: &Started, context: &Context<'_>) -> Body {
     let severity = subject::started_severity(facts, &notice.items);
-    let zone = notice.accounts.first().map_or(chrono_tz::Tz::UTC, |name| context.zone(name));
+    let zone = context.first_zone(&notice.accounts);
     let watching = subject::watching(facts, &notice.items, context);
     let mut sections = Vec::new();
     if facts.disconnect {
@@ -105,6 +103,6 @@ fn billing(state: &AccountState, context: &Context<'_>) -> (String, String) {
     };
     let balance = words::known_spaced_amount(forecast::balance_now(report), &state.profile.currency);
     let zone = state.profile.zone();
-    let day = |at: DateTime<Utc>| words::subject_day(at.with_timezone(&zone).date_naive(), zone, context.now);
-    (balance, words::cut_off(forecast::disconnect(report), day))
+    let cut_off = words::cut_off(forecast::disconnect(report), |at| words::day_of(at, zone, context.now));
+    (balance, cut_off)
 }

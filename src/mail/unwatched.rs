@@ -27,12 +27,7 @@ pub(super) fn body(notice: &Notice, context: &Context<'_>) -> Body {
         parts::when(notice, context),
         news(notice, context)
     );
-    let mut foot = Vec::new();
-    if let Some(first) = notice.items.first() {
-        foot.extend(parts::details(first, notice.items.len(), false));
-    }
-    foot.push(parts::sender_line(&notice.accounts));
-    Body { tone: Tone::Info, lead, sections, foot, ..Body::default() }
+    Body { tone: Tone::Info, lead, sections, foot: parts::foot_of(notice, false), ..Body::default() }
 }
 
 fn news(notice: &Notice, context: &Context<'_>) -> String {
@@ -60,8 +55,7 @@ fn was(item: &Item, context: &Context<'_>) -> String {
     match ladder.edd {
         _ if ladder.is_overdue(item.at) => format!("account {account}, was overdue"),
         Some(edd) => {
-            let zone = context.zone(account);
-            let day = words::subject_day(edd.with_timezone(&zone).date_naive(), zone, context.now);
+            let day = words::day_of(edd, context.zone(account), context.now);
             format!("account {account}, cut-off was due {day}")
         }
         None => format!("account {account}, was to be cut off"),
@@ -69,13 +63,12 @@ fn was(item: &Item, context: &Context<'_>) -> String {
 }
 
 fn section(item: &Item, context: &Context<'_>) -> Section {
-    let zone = context.zone(&item.key.account);
     let mut section = Section::new(sanitize::one_line(&was(item, context), 160));
     let (label, seen) = incident::observed(item);
     section.row(&format!("Last {}", label.to_lowercase()), seen);
-    section.row("Since", words::sentence_moment(item.since, zone, context.now));
-    section.row("Not watched from", words::sentence_moment(item.at, zone, context.now));
-    section.row("Why", words::capital(&sanitize::one_line(&item.reason.to_string(), 400)));
+    section.row("Since", context.moment(item.since, item));
+    section.row("Not watched from", context.moment(item.at, item));
+    section.row("Why", parts::why(item));
     section.row("Incident", item.key.to_string());
     section
 }

@@ -10,11 +10,12 @@ use url::Url;
 use super::body::Body;
 use super::context::{Context, RenderError};
 use super::message::{self, MailIdentity, Rendered};
-use super::recipient::Recipient;
 use super::render::{content, events, test_content, test_incident};
+use super::settings::Recipient;
 use super::subject;
 use crate::alert::{Event, Form, Item, Kind, Notice, Severity};
 use crate::model::AccountName;
+use crate::view::words::capital;
 
 /// Where it goes, and what it links to.
 #[derive(Clone, Copy, Debug)]
@@ -352,10 +353,6 @@ fn link(item: &Item, target: WebhookTarget<'_>) -> String {
 
 /// `HostwatchVmError`.
 fn alert_name(kind: &str) -> String {
-    let capital = |word: &str| -> String {
-        let mut chars = word.chars();
-        chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect()
-    };
     format!("Hostwatch{}", kind.split('_').map(capital).collect::<String>())
 }
 

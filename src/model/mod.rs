@@ -8,6 +8,7 @@ pub(crate) mod forecast;
 pub(crate) mod freshness;
 pub(crate) mod ids;
 mod last_report;
+pub(crate) mod mails;
 pub(crate) mod moments;
 pub(crate) mod money;
 pub(crate) mod nearest;

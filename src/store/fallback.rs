@@ -9,9 +9,9 @@ use chrono::{DateTime, Utc};
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 use rusqlite::{Connection, ErrorCode, params};
 
-use super::outbox::stamp;
 use super::place::{Place, set_aside};
-use super::{Store, StoreError, incidents, schema, set_meta};
+use super::rows::{set_meta, stamp};
+use super::{Store, StoreError, incidents, schema};
 use crate::alert::{Incident, Muted, Silence};
 
 /// Nobody waits for a file longer than this.

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, params};
 
-use super::outbox::{Expired, FORGET_TOLD, stamp};
-use super::queues::{Queue, queue_of};
-use super::{Store, StoreError, json, moment};
+use super::outbox::{Expired, Queue, queue_of};
+use super::rows::{Columns as _, stamp};
+use super::{Store, StoreError};
 use crate::alert::{Event, Key};
 use crate::model::AccountName;
 
@@ -33,35 +33,29 @@ impl Store {
         &self,
         withdrawn: &BTreeSet<(String, String)>,
     ) -> Result<Vec<GivenUp>, StoreError> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT e.message_id, e.recipient, m.subject, coalesce(e.error, ''), m.told,
+        let sql = "SELECT e.message_id, e.recipient, m.subject, coalesce(e.error, ''), m.told,
                coalesce(json_extract(m.notice, '$.accounts'), '[]'),
                (SELECT json_group_array(recipient) FROM envelopes o WHERE o.message_id = e.message_id),
                (SELECT json_group_array(json_array(t.message_id, t.recipient)) FROM named d JOIN envelopes t ON t.message_id = d.named_in
                 WHERE d.message_id = e.message_id AND d.recipient = e.recipient
                   AND t.state IN ('queued', 'sending', 'sent'))
              FROM envelopes e JOIN messages m USING (message_id)
-             WHERE e.state = 'dead' AND e.reported = 0 ORDER BY e.id",
-        )?;
-        let mut rows = statement.query([])?;
-        let mut given_up = Vec::new();
-        while let Some(row) = rows.next()? {
-            let told_of: Vec<(Key, Event)> = json(&row.get::<_, String>(4)?)?;
-            let accounts: BTreeSet<AccountName> = json(&row.get::<_, String>(5)?)?;
-            let named_in: BTreeSet<(String, String)> = json(&row.get::<_, String>(7)?)?;
-            let one = GivenUp {
+                          WHERE e.state = 'dead' AND e.reported = 0 ORDER BY e.id";
+        let mut given_up: Vec<GivenUp> = self.all(sql, [], |row| {
+            let told_of: Vec<(Key, Event)> = row.json(4)?;
+            let accounts: BTreeSet<AccountName> = row.json(5)?;
+            let named_in: BTreeSet<(String, String)> = row.json(7)?;
+            Ok(GivenUp {
                 message_id: row.get(0)?,
                 recipient: row.get(1)?,
                 subject: row.get(2)?,
                 error: row.get(3)?,
-                recipients: json(&row.get::<_, String>(6)?)?,
+                recipients: row.json(6)?,
                 told: named_in.difference(withdrawn).map(|(_, to)| to.clone()).collect(),
                 accounts: told_of.into_iter().map(|(key, _)| key.account).chain(accounts).collect(),
-            };
-            if !one.recipients.is_subset(&one.told) {
-                given_up.push(one);
-            }
-        }
+            })
+        })?;
+        given_up.retain(|one| !one.recipients.is_subset(&one.told));
         Ok(given_up)
     }
 
@@ -73,22 +67,17 @@ impl Store {
         now: DateTime<Utc>,
     ) -> Result<Vec<Expired>, StoreError> {
         let known: Vec<String> = served.iter().map(Queue::parameter).collect();
-        let known = serde_json::to_string(&known).map_err(|error| StoreError::Content(error.to_string()))?;
+        let known = serde_json::to_string(&known)?;
         let queue = queue_of();
-        let mut statement = self.connection.prepare_cached(&format!(
+        let sql = format!(
             "UPDATE envelopes SET state = 'dead', ended_at = ?1, error = CASE {queue} WHEN '' THEN ?2 ELSE ?3 END
              WHERE state = 'queued' AND {queue} NOT IN (SELECT value FROM json_each(?4))
              RETURNING message_id, recipient, error,
-               (SELECT subject FROM messages m WHERE m.message_id = envelopes.message_id)"
-        ))?;
+                              (SELECT subject FROM messages m WHERE m.message_id = envelopes.message_id)"
+        );
         let no_server = "no [email] is in the configuration any more";
         let no_webhook = "no webhook of this name is in the configuration any more";
-        let rows = statement.query_map(params![stamp(now), no_server, no_webhook, known], Expired::read)?;
-        let given_up: Vec<Expired> = rows.collect::<rusqlite::Result<_>>()?;
-        for one in &given_up {
-            self.connection.execute(FORGET_TOLD, [&one.message_id, &one.recipient])?;
-        }
-        Ok(given_up)
+        self.expired(&sql, params![stamp(now), no_server, no_webhook, known])
     }
 
     /// Open incidents of which no mail arrived, with those to whom one waits, or for whom it was given up and nothing was
@@ -98,24 +87,18 @@ impl Store {
         if !self.connection.query_row(any, [], |row| row.get::<_, bool>(0))? {
             return Ok(Vec::new());
         }
-        let mut statement = self.connection.prepare_cached(UNHEARD)?;
-        let mut rows = statement.query([])?;
-        let mut unheard = Vec::new();
-        while let Some(row) = rows.next()? {
-            let key: String = row.get(0)?;
-            let key = key.parse().map_err(|error| StoreError::Content(format!("{error}")))?;
-            let tries: Vec<(String, Option<String>)> = json(&row.get::<_, String>(1)?)?;
+        self.all(UNHEARD, [], |row| {
+            let tries: Vec<(String, Option<DateTime<Utc>>)> = row.json(1)?;
             let mut unreached = BTreeMap::<String, Unreached>::new();
             for (recipient, ended_at) in tries {
                 let one = unreached.entry(recipient).or_default();
                 match ended_at {
-                    Some(at) => one.given_up.push(moment(&at)?),
+                    Some(at) => one.given_up.push(at),
                     None => one.waits = true,
                 }
             }
-            unheard.push((key, unreached));
-        }
-        Ok(unheard)
+            Ok((row.parsed(0)?, unreached))
+        })
     }
 }
 

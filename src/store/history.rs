@@ -1,10 +1,10 @@
 //! Episodes of incidents and the times in which nobody watched, as rows: what the page shows of the past.
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Row, Transaction, params};
+use rusqlite::{Transaction, params};
 
-use super::outbox::stamp;
-use super::{Store, StoreError, meta, moment, set_meta};
+use super::rows::{Columns as _, meta_moment, set_meta, stamp};
+use super::{Store, StoreError};
 use crate::alert::{Episode, History, Incident, Past, Phase};
 
 /// The daemon says each minute that it watches. A longer silence is a gap.
@@ -17,7 +17,7 @@ impl Store {
     /// Episodes that were open at or after a moment, the latest first, and what was not watched since then.
     pub(crate) fn history(&self, past: &Past) -> Result<History, StoreError> {
         let mut history = History {
-            watched_since: meta(&self.connection, "watched_since")?.map(|text| moment(&text)).transpose()?,
+            watched_since: meta_moment(&self.connection, "watched_since")?,
             gaps: self.gaps(past.from)?,
             ..History::default()
         };
@@ -43,42 +43,26 @@ impl Store {
     }
 
     fn episodes(&self, only: &str, value: &str, past: &Past) -> Result<Vec<Episode>, StoreError> {
-        let mut statement = self.connection.prepare_cached(&format!(
+        let sql = format!(
             "SELECT key, since, ended_at, severity, title FROM episodes
              WHERE (ended_at IS NULL OR ended_at >= ?1) AND {only} ORDER BY since DESC LIMIT ?3"
-        ))?;
+        );
         let most = i64::try_from(past.most).unwrap_or(i64::MAX).saturating_add(1);
-        let mut rows = statement.query(params![stamp(past.from), value, most])?;
-        let mut episodes = Vec::new();
-        while let Some(row) = rows.next()? {
-            episodes.push(episode(row)?);
-        }
-        Ok(episodes)
+        self.all(&sql, params![stamp(past.from), value, most], |row| {
+            Ok(Episode {
+                key: row.parsed(0)?,
+                since: row.moment(1)?,
+                ended: row.moment_if_any(2)?,
+                severity: row.parsed(3)?,
+                title: row.get(4)?,
+            })
+        })
     }
 
     fn gaps(&self, from: DateTime<Utc>) -> Result<Vec<Gap>, StoreError> {
-        let mut statement = self
-            .connection
-            .prepare_cached("SELECT since, until FROM gaps WHERE until >= ?1 ORDER BY since LIMIT 1000")?;
-        let mut rows = statement.query([stamp(from)])?;
-        let mut gaps = Vec::new();
-        while let Some(row) = rows.next()? {
-            gaps.push((moment(&row.get::<_, String>(0)?)?, moment(&row.get::<_, String>(1)?)?));
-        }
-        Ok(gaps)
+        let sql = "SELECT since, until FROM gaps WHERE until >= ?1 ORDER BY since LIMIT 1000";
+        self.all(sql, [stamp(from)], |row| Ok((row.moment(0)?, row.moment(1)?)))
     }
-}
-
-fn episode(row: &Row<'_>) -> Result<Episode, StoreError> {
-    let content = |error: &dyn std::fmt::Display| StoreError::Content(error.to_string());
-    let ended: Option<String> = row.get(2)?;
-    Ok(Episode {
-        key: row.get::<_, String>(0)?.parse().map_err(|error| content(&error))?,
-        since: moment(&row.get::<_, String>(1)?)?,
-        ended: ended.map(|text| moment(&text)).transpose()?,
-        severity: row.get::<_, String>(3)?.parse().map_err(|error| content(&error))?,
-        title: row.get(4)?,
-    })
 }
 
 /// Episodes begin when an incident opens, not when it is first suspected.
@@ -119,8 +103,7 @@ pub(super) fn write(
 
 /// Notes that it was watched until now, and since when it was not before that.
 pub(super) fn watched(transaction: &Transaction<'_>, now: DateTime<Utc>) -> Result<(), StoreError> {
-    let until = meta(transaction, "watched_until")?.map(|text| moment(&text)).transpose()?;
-    match until {
+    match meta_moment(transaction, "watched_until")? {
         Some(until) if (now - until).num_seconds() > GAP_SECONDS => {
             transaction.execute(
                 "INSERT OR REPLACE INTO gaps (since, until) VALUES (?1, ?2)",

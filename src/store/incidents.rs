@@ -1,9 +1,10 @@
 //! Incidents and the reasons of decisions, as rows.
 
 use chrono::{DateTime, Utc};
-use rusqlite::{OptionalExtension as _, Transaction, params};
+use rusqlite::{Params, Transaction, params};
 
-use super::{Store, StoreError, history, json, meta, moment};
+use super::rows::{Columns as _, meta, meta_moment};
+use super::{Store, StoreError, history};
 use crate::alert::{Incident, Key, Reason, Remembered};
 
 /// What a start finds.
@@ -18,73 +19,49 @@ pub(crate) struct Loaded {
     pub digested_until: Option<DateTime<Utc>>,
 }
 
-/// Why something was done or not done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NotedDecision {
-    pub key: Key,
-    pub at: DateTime<Utc>,
-    pub reason: Reason,
-}
-
 impl Store {
     /// Everything the engine goes on from.
     pub(crate) fn load(&self, now: DateTime<Utc>) -> Result<Loaded, StoreError> {
         let mut statement =
             self.connection.prepare("SELECT body FROM incidents ORDER BY updated_at DESC, key")?;
-        let bodies = statement.query_map([], |row| row.get::<_, String>(0))?;
-        let remembered = Remembered::of(bodies.map(|body| json(&body?)), now)?;
-        let watched_until = meta(&self.connection, "watched_until")?.map(|text| moment(&text)).transpose()?;
-        let started = meta(&self.connection, "started")?.is_some();
-        let digested = meta(&self.connection, "digested_until")?.map(|text| moment(&text)).transpose()?;
-        Ok(Loaded { remembered, started, watched_until, digested_until: digested })
+        Ok(Loaded {
+            remembered: Remembered::of(statement.query_and_then([], |row| row.json(0))?, now)?,
+            started: meta(&self.connection, "started")?.is_some(),
+            watched_until: meta_moment(&self.connection, "watched_until")?,
+            digested_until: meta_moment(&self.connection, "digested_until")?,
+        })
+    }
+
+    fn incidents_of(&self, which: &str, params: impl Params) -> Result<Vec<Incident>, StoreError> {
+        self.all(&format!("SELECT body FROM incidents {which}"), params, |row| row.json(0))
     }
 
     /// Every incident ever, by key.
     pub(crate) fn incidents(&self) -> Result<Vec<Incident>, StoreError> {
-        let mut statement = self.connection.prepare("SELECT body FROM incidents ORDER BY key")?;
-        let bodies = statement.query_map([], |row| row.get::<_, String>(0))?;
-        bodies.map(|body| json(&body?)).collect()
+        self.incidents_of("ORDER BY key", [])
     }
 
     /// The incident of a key.
     pub(crate) fn incident(&self, key: &str) -> Result<Option<Incident>, StoreError> {
-        let mut statement = self.connection.prepare_cached("SELECT body FROM incidents WHERE key = ?1")?;
-        let body = statement.query_row([key], |row| row.get::<_, String>(0)).optional()?;
-        body.map(|body| json(&body)).transpose()
+        Ok(self.incidents_of("WHERE key = ?1", [key])?.pop())
     }
 
     /// Those whose key or subject holds this text, and those whose key it holds; by key. Others are not parsed.
     pub(crate) fn incidents_near(&self, text: &str) -> Result<Vec<Incident>, StoreError> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT body FROM incidents
-             WHERE instr(key, ?1) OR instr(?1, key) OR instr(json_extract(body, '$.subject'), ?1) ORDER BY key",
-        )?;
-        let bodies = statement.query_map([text], |row| row.get::<_, String>(0))?;
-        bodies.map(|body| json(&body?)).collect()
+        let near = "WHERE instr(key, ?1) OR instr(?1, key) OR instr(json_extract(body, '$.subject'), ?1) ORDER BY key";
+        self.incidents_of(near, [text])
     }
 
     /// Those that changed since then, by key.
     pub(crate) fn incidents_since(&self, since: DateTime<Utc>) -> Result<Vec<Incident>, StoreError> {
-        let mut statement =
-            self.connection.prepare("SELECT body FROM incidents WHERE updated_at >= ?1 ORDER BY key")?;
-        let bodies = statement.query_map([since.to_rfc3339()], |row| row.get::<_, String>(0))?;
-        bodies.map(|body| json(&body?)).collect()
+        self.incidents_of("WHERE updated_at >= ?1 ORDER BY key", [since.to_rfc3339()])
     }
 
     /// The reasons kept about one incident, oldest first; at most the last `most`.
-    pub(crate) fn decisions(&self, key: &str, most: u32) -> Result<Vec<NotedDecision>, StoreError> {
-        let mut statement = self.connection.prepare(
-            "SELECT key, decided_at, reason FROM decisions WHERE key = ?1 ORDER BY id DESC LIMIT ?2",
-        )?;
-        let rows = statement.query_map(params![key, most], |row| {
-            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?))
-        })?;
-        let mut decisions = Vec::new();
-        for row in rows {
-            let (key, at, reason) = row?;
-            let key = key.parse().map_err(|error| StoreError::Content(format!("{error}")))?;
-            decisions.push(NotedDecision { key, at: moment(&at)?, reason: Reason::of_stored(&reason) });
-        }
+    pub(crate) fn decisions(&self, key: &str, most: u32) -> Result<Vec<(DateTime<Utc>, Reason)>, StoreError> {
+        let sql = "SELECT decided_at, reason FROM decisions WHERE key = ?1 ORDER BY id DESC LIMIT ?2";
+        let mut decisions: Vec<_> =
+            self.all(sql, params![key, most], |row| Ok((row.moment(0)?, Reason::of_stored(&row.text(1)?))))?;
         decisions.reverse();
         Ok(decisions)
     }
@@ -100,7 +77,7 @@ pub(super) fn write(
         "INSERT OR REPLACE INTO incidents (key, phase, severity, updated_at, body) VALUES (?1, ?2, ?3, ?4, ?5)",
     )?;
     for incident in incidents {
-        let body = serde_json::to_string(incident).map_err(|error| StoreError::Content(error.to_string()))?;
+        let body = serde_json::to_string(incident)?;
         put.execute(params![
             incident.key.to_string(),
             incident.phase.as_str(),

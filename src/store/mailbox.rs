@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Row, params};
 
-use super::outbox::stamp;
 use super::requests::DROPPED;
-use super::{Store, StoreError, json, moment};
+use super::rows::{Columns as _, stamp};
+
+use super::{Store, StoreError};
 use crate::alert::{Back, Event, Heard, Key, Notice, Stage, Waiting};
 
 /// What a mail was made of, and since when it waits.
@@ -54,39 +55,30 @@ FROM pairs p JOIN news n ON n.incident = p.incident AND n.episode = p.episode
   JOIN envelopes e ON e.message_id = n.message_id AND e.recipient = p.recipient
 WHERE e.state <> 'withdrawn' ORDER BY e.id";
 
-fn key(text: &str) -> Result<Key, StoreError> {
-    text.parse().map_err(|error| StoreError::Content(format!("{error}")))
-}
-
 impl Store {
     /// Mails that wait, one a recipient, oldest first. Recipients are bare addresses.
     pub(crate) fn waiting(&self) -> Result<Vec<Waiting>, StoreError> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT e.message_id, e.recipient, e.state, e.perhaps, m.notice IS NOT NULL,
+        let sql = "SELECT e.message_id, e.recipient, e.state, e.perhaps, m.notice IS NOT NULL,
                json_type(m.notice, '$.form.Digest') IS NOT NULL, json_extract(m.notice, '$.form') IS 'Unwatched',
                (SELECT json_group_array(n.incident) FROM news n WHERE n.message_id = e.message_id)
              FROM envelopes e JOIN messages m USING (message_id)
-             WHERE e.state IN ('queued', 'sending') ORDER BY e.id",
-        )?;
-        let mut rows = statement.query([])?;
-        let mut waiting = Vec::new();
-        while let Some(row) = rows.next()? {
-            let stage = match (row.get::<_, String>(2)?.as_str(), row.get(3)?) {
+             WHERE e.state IN ('queued', 'sending') ORDER BY e.id";
+        self.all(sql, [], |row| {
+            let stage = match (row.text(2)?.as_str(), row.get(3)?) {
                 ("sending", _) => Stage::BeingSent,
                 (_, true) => Stage::PerhapsArrived,
                 (_, false) => Stage::NotArrived,
             };
-            waiting.push(Waiting {
+            Ok(Waiting {
                 message_id: row.get(0)?,
                 to: row.get(1)?,
                 stage,
                 can_be_remade: row.get(4)?,
                 is_digest: row.get(5)?,
                 is_unwatched: row.get(6)?,
-                incidents: json(&row.get::<_, String>(7)?)?,
-            });
-        }
-        Ok(waiting)
+                incidents: row.json(7)?,
+            })
+        })
     }
 
     /// Mails that wait, and were decided while older ones about their incidents were on their way that surely did not arrive.
@@ -151,40 +143,33 @@ impl Store {
 
     /// Whom mails about the present episode of each open incident were made for, as bare addresses.
     pub(crate) fn addressed(&self) -> Result<BTreeMap<Key, BTreeSet<String>>, StoreError> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT DISTINCT n.incident, e.recipient
+        let sql = "SELECT DISTINCT n.incident, e.recipient
              FROM incidents i CROSS JOIN news n ON n.incident = i.key AND n.episode = json_extract(i.body, '$.episode')
                JOIN envelopes e USING (message_id)
-             WHERE i.phase IN ('firing', 'recovering')",
-        )?;
-        let mut rows = statement.query([])?;
+             WHERE i.phase IN ('firing', 'recovering')";
         let mut addressed: BTreeMap<Key, BTreeSet<String>> = BTreeMap::new();
-        while let Some(row) = rows.next()? {
-            addressed.entry(key(&row.get::<_, String>(0)?)?).or_default().insert(row.get(1)?);
+        for (key, to) in self.all::<_, Vec<_>>(sql, [], |row| Ok((row.parsed(0)?, row.text(1)?)))? {
+            addressed.entry(key).or_default().insert(to);
         }
         Ok(addressed)
     }
 
     /// Recipients whose last mails about an incident, as it is or as it ended since then, were given up.
     pub(crate) fn refused(&self, since: DateTime<Utc>) -> Result<Vec<Refused>, StoreError> {
-        let mut statement = self.connection.prepare_cached(REFUSED)?;
-        let mut rows = statement.query([stamp(since)])?;
-        let mut refused: BTreeMap<(String, String), Option<Refused>> = BTreeMap::new();
-        while let Some(row) = rows.next()? {
-            let (incident, to, ended_at): (String, String, Option<String>) =
-                (row.get(0)?, row.get(1)?, row.get(3)?);
-            let last = refused.entry((incident.clone(), to.clone())).or_default();
-            let Some(ended_at) = ended_at else {
-                *last = None;
-                continue;
-            };
-            let message_id = row.get(2)?;
-            let one =
-                Refused { key: key(&incident)?, to, message_id, given_up: Vec::new(), reached: row.get(4)? };
-            let given_up = last.take().map(|before| before.given_up).unwrap_or_default();
-            *last = Some(Refused { given_up: [given_up, vec![moment(&ended_at)?]].concat(), ..one });
+        let read = |row: &Row<'_>| {
+            let given_up = row.moment_if_any(3)?.into_iter().collect();
+            let (key, to, message_id) = (row.parsed(0)?, row.text(1)?, row.text(2)?);
+            Ok(Refused { key, to, message_id, given_up, reached: row.get(4)? })
+        };
+        let mut last: BTreeMap<(Key, String), Refused> = BTreeMap::new();
+        for mut mail in self.all::<_, Vec<Refused>>(REFUSED, [stamp(since)], read)? {
+            let before = last.remove(&(mail.key.clone(), mail.to.clone()));
+            if !mail.given_up.is_empty() {
+                mail.given_up.extend(before.map(|before| before.given_up).unwrap_or_default());
+                last.insert((mail.key.clone(), mail.to.clone()), mail);
+            }
         }
-        Ok(refused.into_values().flatten().collect())
+        Ok(last.into_values().collect())
     }
 
     /// Who heard what of an incident that is watched again, in its present episode.
@@ -207,13 +192,9 @@ impl Store {
 
     /// What a mail was made of; `None` for one of an older release.
     pub(crate) fn made(&self, message_id: &str) -> Result<Option<Made>, StoreError> {
-        let found: Option<(Option<String>, String)> = self
-            .connection
-            .query_row("SELECT notice, created_at FROM messages WHERE message_id = ?1", [message_id], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })
-            .optional()?;
-        let Some((Some(notice), created_at)) = found else { return Ok(None) };
-        Ok(Some(Made { notice: json(&notice)?, created_at: moment(&created_at)? }))
+        let sql = "SELECT notice, created_at FROM messages WHERE message_id = ?1 AND notice IS NOT NULL";
+        let mut found: Vec<Made> =
+            self.all(sql, [message_id], |row| Ok(Made { notice: row.json(0)?, created_at: row.moment(1)? }))?;
+        Ok(found.pop())
     }
 }

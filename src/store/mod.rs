@@ -11,11 +11,10 @@ mod mailbox;
 mod outbox;
 mod place;
 mod polls;
-mod queues;
 mod rate_limited;
-mod reports;
 mod requests;
 mod retention;
+mod rows;
 mod schema;
 mod silences;
 mod summary;
@@ -26,16 +25,17 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 pub(crate) use given_up::{GivenUp, Named, Unreached};
 pub(crate) use mailbox::{Made, Overtaking, Refused};
-pub(crate) use outbox::{Claim, Expired, Lane, Outgoing, SendResult, retry_delay};
+pub(crate) use outbox::{Claim, Expired, Lane, Outgoing, Queue, SendResult, retry_delay};
 pub(crate) use polls::Polls;
-pub(crate) use queues::Queue;
 pub(crate) use rate_limited::RateLimited;
-pub(crate) use requests::{Envelope, Envelopes};
-pub(crate) use summary::{LastGivenUp, Trouble, Undelivered};
+pub(crate) use requests::Envelopes;
+pub(crate) use summary::{Trouble, Undelivered};
+
+use rows::set_meta;
 
 use crate::alert::{Incident, Key, Reason};
 use crate::failpoint;
@@ -213,7 +213,7 @@ impl Store {
         }
         given_up::name(&transaction, &batch.named)?;
         rate_limited::write(&transaction, &batch.rate_limited, batch.released)?;
-        reports::write(&transaction, &batch.reports)?;
+        polls::write_reports(&transaction, &batch.reports)?;
         if batch.started {
             set_meta(&transaction, "started", &now.to_rfc3339())?;
         }
@@ -236,7 +236,7 @@ impl Store {
         // As in `claim`: one that first reads could not wait for a command that writes meanwhile.
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         polls::add(&transaction, polls, now)?;
-        reports::write(&transaction, reports)?;
+        polls::write_reports(&transaction, reports)?;
         history::watched(&transaction, now)?;
         // Digests count from the first start on.
         transaction.execute(
@@ -273,25 +273,7 @@ impl Store {
     }
 }
 
-fn set_meta(connection: &Connection, key: &str, value: &str) -> rusqlite::Result<()> {
-    connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)", params![key, value])?;
-    Ok(())
-}
-
 /// Whoever closes a file last writes its journal into it, unless configured not to.
 fn leave_as_it_is(connection: &Connection) -> rusqlite::Result<bool> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
-}
-
-fn meta(connection: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
-    connection.query_row("SELECT value FROM meta WHERE key = ?1", [key], |row| row.get(0)).optional()
-}
-
-fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, StoreError> {
-    serde_json::from_str(text).map_err(|error| StoreError::Content(error.to_string()))
-}
-
-fn moment(text: &str) -> Result<DateTime<Utc>, StoreError> {
-    let parsed = DateTime::parse_from_rfc3339(text);
-    parsed.map(|at| at.with_timezone(&Utc)).map_err(|_| StoreError::Content(format!("'{text}' is no moment")))
 }

@@ -1,14 +1,16 @@
-//! The outbox: rendered mails and one envelope a recipient. Claim, send, result are three commits.
+//! The outbox: rendered mails and one envelope a recipient. Claim, send, result are three commits. Each way that mails leave
+//! by has a queue, and a sender, of its own.
 
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Duration, Utc};
-use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, named_params, params};
+use rusqlite::{OptionalExtension as _, Params, Transaction, TransactionBehavior, named_params, params};
 
-use super::queues::{Queue, in_queue};
-use super::{Store, StoreError, moment};
+use super::rows::stamp;
+use super::{Store, StoreError};
 use crate::alert::{Event, Key, Notice};
 use crate::failpoint;
+use crate::model::WEBHOOK;
 
 /// A rendered mail, ready to be sent as it is, for ever.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,30 +71,6 @@ pub(crate) enum SendResult {
     },
 }
 
-/// Where an envelope stands.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum EnvelopeState {
-    Queued,
-    Sending,
-    Sent,
-    Dead,
-    Withdrawn,
-}
-
-impl EnvelopeState {
-    pub(super) const ALL: [Self; 5] = [Self::Queued, Self::Sending, Self::Sent, Self::Dead, Self::Withdrawn];
-
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Sending => "sending",
-            Self::Sent => "sent",
-            Self::Dead => "dead",
-            Self::Withdrawn => "withdrawn",
-        }
-    }
-}
-
 /// A mail to one recipient that waited for too long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Expired {
@@ -102,10 +80,32 @@ pub(crate) struct Expired {
     pub error: String,
 }
 
-impl Expired {
-    /// A row of Message-ID, recipient, error and subject.
-    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self { message_id: row.get(0)?, recipient: row.get(1)?, error: row.get(2)?, subject: row.get(3)? })
+/// The envelopes that leave by one way.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Queue {
+    /// To mail addresses.
+    Mail,
+    /// To the webhook of this name.
+    Webhook(String),
+}
+
+/// An envelope of the queue that the parameter `:queue` names.
+pub(super) fn in_queue() -> String {
+    format!("(recipient = :queue OR (:queue = '' AND recipient NOT LIKE '{WEBHOOK}%'))")
+}
+
+/// The parameter of an envelope's queue.
+pub(super) fn queue_of() -> String {
+    format!("CASE WHEN recipient LIKE '{WEBHOOK}%' THEN recipient ELSE '' END")
+}
+
+impl Queue {
+    /// The value of `:queue`: the one recipient, or nothing.
+    pub(super) fn parameter(&self) -> String {
+        match self {
+            Self::Mail => String::new(),
+            Self::Webhook(name) => format!("{WEBHOOK}{name}"),
+        }
     }
 }
 
@@ -194,12 +194,10 @@ impl Store {
 
     /// When the next mail of a queue that waits for no other falls due; `None` with none queued.
     pub(crate) fn next_due(&self, queue: &Queue) -> Result<Option<DateTime<Utc>>, StoreError> {
-        let due: Option<String> = self.connection.query_row(
+        self.moment_of(
             &format!("SELECT min(e.due_at) FROM envelopes e WHERE {DELIVERABLE} AND {}", in_queue()),
             named_params! {":queue": queue.parameter()},
-            |row| row.get(0),
-        )?;
-        due.map(|text| moment(&text)).transpose()
+        )
     }
 
     /// Notes that what waits after a first attempt was tried for so much longer.
@@ -218,19 +216,27 @@ impl Store {
 
     /// Gives up mails that were tried for five days of running.
     pub(crate) fn expire(&mut self, queue: &Queue, now: DateTime<Utc>) -> Result<Vec<Expired>, StoreError> {
-        let mut statement = self.connection.prepare_cached(&format!(
+        let sql = format!(
             "UPDATE envelopes SET state = 'dead', expired = 1, ended_at = :now
              WHERE state = 'queued' AND tried_seconds >= :most AND {}
              RETURNING message_id, recipient, error,
                (SELECT subject FROM messages m WHERE m.message_id = envelopes.message_id)",
             in_queue()
-        ))?;
+        );
         let most = GIVE_UP_AFTER.num_seconds();
-        let rows = statement.query_map(
-            named_params! {":now": stamp(now), ":most": most, ":queue": queue.parameter()},
-            Expired::read,
-        )?;
-        let expired: Vec<Expired> = rows.collect::<rusqlite::Result<_>>()?;
+        self.expired(&sql, named_params! {":now": stamp(now), ":most": most, ":queue": queue.parameter()})
+    }
+
+    /// Those that this gives up, by Message-ID, recipient, error and subject. Nobody was told what they tell.
+    pub(super) fn expired(&self, sql: &str, params: impl Params) -> Result<Vec<Expired>, StoreError> {
+        let expired: Vec<Expired> = self.all(sql, params, |row| {
+            Ok(Expired {
+                message_id: row.get(0)?,
+                recipient: row.get(1)?,
+                error: row.get(2)?,
+                subject: row.get(3)?,
+            })
+        })?;
         for one in &expired {
             self.connection.execute(FORGET_TOLD, [&one.message_id, &one.recipient])?;
         }
@@ -280,9 +286,7 @@ pub(super) fn insert(
         return Ok(());
     }
     let told: Vec<(&Key, &Event)> = mail.notice.items.iter().map(|item| (&item.key, &item.event)).collect();
-    let text = |error: serde_json::Error| StoreError::Content(error.to_string());
-    let (told, notice) =
-        (serde_json::to_string(&told).map_err(text)?, serde_json::to_string(&mail.notice).map_err(text)?);
+    let (told, notice) = (serde_json::to_string(&told)?, serde_json::to_string(&mail.notice)?);
     let lane = i64::from(mail.lane == Lane::Normal);
     transaction.execute(
         "INSERT OR IGNORE INTO messages (message_id, created_at, sender, subject, lane, told, raw, notice)
@@ -347,9 +351,4 @@ const GIVE_UP_AFTER: Duration = Duration::days(5);
 pub(crate) fn retry_delay(attempts: u32) -> Duration {
     let index = (attempts as usize).min(RETRY_SECONDS.len() - 1);
     Duration::milliseconds(RETRY_SECONDS[index] * 1000 / i64::from(failpoint::haste()))
-}
-
-/// Fixed width, so that text order is time order.
-pub(super) fn stamp(at: DateTime<Utc>) -> String {
-    at.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }

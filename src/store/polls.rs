@@ -1,13 +1,14 @@
-//! What the digest counts over a week: polls by account, mails by what became of them.
+//! What polls left: how they went, which the digest counts over a week beside the mails, and the last good report of each
+//! account, which a mail after a restart names amounts from.
 
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, params};
 
-use super::outbox::stamp;
+use super::rows::{Columns as _, stamp};
 use super::{Store, StoreError};
-use crate::model::AccountName;
+use crate::model::{AccountName, LastReport};
 
 /// Polls of one account.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,26 +31,16 @@ pub(crate) struct Week {
 impl Store {
     /// Polls (by whole UTC days) and deliveries since then.
     pub(crate) fn week(&self, since: DateTime<Utc>) -> Result<Week, StoreError> {
-        let mut week = Week::default();
-        let mut statement = self.connection.prepare_cached(
-            "SELECT account, sum(polls), sum(failed) FROM tallies WHERE day >= ?1 GROUP BY account",
-        )?;
-        let mut rows = statement.query([day(since)])?;
-        while let Some(row) = rows.next()? {
-            let (polls, failed): (i64, i64) = (row.get(1)?, row.get(2)?);
-            week.polls.insert(row.get(0)?, (polls.unsigned_abs(), failed.unsigned_abs()));
-        }
-        let ended = |state: &str| -> Result<u64, StoreError> {
-            let count: i64 = self.connection.query_row(
-                "SELECT count(*) FROM envelopes WHERE state = ?1 AND ended_at >= ?2",
-                params![state, stamp(since)],
-                |row| row.get(0),
-            )?;
-            Ok(count.unsigned_abs())
+        let polls = "SELECT account, sum(polls), sum(failed) FROM tallies WHERE day >= ?1 GROUP BY account";
+        let ended = |state: &str| {
+            let sql = "SELECT count(*) FROM envelopes WHERE state = ?1 AND ended_at >= ?2";
+            self.connection.query_row(sql, params![state, stamp(since)], |row| row.count(0))
         };
-        week.mails_sent = ended("sent")?;
-        week.mails_dead = ended("dead")?;
-        Ok(week)
+        Ok(Week {
+            polls: self.all(polls, [day(since)], |row| Ok((row.get(0)?, (row.count(1)?, row.count(2)?))))?,
+            mails_sent: ended("sent")?,
+            mails_dead: ended("dead")?,
+        })
     }
 }
 
@@ -71,4 +62,23 @@ pub(super) fn add(
 
 fn day(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%d").to_string()
+}
+
+impl Store {
+    /// Those that were kept.
+    pub(crate) fn reports(&self) -> Result<BTreeMap<AccountName, LastReport>, StoreError> {
+        self.all("SELECT account, body FROM reports", [], |row| Ok((row.parsed(0)?, row.json(1)?)))
+    }
+}
+
+pub(super) fn write_reports(
+    transaction: &Transaction<'_>,
+    reports: &[(AccountName, LastReport)],
+) -> Result<(), StoreError> {
+    let mut put = transaction
+        .prepare_cached("INSERT OR REPLACE INTO reports (account, read_at, body) VALUES (?1, ?2, ?3)")?;
+    for (account, last) in reports {
+        put.execute(params![account.as_str(), stamp(last.read_at), serde_json::to_string(last)?])?;
+    }
+    Ok(())
 }

@@ -3,8 +3,8 @@
 use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, params};
 
-use super::outbox::stamp;
-use super::{Store, StoreError, json, moment};
+use super::rows::{Columns as _, stamp};
+use super::{Store, StoreError};
 use crate::alert::Item;
 
 /// Items kept back, and who is to get them.
@@ -23,26 +23,17 @@ SELECT count(DISTINCT m.created_at || m.told) FROM messages m WHERE m.lane = 1 A
 impl Store {
     /// What is held, oldest first, and the row it ends at.
     pub(crate) fn rate_limited(&self) -> Result<(Vec<RateLimited>, Option<i64>), StoreError> {
-        let mut statement =
-            self.connection.prepare_cached("SELECT id, held_at, recipients, items FROM held ORDER BY id")?;
-        let mut rows = statement.query([])?;
-        let (mut held, mut last) = (Vec::new(), None);
-        while let Some(row) = rows.next()? {
+        let mut last = None;
+        let held = self.all("SELECT id, held_at, recipients, items FROM held ORDER BY id", [], |row| {
             last = Some(row.get(0)?);
-            held.push(RateLimited {
-                at: moment(&row.get::<_, String>(1)?)?,
-                to: json(&row.get::<_, String>(2)?)?,
-                items: json(&row.get::<_, String>(3)?)?,
-            });
-        }
+            Ok(RateLimited { at: row.moment(1)?, to: row.json(2)?, items: row.json(3)? })
+        })?;
         Ok((held, last))
     }
 
     /// Since when something is held.
     pub(crate) fn rate_limited_since(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
-        let oldest: Option<String> =
-            self.connection.query_row("SELECT min(held_at) FROM held", [], |row| row.get(0))?;
-        oldest.map(|text| moment(&text)).transpose()
+        self.moment_of("SELECT min(held_at) FROM held", [])
     }
 
     /// Mails of the common lane made since then, withdrawn ones aside. What goes out by several ways is one.
@@ -61,9 +52,7 @@ pub(super) fn write(
         transaction.execute("DELETE FROM held WHERE id <= ?1", [last])?;
     }
     for one in held {
-        let text = |error: serde_json::Error| StoreError::Content(error.to_string());
-        let to = serde_json::to_string(&one.to).map_err(text)?;
-        let items = serde_json::to_string(&one.items).map_err(text)?;
+        let (to, items) = (serde_json::to_string(&one.to)?, serde_json::to_string(&one.items)?);
         transaction.execute(
             "INSERT INTO held (held_at, recipients, items) VALUES (?1, ?2, ?3)",
             params![stamp(one.at), to, items],

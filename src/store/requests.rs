@@ -1,10 +1,11 @@
 //! What commands beside the daemon ask of the outbox, and how the daemon notices that somebody wrote.
 
 use chrono::{DateTime, Utc};
-use rusqlite::{OptionalExtension as _, Row, ToSql, params};
+use rusqlite::{OptionalExtension as _, Params, params};
 
-use super::outbox::stamp;
-use super::{Store, StoreError, meta, moment, set_meta};
+use super::rows::{Columns as _, meta, set_meta, stamp};
+use super::{Store, StoreError};
+use crate::model::mails::MailRecord;
 
 /// Which envelopes a command is about.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -14,38 +15,8 @@ pub(crate) enum Envelopes {
     All,
 }
 
-/// One envelope as commands show it.
-#[derive(Clone, Debug)]
-pub(crate) struct Envelope {
-    pub id: i64,
-    pub state: String,
-    pub recipient: String,
-    pub subject: String,
-    pub created_at: DateTime<Utc>,
-    pub ended_at: Option<DateTime<Utc>>,
-    pub attempts: u32,
-    pub error: Option<String>,
-    /// The first key that it speaks of, as text.
-    pub about: Option<String>,
-}
-
 const ENVELOPE: &str = "e.id, e.state, e.recipient, m.subject, m.created_at, e.ended_at, e.attempts, e.error,
   json_extract(m.told, '$[0][0]')";
-
-fn envelope(row: &Row<'_>) -> Result<Envelope, StoreError> {
-    let ended: Option<String> = row.get(5)?;
-    Ok(Envelope {
-        id: row.get(0)?,
-        state: row.get(1)?,
-        recipient: row.get(2)?,
-        subject: row.get(3)?,
-        created_at: moment(&row.get::<_, String>(4)?)?,
-        ended_at: ended.map(|at| moment(&at)).transpose()?,
-        attempts: row.get(6)?,
-        error: row.get(7)?,
-        about: row.get(8)?,
-    })
-}
 
 /// Why a mail was withdrawn that somebody dropped; nothing newer took its place.
 pub(super) const DROPPED: &str = "dropped by hand";
@@ -68,7 +39,7 @@ impl Store {
     }
 
     /// Envelopes: what was given up, what waits, then the others, each the newest first.
-    pub(crate) fn envelopes(&self, most: u32) -> Result<Vec<Envelope>, StoreError> {
+    pub(crate) fn envelopes(&self, most: u32) -> Result<Vec<MailRecord>, StoreError> {
         let sql = format!(
             "SELECT {ENVELOPE} FROM envelopes e JOIN messages m USING (message_id)
              ORDER BY CASE e.state WHEN 'dead' THEN 0 WHEN 'queued' THEN 1 WHEN 'sending' THEN 1 ELSE 2 END, e.id DESC
@@ -78,7 +49,7 @@ impl Store {
     }
 
     /// Those that speak of an episode of an incident, the oldest first.
-    pub(crate) fn mails_about(&self, key: &str, episode: u32) -> Result<Vec<Envelope>, StoreError> {
+    pub(crate) fn mails_about(&self, key: &str, episode: u32) -> Result<Vec<MailRecord>, StoreError> {
         let sql = format!(
             "SELECT {ENVELOPE} FROM news n JOIN messages m USING (message_id) JOIN envelopes e USING (message_id)
              WHERE n.incident = ?1 AND n.episode = ?2 ORDER BY e.id"
@@ -86,14 +57,24 @@ impl Store {
         self.envelopes_of(&sql, params![key, episode])
     }
 
-    fn envelopes_of(&self, sql: &str, params: &[&dyn ToSql]) -> Result<Vec<Envelope>, StoreError> {
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let mut rows = statement.query(params)?;
-        let mut envelopes = Vec::new();
-        while let Some(row) = rows.next()? {
-            envelopes.push(envelope(row)?);
-        }
-        Ok(envelopes)
+    fn envelopes_of(&self, sql: &str, params: impl Params) -> Result<Vec<MailRecord>, StoreError> {
+        let found: Vec<Option<MailRecord>> = self.all(sql, params, |row| {
+            // A state that only a newer release knows.
+            let Ok(state) = row.parsed(1) else { return Ok(None) };
+            let about: Option<String> = row.get(8)?;
+            Ok(Some(MailRecord {
+                id: row.get(0)?,
+                state,
+                recipient: row.get(2)?,
+                subject: row.get(3)?,
+                account: about.and_then(|key| key.split('/').next()?.parse().ok()),
+                created_at: row.moment(4)?,
+                ended_at: row.moment_if_any(5)?,
+                attempts: row.get(6)?,
+                error: row.get(7)?,
+            }))
+        })?;
+        Ok(found.into_iter().flatten().collect())
     }
 
     /// A number that changes whenever another process has written to the store.

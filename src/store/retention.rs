@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Duration, Utc};
 
-use super::outbox::stamp;
+use super::rows::stamp;
 use super::{Store, StoreError};
 
 /// Mails that were sent, dropped or given up, but for those about what is still open: whoever heard of it hears its

@@ -1,40 +1,29 @@
 //! What people decided, as rows: acknowledgements and silences. Commands write them; the daemon reads.
 
-use std::collections::BTreeMap;
-
 use chrono::{DateTime, Utc};
 use rusqlite::params;
 
-use super::outbox::stamp;
-use super::{Store, StoreError, moment};
+use super::rows::{Columns as _, stamp};
+use super::{Store, StoreError};
 use crate::alert::{Ack, Key, Muted, Silence};
 
 impl Store {
     /// Every acknowledgement, and the silences that are not over.
     pub(crate) fn silences(&self, now: DateTime<Utc>) -> Result<Muted, StoreError> {
-        let mut acks = BTreeMap::new();
-        let mut statement =
-            self.connection.prepare_cached("SELECT key, episode, created_at, comment FROM acks")?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let key: Key = parsed(&row.get::<_, String>(0)?)?;
-            let at = moment(&row.get::<_, String>(2)?)?;
-            acks.insert(key, Ack { episode: row.get(1)?, at, comment: row.get(3)? });
-        }
-        let mut silences = Vec::new();
-        let mut statement = self.connection.prepare_cached(
-            "SELECT id, pattern, created_at, until, comment FROM silences WHERE until > ?1 ORDER BY id",
-        )?;
-        let mut rows = statement.query([stamp(now)])?;
-        while let Some(row) = rows.next()? {
-            silences.push(Silence {
+        let acks = self.all("SELECT key, episode, created_at, comment FROM acks", [], |row| {
+            let ack = Ack { episode: row.get(1)?, at: row.moment(2)?, comment: row.get(3)? };
+            Ok((row.parsed(0)?, ack))
+        })?;
+        let sql = "SELECT id, pattern, created_at, until, comment FROM silences WHERE until > ?1 ORDER BY id";
+        let silences = self.all(sql, [stamp(now)], |row| {
+            Ok(Silence {
                 id: row.get(0)?,
                 pattern: row.get(1)?,
-                at: moment(&row.get::<_, String>(2)?)?,
-                until: moment(&row.get::<_, String>(3)?)?,
+                at: row.moment(2)?,
+                until: row.moment(3)?,
                 comment: row.get(4)?,
-            });
-        }
+            })
+        })?;
         Ok(Muted { acks, silences })
     }
 
@@ -81,8 +70,4 @@ impl Store {
         )?;
         Ok(ended > 0)
     }
-}
-
-fn parsed(text: &str) -> Result<Key, StoreError> {
-    text.parse().map_err(|error| StoreError::Content(format!("{error}")))
 }

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
+use rusqlite::Row;
 
-use super::outbox::{EnvelopeState, stamp};
-use super::{Store, StoreError, moment};
+use super::rows::{Columns as _, stamp};
+use super::{Store, StoreError};
 use crate::model::AccountName;
+use crate::model::mails::{GivenUpMails, MailState};
 
 /// Counts by state, and how old the oldest unsent mail is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,9 +17,9 @@ pub(crate) struct Summary {
     pub oldest: Option<DateTime<Utc>>,
     pub last_sent: Option<DateTime<Utc>>,
     pub trouble: Trouble,
-    pub given_up: Option<LastGivenUp>,
+    pub given_up: Option<GivenUpMails>,
     /// The same of the mails about each account.
-    pub given_up_of: BTreeMap<AccountName, LastGivenUp>,
+    pub given_up_of: BTreeMap<AccountName, GivenUpMails>,
 }
 
 /// Mails about one account that were not delivered, one a recipient.
@@ -38,15 +40,6 @@ const GIVEN_UP: &str = "state = 'dead' AND reported = 0 AND ended_at IS NOT NULL
     WHERE d.message_id = e.message_id AND d.recipient = e.recipient AND t.recipient = e.recipient
       AND t.state = 'sent')";
 
-/// Mails that were given up and of which no mail that arrived tells; beside the count the last of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct LastGivenUp {
-    pub count: u64,
-    pub recipient: String,
-    pub error: String,
-    pub at: DateTime<Utc>,
-}
-
 /// Why mails may not be delivered. Once a later mail got through to anybody, it is not the server, but one
 /// recipient of whom nothing arrives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,36 +54,27 @@ impl Store {
     /// Counts for metrics and the page.
     pub(crate) fn outbox_summary(&self) -> Result<Summary, StoreError> {
         let mut summary = Summary::default();
-        for state in EnvelopeState::ALL {
-            let count: i64 = self.connection.query_row(
-                "SELECT count(*) FROM envelopes WHERE state = ?1",
-                [state.as_str()],
-                |row| row.get(0),
-            )?;
-            summary.by_state.insert(state.as_str(), count.unsigned_abs());
+        for &state in MailState::NAMES {
+            let sql = "SELECT count(*) FROM envelopes WHERE state = ?1";
+            let count = self.connection.query_row(sql, [state], |row| row.count(0))?;
+            summary.by_state.insert(state, count);
         }
-        let time = |sql: &str, since: &[&str]| -> Result<_, StoreError> {
-            let mut statement = self.connection.prepare_cached(sql)?;
-            let found: Option<String> =
-                statement.query_row(rusqlite::params_from_iter(since), |row| row.get(0))?;
-            found.map(|text| moment(&text)).transpose()
-        };
-        summary.oldest = time(
+        summary.oldest = self.moment_of(
             "SELECT min(m.created_at) FROM envelopes e JOIN messages m USING (message_id)
              WHERE e.state IN ('queued', 'sending')",
-            &[],
+            [],
         )?;
-        summary.last_sent = time(LAST_SENT, &[])?;
+        summary.last_sent = self.moment_of(LAST_SENT, [])?;
         let since = summary.last_sent.map(stamp).unwrap_or_default();
-        summary.trouble.waits_since = time(
+        summary.trouble.waits_since = self.moment_of(
             "SELECT min(m.created_at) FROM envelopes e JOIN messages m USING (message_id)
              WHERE e.state IN ('queued', 'sending') AND (e.attempts = 0 OR m.created_at > ?1)",
-            &[&since],
+            [&since],
         )?;
-        summary.trouble.given_up_at = time(
+        summary.trouble.given_up_at = self.moment_of(
             "SELECT max(e.ended_at) FROM envelopes e JOIN messages m USING (message_id)
              WHERE e.state = 'dead' AND m.created_at > ?1",
-            &[&since],
+            [&since],
         )?;
         summary.given_up = self.last_given_up()?;
         if summary.given_up.is_some() {
@@ -110,47 +94,41 @@ impl Store {
         let mut rows = statement.query([])?;
         let mut found: BTreeMap<AccountName, Undelivered> = BTreeMap::new();
         while let Some(row) = rows.next()? {
-            let Ok(account) = row.get::<_, String>(0)?.parse() else { continue };
-            let (is_dead, count) = (row.get(1)?, row.get::<_, i64>(2)?.unsigned_abs());
+            let Ok(account) = row.parsed(0) else { continue };
             let of_account = found.entry(account).or_default();
-            if is_dead {
-                of_account.dead = count;
+            if row.get(1)? {
+                of_account.dead = row.count(2)?;
             } else {
-                (of_account.waiting, of_account.oldest) = (count, Some(moment(&row.get::<_, String>(3)?)?));
+                (of_account.waiting, of_account.oldest) = (row.count(2)?, row.moment_if_any(3)?);
             }
         }
         Ok(found)
     }
 
-    fn last_given_up_of(&self) -> Result<BTreeMap<AccountName, LastGivenUp>, StoreError> {
-        let mut statement = self.connection.prepare_cached(&format!(
-            "SELECT substr(k.key, 1, instr(k.key, '/') - 1) account, count(DISTINCT e.id), recipient,
-               coalesce(error, ''), max(ended_at)
+    fn last_given_up_of(&self) -> Result<BTreeMap<AccountName, GivenUpMails>, StoreError> {
+        let sql = format!(
+            "SELECT count(DISTINCT e.id), recipient, coalesce(error, ''), max(ended_at),
+               substr(k.key, 1, instr(k.key, '/') - 1) account
              FROM envelopes e JOIN (
                SELECT DISTINCT message_id, json_extract(told.value, '$[0]') key FROM messages m, json_each(m.told) told
                WHERE message_id IN (SELECT message_id FROM envelopes WHERE state = 'dead' AND reported = 0)
-             ) k USING (message_id) WHERE {GIVEN_UP} GROUP BY account"
-        ))?;
-        let mut rows = statement.query([])?;
-        let mut found = BTreeMap::new();
-        while let Some(row) = rows.next()? {
-            let Ok(account) = row.get::<_, String>(0)?.parse() else { continue };
-            let (count, at) = (row.get::<_, i64>(1)?.unsigned_abs(), moment(&row.get::<_, String>(4)?)?);
-            found.insert(account, LastGivenUp { count, recipient: row.get(2)?, error: row.get(3)?, at });
-        }
-        Ok(found)
+                          ) k USING (message_id) WHERE {GIVEN_UP} GROUP BY account"
+        );
+        let of_accounts: Vec<_> = self.all(&sql, [], |row| Ok((row.parsed(4).ok(), given_up(row)?)))?;
+        Ok(of_accounts.into_iter().filter_map(|(account, mails)| Some((account?, mails))).collect())
     }
 
-    fn last_given_up(&self) -> Result<Option<LastGivenUp>, StoreError> {
-        let mut statement = self.connection.prepare_cached(&format!(
-            "SELECT count(*), recipient, coalesce(error, ''), max(ended_at) FROM envelopes e WHERE {GIVEN_UP}"
-        ))?;
-        let row =
-            |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
-        let (count, recipient, error, at): (_, Option<String>, Option<String>, Option<String>) =
-            statement.query_row([], row)?;
-        let Some(at) = at else { return Ok(None) };
-        let (recipient, error) = (recipient.unwrap_or_default(), error.unwrap_or_default());
-        Ok(Some(LastGivenUp { count: count.unsigned_abs(), recipient, error, at: moment(&at)? }))
+    fn last_given_up(&self) -> Result<Option<GivenUpMails>, StoreError> {
+        // Without any there is no group, and no row.
+        let sql = format!(
+            "SELECT count(*), recipient, coalesce(error, ''), max(ended_at) FROM envelopes e WHERE {GIVEN_UP}
+             GROUP BY state"
+        );
+        Ok(self.all::<_, Vec<_>>(&sql, [], given_up)?.pop())
     }
+}
+
+fn given_up(row: &Row<'_>) -> Result<GivenUpMails, StoreError> {
+    let (recipient, error) = (row.get(1)?, row.get(2)?);
+    Ok(GivenUpMails { count: row.count(0)?, recipient, error, at: row.moment(3)? })
 }

@@ -86,7 +86,7 @@ fn days(chart: &Chart, from_today: bool, columns: usize) -> String {
 }
 
 fn short_day(chart: &Chart, at: DateTime<Utc>) -> String {
-    words::subject_day(at.with_timezone(&chart.zone).date_naive(), chart.zone, chart.from)
+    words::day_of(at, chart.zone, chart.from)
 }
 
 /// The least balance within each column.

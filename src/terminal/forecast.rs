@@ -10,9 +10,10 @@ use chrono_tz::Tz;
 use super::chart;
 use super::layout::{Cell, Column, Emphasis, Layout, Style};
 use super::words;
+use crate::model::PayBy;
 use crate::model::forecast::Disconnect;
-use crate::model::pay_by::{PayBy, friday_before};
 use crate::view::chart::Chart;
+use crate::view::cut_off;
 
 /// More accounts are a table alone.
 const MOST_IN_FULL: usize = 3;
@@ -48,18 +49,14 @@ impl Forecasts {
             let Ok(billing) = &account.billing else {
                 return vec![Cell::new(&account.account), Cell::toned("not known", Emphasis::Warn)];
             };
-            let cut_off = words::cut_off_day(billing.facts.disconnect, zone, now);
-            let pay_by = billing.facts.pay_by.map(|by| match by {
-                PayBy::Now | PayBy::Missed(_) => "now".to_owned(),
-                PayBy::Today(_) => "today".to_owned(),
-                PayBy::On(date) => words::subject_day(date, zone, now),
-            });
+            let ends = words::cut_off_day(billing.facts.disconnect, zone, now);
+            let pay_by = billing.facts.pay_by.map(|by| cut_off::day_to_pay(by, zone, now));
             let pay = billing.pay.iter().find(|pay| pay.days == 30).and_then(|pay| pay.amount);
             let pay = words::known_to_pay(pay, &account.currency);
             vec![
                 Cell::new(&account.account),
                 Cell::new(words::known_spaced_amount(billing.facts.balance, &account.currency)),
-                Cell::new(cut_off),
+                Cell::new(ends),
                 Cell::new(pay_by.unwrap_or_default()),
                 Cell::new(pay),
             ]
@@ -160,12 +157,9 @@ impl AccountForecast {
         let takes = words::count(lead_days as usize, "day", "days");
         let takes = format!("a payment takes {takes}");
         let day = |date| words::subject_day(date, self.zone, now);
-        let today = now.with_timezone(&self.zone).date_naive();
-        let weekend = |date| match friday_before(date) {
-            Some(friday) if friday >= today => format!("; a weekend: better by {}", day(friday)),
-            Some(_) => "; a weekend: banks may be slower".to_owned(),
-            None => String::new(),
-        };
+        let weekend = |date| cut_off::weekend_advice(date, self.zone, now);
+        let weekend =
+            |date| weekend(date).map_or_else(String::new, |advice| format!("; a weekend: {advice}"));
         match by {
             PayBy::Now => Cell::toned("overdue: pay now", Emphasis::Bad),
             PayBy::Missed(date) => {

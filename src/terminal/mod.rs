@@ -5,7 +5,6 @@
 mod chart;
 pub(crate) mod doctor;
 pub(crate) mod forecast;
-pub(crate) mod health;
 mod layout;
 mod records;
 pub(crate) mod rehearsal;
@@ -32,15 +31,9 @@ pub(crate) enum Answer {
 impl Answer {
     /// Of several accounts: one that needs somebody decides, then one that is not known.
     pub(crate) fn of_all(answers: impl Iterator<Item = Self>) -> Self {
-        let mut all = None;
-        for answer in answers {
-            all = Some(match (all, answer) {
-                (Some(Self::NeedsYou), _) | (_, Self::NeedsYou) => Self::NeedsYou,
-                (Some(Self::Unknown), _) | (_, Self::Unknown) => Self::Unknown,
-                (Some(Self::Fine) | None, Self::Fine) => Self::Fine,
-            });
-        }
-        all.unwrap_or(Self::Unknown)
+        let order = [Self::Fine, Self::Unknown, Self::NeedsYou];
+        let urgency = |answer: &Self| order.iter().position(|one| one == answer);
+        answers.max_by_key(urgency).unwrap_or(Self::Unknown)
     }
 
     /// The exit status; 2 is clap's, for a wrong command line.

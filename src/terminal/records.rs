@@ -7,9 +7,8 @@ use super::layout::{Cell, Emphasis, Layout, Style};
 use super::{Answer, text, words};
 use crate::alert::Phase;
 use crate::model::freshness::sees_states;
-use crate::view::records::{
-    IncidentRecords, MailRecord, MailState, OutboxRecords, SilenceRecord, SilenceRecords,
-};
+use crate::model::mails::{MailRecord, MailState};
+use crate::view::records::{IncidentRecords, OutboxRecords, SilenceRecord, SilenceRecords};
 use crate::view::why::WhyRecord;
 use crate::view::{AccountStatus, CollectorRow, IncidentRow, PolledRecords};
 
@@ -25,13 +24,10 @@ impl IncidentRecords {
             0 => "No open incidents".to_owned(),
             count => words::count(count, "open incident", "open incidents"),
         });
-        for row in open {
-            incident(&mut layout, row, self.time_zones.of(&row.account), self.generated_at);
-        }
-        if !recent.is_empty() {
-            layout.heading("Over lately");
-        }
-        for row in recent {
+        for (index, row) in open.iter().chain(recent).enumerate() {
+            if index == open.len() {
+                layout.heading("Over lately");
+            }
             incident(&mut layout, row, self.time_zones.of(&row.account), self.generated_at);
         }
         layout.finish()

@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 
 use super::layout::{Cell, Column, Emphasis, Layout, Style};
 use super::{Answer, records, text, words};
+use crate::model::Money;
 use crate::view::cut_off;
 use crate::view::{AccountStatus, Billing, CollectorRow, Health, ResourceRow, Status, Urgency};
 
@@ -102,14 +103,9 @@ impl Status {
         let by = by.unwrap_or_default();
         let mut label = "Pay";
         for pay in &billing.pay {
-            let amount = match pay.amount {
-                Some(amount) if amount.is_positive() => {
-                    format!("{}{by}", words::spaced_to_pay(amount, &account.currency))
-                }
-                Some(_) => "nothing".to_owned(),
-                None => "not known".to_owned(),
-            };
-            let line = format!("{amount} for {} days", pay.days);
+            let by = if pay.amount.is_some_and(Money::is_positive) { by.as_str() } else { "" };
+            let amount = words::known_to_pay(pay.amount, &account.currency);
+            let line = format!("{amount}{by} for {} days", pay.days);
             pairs.push((std::mem::take(&mut label), Cell::new(line)));
         }
         layout.pairs(&pairs);

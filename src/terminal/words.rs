@@ -19,7 +19,7 @@ pub(super) fn age(since: DateTime<Utc>, now: DateTime<Utc>) -> String {
 
 /// When the account is cut off, in a column.
 pub(super) fn cut_off_day(disconnect: Disconnect, zone: Tz, now: DateTime<Utc>) -> String {
-    cut_off(disconnect, |at| subject_day(at.with_timezone(&zone).date_naive(), zone, now))
+    cut_off(disconnect, |at| day_of(at, zone, now))
 }
 
 /// The same in full; `ahead` is the tone of a moment.
@@ -32,8 +32,7 @@ pub(super) fn cut_off_in_full(facts: &BillingFacts, ahead: Emphasis, zone: Tz, n
         }
         Disconnect::Now => Cell::toned("now: the balance is used up", Emphasis::Bad),
         Disconnect::NotExpected => {
-            let until = facts.horizon.map(|end| end.with_timezone(&zone).date_naive());
-            let until = until.map(|date| format!(" before {}", subject_day(date, zone, now)));
+            let until = facts.horizon.map(|end| format!(" before {}", day_of(end, zone, now)));
             Cell::toned(format!("not expected{}", until.unwrap_or_default()), Emphasis::Good)
         }
         Disconnect::Unknown => Cell::toned("not known: the report does not tell", Emphasis::Warn),

@@ -117,7 +117,7 @@ impl Chart {
 
     /// `26 Mar`, in the account's zone.
     pub(crate) fn day(&self, at: DateTime<Utc>, now: DateTime<Utc>) -> String {
-        words::short_day(at.with_timezone(&self.zone).date_naive(), self.zone, now)
+        words::short_day_of(at, self.zone, now)
     }
 
     /// The balance now and at the end.

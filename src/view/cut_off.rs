@@ -1,12 +1,13 @@
 //! The one sentence about a cut-off: when, how much, by which day. Subject, headline, title, terminal and the first line
 //! of a mail say it alike. Pure.
 
-use chrono::{DateTime, Duration, Utc};
+use chrono::{DateTime, Duration, NaiveDate, Utc};
 use chrono_tz::Tz;
 
 use super::billing::{Due, ToPay};
 use super::words;
 use crate::model::forecast::{self, Disconnect};
+use crate::model::pay_by::friday_before;
 use crate::model::{AccountState, Money, PayBy, Report};
 
 const DAY: Duration = Duration::days(1);
@@ -145,7 +146,7 @@ impl<'a> CutOff<'a> {
         let zone = self.payer.zone;
         match self.aside {
             Some(_) => words::sentence_moment(at, zone, self.now),
-            None => words::subject_day(at.with_timezone(&zone).date_naive(), zone, self.now),
+            None => words::day_of(at, zone, self.now),
         }
     }
 }
@@ -153,9 +154,26 @@ impl<'a> CutOff<'a> {
 /// `by Wed 25 Nov`, `today`, `now`: behind an amount to pay.
 pub(crate) fn by(by: Option<PayBy>, zone: Tz, now: DateTime<Utc>) -> String {
     match by {
-        Some(PayBy::On(date)) => format!("by {}", words::subject_day(date, zone, now)),
-        Some(PayBy::Today(_)) => "today".to_owned(),
-        Some(PayBy::Now | PayBy::Missed(_)) | None => "now".to_owned(),
+        Some(by @ PayBy::On(_)) => format!("by {}", day_to_pay(by, zone, now)),
+        Some(by) => day_to_pay(by, zone, now),
+        None => "now".to_owned(),
+    }
+}
+
+/// `better by Fri 27 Mar`: of a day to pay by that is on a weekend, when a payment may lie until Monday.
+pub(crate) fn weekend_advice(date: NaiveDate, zone: Tz, now: DateTime<Utc>) -> Option<String> {
+    let friday = friday_before(date)?;
+    let is_ahead = friday >= now.with_timezone(&zone).date_naive();
+    let better = || format!("better by {}", words::subject_day(friday, zone, now));
+    Some(if is_ahead { better() } else { "banks may be slower".to_owned() })
+}
+
+/// `Wed 25 Nov`, `today`, `now`: in a column of days.
+pub(crate) fn day_to_pay(by: PayBy, zone: Tz, now: DateTime<Utc>) -> String {
+    match by {
+        PayBy::On(date) => words::subject_day(date, zone, now),
+        PayBy::Today(_) => "today".to_owned(),
+        PayBy::Now | PayBy::Missed(_) => "now".to_owned(),
     }
 }
 

@@ -313,7 +313,7 @@ fn paid_until<'a>(accounts: &[&'a AccountState], now: DateTime<Utc>) -> Option<P
     let dates: Vec<_> = dates.collect();
     let (at, least, profile) = dates.iter().min_by_key(|(at, _, _)| *at)?;
     let zone = profile.zone();
-    let day = words::short_day(at.with_timezone(&zone).date_naive(), zone, now);
+    let day = words::short_day_of(*at, zone, now);
     let accounts = dates.iter().map(|(_, _, profile)| &profile.name).collect();
     Some(PaidUntil { words: format!("paid until {day}{least}"), accounts })
 }

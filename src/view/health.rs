@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::incidents::IncidentRow;
 use super::said::{Said, Topic};
 use super::words;
-use crate::alert::{Kind, Target};
+use crate::alert::{Kind, Sort, Target};
 use crate::model::forecast::{self, Disconnect};
 use crate::model::freshness::{is_read, state_collectors};
-use crate::model::{AccountState, Collector, ContainerState, SiteState, VmState, sanitize};
+use crate::model::{AccountName, AccountState, Collector, ContainerState, SiteState, VmState, sanitize};
 
 /// What a state means. The numbers give the order of lists: the worst first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
@@ -42,10 +42,61 @@ impl Health {
 
     /// How many of an account's resources have it.
     pub(super) fn count(self, account: &AccountState) -> usize {
-        let vms = account.vms.rows.iter().map(|vm| Self::from(&vm.state));
-        let containers = account.containers.rows.iter().map(|container| Self::from(&container.state));
-        let sites = account.all_sites().map(|site| Self::from(&site.state));
-        vms.chain(containers).chain(sites).filter(|&health| health == self).count()
+        SeenResource::all(account).filter(|seen| seen.health == self).count()
+    }
+}
+
+/// A VM, container or site as it was last read.
+#[derive(Clone, Copy)]
+pub(crate) struct SeenResource<'a> {
+    pub account: &'a AccountName,
+    pub kind: Sort,
+    pub id: u64,
+    pub name: Option<&'a str>,
+    pub state: &'a str,
+    pub health: Health,
+    /// Of a site.
+    pub container: Option<u64>,
+    pub read_at: Option<DateTime<Utc>>,
+}
+
+impl<'a> SeenResource<'a> {
+    /// All of an account.
+    pub(crate) fn all(state: &'a AccountState) -> impl Iterator<Item = Self> {
+        let account = &state.profile.name;
+        let vms = state.vms.rows.iter().map(move |vm| Self {
+            account,
+            kind: Sort::Vm,
+            id: vm.id.get(),
+            name: vm.name.as_deref(),
+            state: vm.state.as_str(),
+            health: (&vm.state).into(),
+            container: None,
+            read_at: state.vms.read_at,
+        });
+        let containers = state.containers.rows.iter().map(move |container| Self {
+            account,
+            kind: Sort::Container,
+            id: container.id.get(),
+            name: container.name.as_deref(),
+            state: container.state.as_str(),
+            health: (&container.state).into(),
+            container: None,
+            read_at: state.containers.read_at,
+        });
+        let sites = state.sites.values();
+        let sites = sites.flat_map(|listing| listing.rows.iter().map(|site| (site, listing.read_at)));
+        let sites = sites.map(move |(site, read_at)| Self {
+            account,
+            kind: Sort::Site,
+            id: site.id.get(),
+            name: site.name.as_deref(),
+            state: site.state.as_str(),
+            health: (&site.state).into(),
+            container: Some(site.container.get()),
+            read_at,
+        });
+        vms.chain(containers).chain(sites)
     }
 }
 
@@ -146,23 +197,13 @@ fn is_told(account: &AccountState, collector: Collector, told: &[&IncidentRow]) 
 
 /// `Unknown state: files-8 (rebooting)`.
 fn unknown_states(account: &AccountState) -> Option<String> {
-    fn odd<'a>(name: Option<&'a str>, id: String, state: &'a str, health: Health) -> Option<String> {
-        let name = name.map_or(id, |name| sanitize::one_line(name, 60));
-        (health == Health::Unknown).then(|| format!("{name} ({})", sanitize::one_line(state, 40)))
-    }
-    let vms = account.vms.rows.iter();
-    let vms = vms.map(|vm| odd(vm.name.as_deref(), vm.id.to_string(), vm.state.as_str(), (&vm.state).into()));
-    let containers = account.containers.rows.iter();
-    let containers = containers
-        .map(|row| odd(row.name.as_deref(), row.id.to_string(), row.state.as_str(), (&row.state).into()));
-    let sites = account.all_sites();
-    let sites = sites
-        .map(|row| odd(row.name.as_deref(), row.id.to_string(), row.state.as_str(), (&row.state).into()));
-    let mut names = vms.chain(containers).chain(sites).flatten();
-    let first = names.next()?;
-    Some(match names.count() {
-        0 => format!("Unknown state: {first}"),
-        more => format!("Unknown state: {first} and {more} more"),
+    let mut odd = SeenResource::all(account).filter(|seen| seen.health == Health::Unknown);
+    let SeenResource { name, id, state, .. } = odd.next()?;
+    let name = name.map_or_else(|| id.to_string(), |name| sanitize::one_line(name, 60));
+    let first = format!("Unknown state: {name} ({})", sanitize::one_line(state, 40));
+    Some(match odd.count() {
+        0 => first,
+        more => format!("{first} and {more} more"),
     })
 }
 

@@ -85,7 +85,7 @@ impl Bar {
         let wrong: Vec<Span> = wrong.iter().map(span).collect();
         Self {
             spans,
-            first_day: words::subject_day(from.with_timezone(&zone).date_naive(), zone, now),
+            first_day: words::day_of(from, zone, now),
             summary: summary(&wrong, &unwatched, days, from, now),
         }
     }

@@ -11,6 +11,7 @@ use super::words;
 use crate::alert::rules::SITES_STOPPED;
 use crate::alert::{Incident, Key, Kind, Ladder, Muted, Phase, SHOWN, Severity};
 use crate::model::forecast::Disconnect;
+use crate::model::mails::GivenUpMails;
 use crate::model::{AccountName, sanitize};
 
 const STOPPED_KNOWN_AFTER: Duration = Duration::hours(24);
@@ -235,16 +236,6 @@ pub(crate) struct ServerError {
     pub error: String,
     /// It refused the login or the sender for good.
     pub refused: bool,
-}
-
-/// Mails that were given up.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(crate) struct GivenUpMails {
-    pub count: u64,
-    /// Of the last of them.
-    pub recipient: String,
-    pub error: String,
-    pub at: DateTime<Utc>,
 }
 
 /// Mails by what became of them, one a recipient.

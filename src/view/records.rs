@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::incidents::IncidentList;
 use super::words;
 use crate::alert::{Incident, Key, Muted, Silence};
+use crate::model::mails::MailRecord;
 use crate::model::{AccountName, Collector};
 use crate::view::{IncidentRow, Status};
 
@@ -67,48 +68,6 @@ impl IncidentRecords {
         now: DateTime<Utc>,
     ) -> Self {
         Self { generated_at: now, time_zones: zones, incidents: IncidentList::of(rows, now) }
-    }
-}
-
-/// A mail to one recipient.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct MailRecord {
-    pub id: i64,
-    pub state: MailState,
-    pub recipient: String,
-    pub subject: String,
-    /// Whose it is; absent where it is about no account.
-    pub account: Option<AccountName>,
-    pub created_at: DateTime<Utc>,
-    /// When it was sent, given up or withdrawn.
-    pub ended_at: Option<DateTime<Utc>>,
-    pub attempts: u32,
-    /// What the mail server last said.
-    pub error: Option<String>,
-}
-
-/// What became of it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, strum::EnumString)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub(crate) enum MailState {
-    Queued,
-    Sending,
-    Sent,
-    Dead,
-    Withdrawn,
-}
-
-impl MailState {
-    /// The word of mails and page.
-    pub(crate) const fn words(self) -> &'static str {
-        match self {
-            Self::Queued => "waiting",
-            Self::Sending => "sending",
-            Self::Sent => "sent",
-            Self::Dead => "given up",
-            Self::Withdrawn => "withdrawn",
-        }
     }
 }
 

@@ -96,11 +96,10 @@ impl Status {
         query: &Query,
         now: DateTime<Utc>,
     ) -> Self {
-        let chosen = |name: &AccountName| query.is_of(name);
-        let all: Vec<&AccountState> = snapshot.accounts.values().map(|account| &**account).collect();
-        let rows: Vec<&IncidentRow> = alerting.incidents.iter().collect();
-        let all: Vec<&AccountState> = all.into_iter().filter(|state| chosen(&state.profile.name)).collect();
-        let rows: Vec<&IncidentRow> = rows.into_iter().filter(|row| chosen(&row.account)).collect();
+        let all = snapshot.accounts.values().map(|account| &**account);
+        let all: Vec<&AccountState> = all.filter(|state| query.is_of(&state.profile.name)).collect();
+        let rows: Vec<&IncidentRow> =
+            alerting.incidents.iter().filter(|row| query.is_of(&row.account)).collect();
         let one = query.account.as_ref().and_then(|_| all.first());
         let mails = one
             .map_or_else(|| alerting.mails.clone(), |state| alerting.mails.concerning(&state.profile.name));

@@ -5,9 +5,9 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
-use super::records::{MailRecord, MailState};
 use super::words::{self, sentence_moment};
 use crate::alert::{Escalation, Incident, Key, Muted, Next, Watcher};
+use crate::model::mails::{MailRecord, MailState};
 use crate::view::IncidentRow;
 
 /// Mails that the conclusion names, the latest of them.

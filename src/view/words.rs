@@ -9,6 +9,16 @@ use crate::model::money::{self, Money};
 use crate::model::sanitize::one_line;
 pub(crate) use crate::model::when::{day as subject_day, moment as sentence_moment, short_day};
 
+/// `Wed 4 Mar`: the day of a moment.
+pub(crate) fn day_of(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
+    subject_day(at.with_timezone(&zone).date_naive(), zone, now)
+}
+
+/// `4 Mar`: the same in short.
+pub(crate) fn short_day_of(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
+    short_day(at.with_timezone(&zone).date_naive(), zone, now)
+}
+
 /// `1 thing`, `2 things`.
 pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
@@ -48,7 +58,7 @@ pub(crate) fn distance(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
 pub(crate) fn from_to(from: DateTime<Utc>, to: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
     let day = |at: DateTime<Utc>| at.with_timezone(&zone).date_naive();
     let time = |at: DateTime<Utc>| at.with_timezone(&zone).format("%H:%M").to_string();
-    let named = |at| format!("{} {}", subject_day(day(at), zone, now), time(at));
+    let named = |at| format!("{} {}", day_of(at, zone, now), time(at));
     let until = if is_one_minute(from, to) { String::new() } else { format!("-{}", time(to)) };
     if day(from) == day(now) && day(to) == day(now) {
         format!("{}{until}", time(from))

@@ -407,7 +407,7 @@ fn the_digest_and_the_heartbeat() {
     let settings =
         Place::new(&format!("{BASE}[heartbeat]\nurl = 'https://hc.example.com/uuid?x=1'")).load(&[]);
     assert_eq!(settings.digest.unwrap().to_string(), "0 9 * * MON");
-    assert_eq!(settings.heartbeat_url.unwrap().as_str(), "https://hc.example.com/uuid?x=1");
+    assert_eq!(settings.heartbeat_url.unwrap().expose_secret(), "https://hc.example.com/uuid?x=1");
     let settings = Place::new(&format!("{BASE}[schedule]\ndigest = ''")).load(&[]);
     assert!(settings.digest.is_none() && settings.heartbeat_url.is_none());
 }

@@ -5,9 +5,10 @@ use super::account;
 
 use super::server::Server;
 use crate::alert::{Kind, Phase, Severity};
+use crate::model::mails::GivenUpMails;
 use crate::model::*;
 use crate::terminal::Style;
-use crate::view::incidents::{GivenUpMails, Mails, ServerError};
+use crate::view::incidents::{Mails, ServerError};
 use crate::view::{Alerting, IncidentRow, OutboxSummary, Status};
 use account::*;
 use serde_json::Value;

@@ -5,11 +5,12 @@ use crate::alert::{
     Back, Cause, Event, Form, Heard, Incident, Item, Key, Kind, Notice, Phase, Severity, Stage,
 };
 use crate::model::AccountName;
+use crate::model::mails::{GivenUpMails, MailState};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::store::{
-    Batch, Envelopes, Lane, LastGivenUp, Named, Outgoing, Polls, Queue, RateLimited, SendResult, Store,
-    StoreError, Trouble, Undelivered,
+    Batch, Envelopes, Lane, Named, Outgoing, Polls, Queue, RateLimited, SendResult, Store, StoreError,
+    Trouble, Undelivered,
 };
 use chrono::{DateTime, Duration, Utc};
 
@@ -204,7 +205,7 @@ fn reasons_are_kept_by_type_and_those_of_the_first_release_stay_the_sentences_th
             .commit(&Batch { decisions: vec![(vm.clone(), cause.into())], ..Batch::default() }, now())
             .unwrap();
         let decisions = store.decisions(&vm.to_string(), 9).unwrap();
-        decisions.into_iter().map(|one| one.reason.to_string()).collect::<Vec<_>>()
+        decisions.into_iter().map(|(_, reason)| reason.to_string()).collect::<Vec<_>>()
     };
     // The same again is no news; the first release had other words for it.
     let told = ["seen wrong", "first seen in this poll"];
@@ -678,7 +679,7 @@ fn mails_that_were_given_up_or_wait_are_counted_by_the_account_they_are_about() 
     let dead = |dead| Undelivered { dead, ..Undelivered::default() };
     assert_eq!(waits(&store), [(main.clone(), dead(1)), (shop.clone(), dead(2))].into());
     let summary = store.outbox_summary().unwrap();
-    let of = |last: &LastGivenUp| (last.count, last.recipient.clone(), last.error.clone());
+    let of = |last: &GivenUpMails| (last.count, last.recipient.clone(), last.error.clone());
     let last = (3, "a@example.com".to_owned(), "three".to_owned());
     assert_eq!(summary.given_up.as_ref().map(of), Some(last.clone()));
     let by_account: BTreeMap<_, _> =
@@ -908,17 +909,15 @@ fn the_outbox_shows_what_was_given_up_first_and_counts_its_envelopes() {
     let untold = Trouble { waits_since: Some(now() + Duration::hours(1)), given_up_at: None };
     assert_eq!(summary.trouble, untold, "the other recipient was reached");
     let shown = store.envelopes(3).unwrap();
-    let of = |state: &str, to: &str, attempts, error: Option<&str>| {
-        (state.to_owned(), to.to_owned(), attempts, error.map(str::to_owned))
+    let of = |state: MailState, to: &str, attempts, error: Option<&str>| {
+        (state, to.to_owned(), attempts, error.map(str::to_owned))
     };
-    let list: Vec<_> = shown
-        .iter()
-        .map(|one| (one.state.clone(), one.recipient.clone(), one.attempts, one.error.clone()))
-        .collect();
+    let list: Vec<_> =
+        shown.iter().map(|one| (one.state, one.recipient.clone(), one.attempts, one.error.clone())).collect();
     let want = [
-        of("dead", "b@example.com", 1, Some("550 no")),
-        of("queued", "b@example.com", 0, None),
-        of("queued", "a@example.com", 0, None),
+        of(MailState::Dead, "b@example.com", 1, Some("550 no")),
+        of(MailState::Queued, "b@example.com", 0, None),
+        of(MailState::Queued, "a@example.com", 0, None),
     ];
     assert_eq!(list, want);
     assert_eq!((shown[0].id, shown[0].subject.as_str(), shown[0].created_at), (b.envelope, "s", now()));

@@ -6,8 +6,9 @@ use super::account;
 
 use crate::alert::{AlertSettings, Incident, Key, Kind, Muted, Phase, Severity, Silence, Watcher};
 use crate::model::Collector;
+use crate::model::mails::{MailRecord, MailState};
 use crate::terminal::{Answer, Style};
-use crate::view::records::{IncidentRecords, MailRecord, MailState, OutboxRecords, SilenceRecords, Zones};
+use crate::view::records::{IncidentRecords, OutboxRecords, SilenceRecords, Zones};
 use crate::view::why::{DecisionRecord, Facts, WhyRecord};
 use crate::view::{About, Alerting, IncidentRow, PolledRecords, Query, Status};
 use account::*;

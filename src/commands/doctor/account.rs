@@ -10,7 +10,7 @@ use tracing::Instrument as _;
 
 use super::calls::{self, Reading, Readings};
 use super::table::{self, Row};
-use crate::alert::Kind;
+use crate::alert::{Kind, Sort};
 use crate::clock;
 use crate::commands::reading::{self, PATIENCE, Tally};
 use crate::config::AccountSettings;
@@ -23,7 +23,8 @@ use crate::model::{
 use crate::provider::poll::span;
 use crate::provider::{ApiError, Client, Hosts, Listed};
 use crate::terminal::doctor::{CheckSection, CheckVerdict};
-use crate::view::words;
+use crate::view::health::SeenResource;
+use crate::view::{Health, words};
 
 /// How many containers' sites are read; the others are assumed to be similar.
 const MOST_CONTAINERS: usize = 20;
@@ -79,29 +80,18 @@ impl Facts<'_> {
         let name = account.name();
         if account.has(Group::Vm) {
             let call = async { client.begin_poll(Group::Vm)?.vms().await };
-            let rows =
-                self.readings.vms.add(tally, Group::Vm, call).instrument(span(name, Collector::Vms)).await;
+            let rows = self.readings.vms.add(tally, name, Collector::Vms, call).await;
             self.apply(rows.map(Read::Vms));
         }
         if account.has(Group::Hosting) {
             let call = async { client.begin_poll(Group::Hosting)?.containers().await };
-            let rows = self
-                .readings
-                .containers
-                .add(tally, Group::Hosting, call)
-                .instrument(span(name, Collector::Containers))
-                .await;
+            let rows = self.readings.containers.add(tally, name, Collector::Containers, call).await;
             let some = rows.iter().flat_map(|read| &read.rows).take(MOST_CONTAINERS);
             let some: Vec<ContainerId> = some.map(|container| container.id).collect();
             self.apply(rows.map(Read::Containers));
             for container in some {
                 let call = async { client.begin_poll(Group::Hosting)?.sites(container).await };
-                let rows = self
-                    .readings
-                    .sites
-                    .add(tally, Group::Hosting, call)
-                    .instrument(span(name, Collector::Sites))
-                    .await;
+                let rows = self.readings.sites.add(tally, name, Collector::Sites, call).await;
                 let Some(rows) = rows else { break };
                 self.readings.looked_into += 1;
                 self.apply(Some(Read::Sites(container, rows)));
@@ -202,27 +192,23 @@ impl Facts<'_> {
 
     /// States unknown to hostwatch raise no alert of their own.
     fn states(&self) -> Option<CheckVerdict> {
-        let state = self.known.state();
-        let containers = state.containers.rows.iter().map(|one| &one.state);
-        let containers =
-            containers.filter(|state| !state.is_known()).map(|state| ("container", state.as_str()));
-        let vms = state.vms.rows.iter().map(|one| &one.state);
-        let vms = vms.filter(|state| !state.is_known()).map(|state| ("VM", state.as_str()));
-        let sites = state.all_sites().map(|one| &one.state);
-        let sites = sites.filter(|state| !state.is_known()).map(|state| ("site", state.as_str()));
-        let mut odd: Vec<(&str, &str)> = Vec::new();
-        for one in containers.chain(vms).chain(sites) {
-            if !odd.contains(&one) {
-                odd.push(one);
+        let mut odd: Vec<(Sort, &str)> = Vec::new();
+        for kind in [Sort::Container, Sort::Vm, Sort::Site] {
+            let seen = SeenResource::all(self.known.state());
+            for one in seen.filter(|seen| seen.kind == kind && seen.health == Health::Unknown) {
+                if !odd.contains(&(kind, one.state)) {
+                    odd.push((kind, one.state));
+                }
             }
         }
-        let numbers = odd.iter().any(|(kind, name)| *kind == "container" && name.parse::<i64>().is_ok());
+        let numbers = odd.iter().any(|(kind, name)| *kind == Sort::Container && name.parse::<i64>().is_ok());
         let remedy = if numbers {
             "name the numbers, as the block below begins to".to_owned()
         } else {
             "ask the provider what they mean; hostwatch reports them as unknown".to_owned()
         };
-        let odd: Vec<String> = odd.iter().take(10).map(|(kind, name)| format!("{kind} '{name}'")).collect();
+        let odd = odd.iter().take(10).map(|(kind, name)| format!("{} '{name}'", kind.in_sentence()));
+        let odd: Vec<String> = odd.collect();
         let says = format!("unknown: {}", odd.join(", "));
         (!odd.is_empty()).then(|| CheckVerdict::warn(says).remedy(remedy))
     }
@@ -251,10 +237,13 @@ impl Reading {
     async fn add<T>(
         &mut self,
         tally: &Tally,
-        group: Group,
+        account: &AccountName,
+        collector: Collector,
         call: impl Future<Output = Result<Listed<T>, ApiError>>,
     ) -> Option<Rows<T>> {
+        let group = collector.group();
         let (began, before) = (Instant::now(), tally.requests(group));
+        let call = call.instrument(span(account, collector));
         let read = match tokio::time::timeout(PATIENCE, call).await {
             Ok(result) => result.map_err(|error| error.to_string()),
             Err(_) => Err(format!("not read within {} s", PATIENCE.as_secs())),

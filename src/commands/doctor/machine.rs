@@ -14,7 +14,7 @@ use crate::clock;
 use crate::commands::ask::{AskError, DaemonAddress};
 use crate::commands::beside;
 use crate::config::{Environment, Settings};
-use crate::daemon::addresses;
+use crate::daemon::machine;
 use crate::mail::smtp::{Capabilities, Transport};
 use crate::model::{Snapshot, lives_on};
 use crate::provider::{self, probe};
@@ -145,7 +145,7 @@ impl Facts<'_> {
 
     /// Whether this machine is one of those it watches.
     fn independence(&self) -> CheckVerdict {
-        let own = match addresses::of_this_machine() {
+        let own = match machine::addresses() {
             Ok(own) => own,
             Err(error) => {
                 return CheckVerdict::skip(format!(

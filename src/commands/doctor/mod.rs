@@ -12,7 +12,7 @@ use std::sync::Arc;
 use anyhow::Result;
 
 use super::output::print;
-use super::{reading, rehearse, screen};
+use super::{output, reading, rehearse};
 use crate::cli;
 use crate::clock::Clock;
 use crate::daemon::pipeline::Accounts;
@@ -24,7 +24,7 @@ use crate::terminal::{self, Answer};
 /// Prints the table; the answer is whether something that is needed fails.
 pub(super) async fn run(args: cli::Doctor) -> Result<Answer> {
     let settings = Arc::new(super::load(&args.config.file)?);
-    let style = screen::style(args.screen);
+    let style = output::style(args.screen);
     let clock = Clock::default();
     let hosts = Hosts::told_to(clock.clone());
     let examinations = (0..settings.accounts.len()).map(|index| {

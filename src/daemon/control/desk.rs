@@ -11,8 +11,8 @@ use super::protocol::{Asked, DaemonHealth, POLL_AT_MOST, Reply, Request, whole};
 use super::records::{self, Watching};
 use crate::clock::Clock;
 use crate::daemon::liveness::Liveness;
-use crate::daemon::poll_requests::PollRequests;
 use crate::daemon::publish::Published;
+use crate::daemon::signals::PollRequests;
 use crate::http::{Answering, Control};
 use crate::model::freshness::state_collectors;
 use crate::model::{AccountName, Collector, Snapshot};
@@ -83,20 +83,15 @@ impl Desk {
 
     /// `Err` says why not, in words for people.
     async fn ask(&self, request: Request) -> Result<Reply, String> {
-        match &request {
-            Request::Health => Ok(Reply::Health(self.health())),
-            Request::Poll { account } => self.poll(account.clone()).await,
+        if let Request::Poll { account } = request {
+            self.poll(account).await
+        } else if request == Request::Health {
+            Ok(Reply::Health(self.health()))
+        } else if request == Request::Incidents {
             // As the page has them, without the store.
-            Request::Incidents => Ok(Reply::Incidents(self.incidents())),
-            Request::Outbox
-            | Request::Silences
-            | Request::Why { .. }
-            | Request::Ack { .. }
-            | Request::TakeBackAck { .. }
-            | Request::Silence { .. }
-            | Request::EndSilence { .. }
-            | Request::Retry { .. }
-            | Request::Drop { .. } => self.of_the_store(request).await,
+            Ok(Reply::Incidents(self.incidents()))
+        } else {
+            self.of_the_store(request).await
         }
     }
 

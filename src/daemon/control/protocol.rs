@@ -93,37 +93,18 @@ impl Request {
 
     /// Does it change what the store holds?
     pub(crate) fn changes(&self) -> bool {
-        match self {
-            Self::Health
-            | Self::Poll { .. }
-            | Self::Incidents
-            | Self::Outbox
-            | Self::Silences
-            | Self::Why { .. } => false,
-            Self::Ack { .. }
-            | Self::TakeBackAck { .. }
-            | Self::Silence { .. }
-            | Self::EndSilence { .. }
-            | Self::Retry { .. }
-            | Self::Drop { .. } => true,
-        }
+        let reads = matches!(self, Self::Incidents | Self::Outbox | Self::Silences | Self::Why { .. });
+        self.is_of_the_store() && !reads
     }
 
     /// How long a command waits for the answer.
     pub(crate) fn patience(&self) -> Duration {
-        match self {
-            Self::Health => Duration::from_secs(5),
-            Self::Poll { .. } => POLL_AT_MOST + Duration::from_secs(10),
-            Self::Incidents
-            | Self::Outbox
-            | Self::Silences
-            | Self::Why { .. }
-            | Self::Ack { .. }
-            | Self::TakeBackAck { .. }
-            | Self::Silence { .. }
-            | Self::EndSilence { .. }
-            | Self::Retry { .. }
-            | Self::Drop { .. } => Duration::from_secs(20),
+        if self.is_of_the_store() {
+            Duration::from_secs(20)
+        } else if *self == Self::Health {
+            Duration::from_secs(5)
+        } else {
+            POLL_AT_MOST + Duration::from_secs(10)
         }
     }
 }

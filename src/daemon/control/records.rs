@@ -11,8 +11,8 @@ use crate::alert::{AlertSettings, Incident, Key, Kind, Target, Watcher};
 use crate::config::Settings;
 use crate::daemon::pipeline::Accounts;
 use crate::model::{AccountName, Profile};
-use crate::store::{Envelope, Envelopes, Store, StoreError};
-use crate::view::records::{IncidentRecords, MailRecord, OutboxRecords, SilenceRecords, Zones};
+use crate::store::{Envelopes, Store, StoreError};
+use crate::view::records::{IncidentRecords, OutboxRecords, SilenceRecords, Zones};
 use crate::view::why::{DecisionRecord, Facts, WhyRecord};
 use crate::view::{decided, lookup};
 
@@ -101,7 +101,6 @@ impl Desk<'_> {
 
     fn outbox(&self) -> Answered {
         let mails = self.store.envelopes(MOST_MAILS).map_err(failed)?;
-        let mails = mails.into_iter().filter_map(record).collect();
         let zones = self.watching.zones();
         Ok(Reply::Outbox(OutboxRecords { generated_at: self.now, time_zones: zones, mails }))
     }
@@ -118,9 +117,8 @@ impl Desk<'_> {
             // Of what was never wrong, the configuration may say why.
             Err(unknown) => (self.silent_key(what).ok_or_else(|| unknown.clone())?, None),
         };
-        let decisions = self.store.decisions(&key.to_string(), MOST_REASONS).map_err(failed)?;
-        let decisions = decisions.into_iter();
-        let decisions = decisions.map(|one| DecisionRecord { at: one.at, reason: one.reason.to_string() });
+        let decisions = self.store.decisions(&key.to_string(), MOST_REASONS).map_err(failed)?.into_iter();
+        let decisions = decisions.map(|(at, reason)| DecisionRecord { at, reason: reason.to_string() });
         let episode = incident.map_or(0, |incident| incident.episode);
         let mails = self.store.mails_about(&key.to_string(), episode).map_err(failed)?;
         let muted = self.store.silences(self.now).map_err(failed)?;
@@ -128,7 +126,7 @@ impl Desk<'_> {
             key: &key,
             incident,
             decisions: decisions.collect(),
-            mails: mails.into_iter().filter_map(record).collect(),
+            mails,
             muted: &muted,
             watcher: self.watching.watchers.get(&key.account),
             zone: self.watching.zones().of(&key.account),
@@ -207,19 +205,4 @@ impl Desk<'_> {
         let done = act(self.store, Envelopes::These(ids), self.now).map_err(failed)?;
         Ok(Reply::Done(words(done)))
     }
-}
-
-/// `None` of a state that only a newer release knows.
-fn record(envelope: Envelope) -> Option<MailRecord> {
-    Some(MailRecord {
-        id: envelope.id,
-        state: envelope.state.parse().ok()?,
-        recipient: envelope.recipient,
-        subject: envelope.subject,
-        account: envelope.about.and_then(|key| key.split('/').next()?.parse().ok()),
-        created_at: envelope.created_at,
-        ended_at: envelope.ended_at,
-        attempts: envelope.attempts,
-        error: envelope.error,
-    })
 }

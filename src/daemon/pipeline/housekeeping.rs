@@ -7,6 +7,7 @@ use chrono::{DateTime, Duration, NaiveDate, Utc};
 use chrono_tz::Tz;
 
 use super::super::notes::StoreNotes;
+use super::super::publish::say_returned;
 use super::Pipeline;
 use crate::alert::{Digest, DigestAccount, Incident, Notice, Overflow, digest, rate_limit};
 use crate::failpoint;
@@ -374,11 +375,11 @@ impl Pipeline {
             return;
         }
         match store.return_to_file(now) {
-            Ok(None) => tracing::info!("the store works again; what was kept in memory is in it"),
-            Ok(Some(aside)) => {
-                self.housekeeping.store_notes.damaged(&aside, self.engine.everybody());
-                let aside = aside.display();
-                tracing::error!(%aside, "the store was damaged; it was set aside and a new one begun");
+            Ok(aside) => {
+                say_returned(aside.as_deref());
+                if let Some(aside) = aside {
+                    self.housekeeping.store_notes.damaged(&aside, self.engine.everybody());
+                }
             }
             Err(error) => {
                 tracing::debug!(%error, "the store still cannot be used");

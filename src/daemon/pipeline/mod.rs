@@ -22,7 +22,7 @@ use super::delivery::{Clocks, Step};
 use super::liveness::LastRun;
 use super::mails::MailWriter;
 use super::publish::Published;
-use super::sender_signal::SenderSignal;
+use super::signals::SenderSignal;
 use crate::alert::{Engine, Input};
 use crate::clock::Clock;
 use crate::failpoint;

@@ -21,6 +21,7 @@ pub(super) struct AccountWeek<'a> {
     pub name: &'a AccountName,
     pub state: Option<&'a AccountState>,
     pub zone: Tz,
+    pub lead_days: u32,
     pub currency: &'a str,
     /// The last report and when it was read.
     pub report: Option<(&'a Report, DateTime<Utc>)>,
@@ -49,7 +50,7 @@ pub(super) enum DueOn {
 impl<'a> AccountWeek<'a> {
     pub(super) fn of(name: &'a AccountName, items: &'a [Item], context: &'a Context<'_>) -> Self {
         let state = context.account(name);
-        let zone = context.zone(name);
+        let Payer { zone, lead_days, currency, .. } = context.payer(name);
         let report = state.and_then(|state| state.billing.last_known());
         let disconnect = items.iter().find(|item| {
             item.key.kind == Kind::Disconnect && &item.key.account == name && item.ended.is_none()
@@ -57,19 +58,19 @@ impl<'a> AccountWeek<'a> {
         let cut_off = cut_off(state, report.map(|(report, _)| report), disconnect);
         let by = match cut_off {
             DueOn::Now => Some(PayBy::Now),
-            DueOn::At(edd) => PayBy::before(edd, context.lead(name), zone, context.now),
+            DueOn::At(edd) => PayBy::before(edd, lead_days, zone, context.now),
             DueOn::NotKnown | DueOn::Beyond(_) | DueOn::NotWatched => None,
         };
         let ladder = disconnect.and_then(|item| item.ladder.as_ref());
         let known = ladder.map(Ladder::disconnect);
         let known = known.or_else(|| report.map(|(report, _)| forecast::disconnect(report)));
         let due = report.map_or_else(Vec::new, |(report, _)| Due::of(report, context.now).into());
-        let currency = state.map_or("", |state| state.profile.currency.as_str());
         let on_ladder = disconnect.is_some();
         Self {
             name,
             state,
             zone,
+            lead_days,
             currency,
             report,
             due,
@@ -87,10 +88,11 @@ impl<'a> AccountWeek<'a> {
     }
 
     /// `Cut-off Wed 4 Mar: pay 275 RUB today`, where it is near or has come.
-    pub(super) fn near_cut_off(&self, lead_days: u32) -> Option<Part> {
+    pub(super) fn near_cut_off(&self) -> Option<Part> {
         let is_near = self.on_ladder || self.is_overdue_without_incident();
         let report = self.report.map(|(report, _)| report);
-        let payer = Payer { report, currency: self.currency, lead_days, zone: self.zone };
+        let Self { currency, lead_days, zone, .. } = *self;
+        let payer = Payer { report, currency, lead_days, zone };
         let text = is_near.then(|| view::CutOff::of(self.disconnect, payer, self.now).sentence())?;
         Some(Part { text, count: 1 })
     }
@@ -167,7 +169,7 @@ impl<'a> AccountWeek<'a> {
 
     /// `Wed 4 Mar`.
     pub(super) fn day(&self, at: DateTime<Utc>) -> String {
-        words::subject_day(self.local_day(at), self.zone, self.now)
+        words::day_of(at, self.zone, self.now)
     }
 
     pub(super) fn money(&self, money: Option<Money>) -> String {

@@ -3,7 +3,7 @@
 mod accounts;
 mod tables;
 
-use chrono::Duration;
+use chrono::{DateTime, Duration, Utc};
 
 use self::accounts::{AccountWeek, DueOn, PAY_DAYS, Totals};
 use super::body::{Body, Section, Tone};
@@ -11,7 +11,7 @@ use super::context::Context;
 use super::{parts, subject};
 use crate::alert::{Digest, Item, Kind, Notice};
 use crate::model::{AccountName, sanitize};
-use crate::view::{sentence, words};
+use crate::view::{cut_off, sentence, words};
 
 /// Incidents listed, the open ones first; rows of a table.
 const MOST_ROWS: usize = 50;
@@ -97,13 +97,22 @@ impl<'a> DigestMail<'a> {
 
     /// `[DIGEST] All well, 5 resources, paid until 31 May at least (main)`.
     fn subject(&self) -> String {
-        let names: Vec<_> = self.facts.accounts.iter().map(|account| account.name.clone()).collect();
-        subject::line("DIGEST", &self.sentence(), &names)
+        subject::line("DIGEST", &self.sentence(), &self.names())
+    }
+
+    fn names(&self) -> Vec<AccountName> {
+        self.facts.accounts.iter().map(|account| account.name.clone()).collect()
+    }
+
+    /// A moment in the zone of the first account.
+    fn moment(&self, at: DateTime<Utc>) -> String {
+        let zone = self.accounts.first().map_or(chrono_tz::Tz::UTC, |account| account.zone);
+        words::sentence_moment(at, zone, self.context.now)
     }
 
     /// Money and problems first; else that all is well.
     fn sentence(&self) -> String {
-        let money = self.accounts.iter().filter_map(|one| self.near_cut_off(one)).collect::<Vec<_>>();
+        let money = self.accounts.iter().filter_map(AccountWeek::near_cut_off).collect::<Vec<_>>();
         let problems = self.needs().filter(|item| item.key.kind != Kind::Disconnect);
         let problems = subject::by_resource(problems, self.context);
         if money.is_empty() && problems.is_empty() {
@@ -111,10 +120,6 @@ impl<'a> DigestMail<'a> {
         } else {
             sentence::with_money(&money, &problems)
         }
-    }
-
-    fn near_cut_off(&self, account: &AccountWeek<'_>) -> Option<sentence::Part> {
-        account.near_cut_off(self.context.lead(account.name))
     }
 
     fn calm(&self) -> String {
@@ -130,7 +135,7 @@ impl<'a> DigestMail<'a> {
     /// For how long everything is paid, in a few words; `None` where no balance is watched or known.
     fn paid(&self) -> Option<String> {
         let first = self.accounts.first()?;
-        let day = |at| words::short_day(first.local_day(at), first.zone, self.context.now);
+        let day = |at| words::short_day_of(at, first.zone, self.context.now);
         let until = match first.cut_off {
             DueOn::At(edd) => day(edd),
             DueOn::Beyond(end) => format!("{} at least", day(end)),
@@ -148,7 +153,7 @@ impl<'a> DigestMail<'a> {
 
     fn body(&self) -> Body {
         let mut sections = Vec::new();
-        sections.extend(self.here());
+        sections.extend(parts::lives_on(&self.names(), self.context));
         if !self.unread.is_empty() {
             let mut section = Section::new("Could not be read");
             section.list = parts::first(self.unread.clone(), parts::MOST_NAMES);
@@ -160,22 +165,16 @@ impl<'a> DigestMail<'a> {
         sections.extend(self.money_to_come());
         sections.push(self.past_incidents());
         sections.push(self.proof());
-        let names: Vec<_> = self.facts.accounts.iter().map(|account| account.name.clone()).collect();
+        let worst = self.open.first().or(self.ended.first()).copied();
+        let all = self.open.len() + self.ended.len();
         Body {
             tone: self.tone(),
-            lead: self.lead(),
+            lead: format!("{}, {}.", self.sentence(), self.moment(self.context.now)),
             notes: self.lead_money().into_iter().collect(),
             sections,
-            foot: self.foot(&names),
+            foot: parts::foot(worst, all, false, &self.names()),
             ..Body::default()
         }
-    }
-
-    fn foot(&self, names: &[AccountName]) -> Vec<String> {
-        let worst = self.open.first().or(self.ended.first());
-        let all = self.open.len() + self.ended.len();
-        let details = worst.map_or_else(Vec::new, |worst| parts::details(worst, all, false));
-        details.into_iter().chain([parts::sender_line(names)]).collect()
     }
 
     fn tone(&self) -> Tone {
@@ -185,13 +184,6 @@ impl<'a> DigestMail<'a> {
             None if self.unread.is_empty() && self.facts.mails_dead == 0 => Tone::Good,
             None => Tone::Warning,
         }
-    }
-
-    /// The subject's sentence, and when.
-    fn lead(&self) -> String {
-        let zone = self.accounts.first().map_or(chrono_tz::Tz::UTC, |account| account.zone);
-        let at = words::sentence_moment(self.context.now, zone, self.context.now);
-        format!("{}, {at}.", self.sentence())
     }
 
     /// `Pay 275 RUB by Sun 1 Mar to keep account main online for 30 days.`
@@ -206,9 +198,8 @@ impl<'a> DigestMail<'a> {
         let mut said = match due().next() {
             Some((first, amount)) => {
                 let amount = words::spaced_to_pay(amount, first.currency);
-                let by = first
-                    .by
-                    .map_or_else(|| "soon".to_owned(), |by| by.in_sentence(first.zone, self.context.now));
+                let by = first.by.map(|by| cut_off::by(Some(by), first.zone, self.context.now));
+                let by = by.unwrap_or_else(|| "soon".to_owned());
                 format!("Pay {amount} {by} to keep account {} online for {PAY_DAYS} days.", first.name)
             }
             None if not_known > 0 => String::new(),
@@ -235,12 +226,6 @@ impl<'a> DigestMail<'a> {
         totals
     }
 
-    /// Where hostwatch itself runs on what it watches.
-    fn here(&self) -> Option<Section> {
-        let names: Vec<_> = self.facts.accounts.iter().map(|account| account.name.clone()).collect();
-        parts::lives_on(&names, self.context)
-    }
-
     fn open_incidents(&self) -> Option<Section> {
         if self.open.is_empty() {
             return None;
@@ -252,9 +237,7 @@ impl<'a> DigestMail<'a> {
     }
 
     fn past_incidents(&self) -> Section {
-        let zone = self.accounts.first().map_or(chrono_tz::Tz::UTC, |account| account.zone);
-        let from = words::sentence_moment(self.facts.from, zone, self.context.now);
-        let mut section = Section::new(format!("Resolved since {from}"));
+        let mut section = Section::new(format!("Resolved since {}", self.moment(self.facts.from)));
         if self.ended.is_empty() {
             section.lines.push("None.".to_owned());
         }
@@ -274,19 +257,14 @@ impl<'a> DigestMail<'a> {
                 format!("{} ({lasted})", words::period(item.since, ended, zone, now))
             }
             // Of one that lasts for days the day will do.
-            None if now - item.since >= DAY => {
-                format!(
-                    "since {}",
-                    words::subject_day(item.since.with_timezone(&zone).date_naive(), zone, now)
-                )
-            }
+            None if now - item.since >= DAY => format!("since {}", words::day_of(item.since, zone, now)),
             None => format!("since {}", words::sentence_moment(item.since, zone, now)),
         };
         let quiet = item.muted.as_ref().map(|why| format!("; {}", sanitize::one_line(why, 80)));
         let quiet = quiet.unwrap_or_default();
         let cut_off = self.accounts.iter().find(|account| *account.name == item.key.account);
         let cut_off = cut_off.filter(|_| item.key.kind == Kind::Disconnect && item.ended.is_none());
-        let title = match cut_off.and_then(|account| self.near_cut_off(account)) {
+        let title = match cut_off.and_then(AccountWeek::near_cut_off) {
             Some(cut_off) => cut_off.text,
             None => parts::title(item, self.facts.accounts.len() > 1),
         };

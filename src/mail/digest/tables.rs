@@ -3,14 +3,16 @@
 
 use super::accounts::{AccountWeek, DueOn, Totals};
 use super::{DigestMail, MOST_ROWS};
+use crate::alert::Sort;
 use crate::mail::body::{Figure, Section, Table};
 use crate::mail::chart;
 use crate::mail::parts::few;
 use crate::model::forecast::SPANS_DAYS;
 use crate::model::sanitize;
-use crate::model::{AccountState, Collector, ContainerState, SiteState, VmState};
+use crate::model::{Collector, ContainerState, SiteState, VmState};
 use crate::view::chart::Chart;
-use crate::view::words;
+use crate::view::health::SeenResource;
+use crate::view::{cut_off, words};
 
 const MONTH_DAYS: u32 = 30;
 /// Accounts named in a sentence.
@@ -47,8 +49,7 @@ impl DigestMail<'_> {
             DueOn::At(edd) => Some(edd),
             DueOn::Now | DueOn::NotKnown | DueOn::Beyond(_) | DueOn::NotWatched => None,
         };
-        let lead_days = self.context.lead(account.name);
-        let drawn = Chart::new(report, from, disconnect, lead_days, account.zone)?;
+        let drawn = Chart::new(report, from, disconnect, account.lead_days, account.zone)?;
         Some(chart::figure(&drawn.zoomed(self.context.now), account.currency, self.context.now))
     }
 
@@ -90,7 +91,8 @@ impl DigestMail<'_> {
         let accounts: Vec<&AccountWeek<'_>> = self.accounts.iter().collect();
         let mut section = Section::new("The state of everything");
         section.table = table(&["Account", "VMs", "Containers", "Sites"], &accounts, |account| {
-            vec![account.name.to_string(), vms(account), containers(account), sites(account)]
+            let counted = [Sort::Vm, Sort::Container, Sort::Site].map(|sort| counted(account, sort));
+            std::iter::once(account.name.to_string()).chain(counted).collect()
         });
         section.lines.extend(more(accounts.len()));
         for (what, collector) in
@@ -104,11 +106,8 @@ impl DigestMail<'_> {
     /// That it was watched: mails and polls of the week.
     pub(super) fn proof(&self) -> Section {
         let facts = self.facts;
-        let zone = self.accounts.first().map_or(chrono_tz::Tz::UTC, |account| account.zone);
         let mut section = Section::new("Monitoring health");
-        let moment = |at| words::sentence_moment(at, zone, self.context.now);
-        let (from, to) = (moment(facts.from), moment(facts.to));
-        section.row("Time", format!("{from} to {to}"));
+        section.row("Time", format!("{} to {}", self.moment(facts.from), self.moment(facts.to)));
         let mut mails = vec![format!("{} sent", facts.mails_sent)];
         mails.push(match facts.mails_dead {
             0 => "none given up".to_owned(),
@@ -162,15 +161,12 @@ fn table(
 
 fn pay_row(account: &AccountWeek<'_>) -> Vec<String> {
     let by = match (account.cut_off, account.by) {
-        (_, Some(by)) => by.in_table(account.zone, account.now),
+        (_, Some(by)) => cut_off::day_to_pay(by, account.zone, account.now),
         (DueOn::NotKnown, None) => NOT_KNOWN.to_owned(),
         (_, None) => NONE.to_owned(),
     };
-    let to_pay = SPANS_DAYS.map(|days| match account.due(days).and_then(|due| due.amount) {
-        Some(amount) if amount.is_positive() => words::spaced_to_pay(amount, account.currency),
-        Some(_) => "nothing".to_owned(),
-        None => NOT_KNOWN.to_owned(),
-    });
+    let amount = |days| account.due(days).and_then(|due| due.amount);
+    let to_pay = SPANS_DAYS.map(|days| words::known_to_pay(amount(days), account.currency));
     let disconnect = match account.cut_off {
         DueOn::Now => "now".to_owned(),
         DueOn::At(edd) => account.day(edd),
@@ -237,41 +233,24 @@ fn more(rows: usize) -> Option<String> {
     Some(format!("and {} more", words::count(more, "more account", "more accounts")))
 }
 
-fn vms(account: &AccountWeek<'_>) -> String {
-    let read = account.state.filter(|state| state.vms.read_at.is_some());
-    let states = read.map(|state| state.vms.rows.iter().map(|vm| vm.state.as_str()).collect::<Vec<_>>());
-    counted(account, Collector::Vms, states, VmState::KNOWN.iter().map(VmState::as_str))
-}
-
-fn containers(account: &AccountWeek<'_>) -> String {
-    let read = account.state.filter(|state| state.containers.read_at.is_some());
-    let states = read.map(|state| state.containers.rows.iter().map(|row| row.state.as_str()).collect());
-    counted(account, Collector::Containers, states, ContainerState::KNOWN.iter().map(ContainerState::as_str))
-}
-
-fn sites(account: &AccountWeek<'_>) -> String {
-    let read = account.state.filter(|state| state.containers.read_at.is_some());
-    let states = read.map(|state| state.all_sites().map(|site| site.state.as_str()).collect());
-    let text = counted(account, Collector::Sites, states, SiteState::KNOWN.iter().map(SiteState::as_str));
-    match read.map_or(0, AccountState::containers_without_sites_read) {
-        _ if text == NONE => text,
-        0 => text,
-        unread => format!("{text}; of {} not read yet", words::count(unread, "container", "containers")),
-    }
-}
-
 /// `40 (38 active, 1 error, 1 paused)`, known states in the interface's order, then the others.
-fn counted<'k>(
-    account: &AccountWeek<'_>,
-    collector: Collector,
-    states: Option<Vec<&str>>,
-    known: impl Iterator<Item = &'k str>,
-) -> String {
-    if !account.state.is_some_and(|state| state.profile.collectors.contains(&collector)) {
-        return if account.state.is_some() { NONE.to_owned() } else { NOT_READ.to_owned() };
+fn counted(account: &AccountWeek<'_>, sort: Sort) -> String {
+    let Some(state) = account.state else { return NOT_READ.to_owned() };
+    if !state.profile.collectors.contains(&sort.seen_by()) {
+        return NONE.to_owned();
     }
-    let Some(states) = states else { return NOT_READ.to_owned() };
-    let known: Vec<&str> = known.collect();
+    let (read_at, known): (_, Vec<&str>) = match sort {
+        Sort::Vm => (state.vms.read_at, VmState::KNOWN.iter().map(VmState::as_str).collect()),
+        Sort::Container => {
+            (state.containers.read_at, ContainerState::KNOWN.iter().map(ContainerState::as_str).collect())
+        }
+        Sort::Site => (state.containers.read_at, SiteState::KNOWN.iter().map(SiteState::as_str).collect()),
+    };
+    if read_at.is_none() {
+        return NOT_READ.to_owned();
+    }
+    let states = SeenResource::all(state).filter(|seen| seen.kind == sort).map(|seen| seen.state);
+    let states: Vec<&str> = states.collect();
     let mut others: Vec<&str> = states.iter().copied().filter(|state| !known.contains(state)).collect();
     others.sort_unstable();
     others.dedup();
@@ -285,10 +264,16 @@ fn counted<'k>(
     if others.len() > MOST_OTHERS {
         parts.push("others in other states".to_owned());
     }
-    match parts.as_slice() {
+    let text = match parts.as_slice() {
         [] => "none".to_owned(),
         [one] => one.clone(),
         several => format!("{} ({})", states.len(), several.join(", ")),
+    };
+    match state.containers_without_sites_read() {
+        unread @ 1.. if sort == Sort::Site => {
+            format!("{text}; of {} not read yet", words::count(unread, "container", "containers"))
+        }
+        _ => text,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The sentence of a mail about a cut-off, its subject and its first line: a rung, a payment, a used-up balance, that
 //! the account is still off, that its data are about to be deleted. Pure.
 
-use chrono::{DateTime, NaiveDate, Utc};
+use chrono::{DateTime, Utc};
 
 use super::DisconnectMail;
 use super::pay::ByCharges;
@@ -16,11 +16,11 @@ pub(in crate::mail) fn subject(item: &Item, context: &Context<'_>) -> String {
     let mail = DisconnectMail::of(item, context);
     let words = match mail.unheard() {
         Some(was) if was.overdue => {
-            let span = words::from_to(was.at, item.at, mail.zone, mail.now);
+            let span = words::from_to(was.at, item.at, mail.payer.zone, mail.now);
             format!("Was overdue {span}; {}", mail.no_cut_off().replacen('N', "n", 1))
         }
         Some(was) => {
-            let day = words::subject_day(mail.day(was.at), mail.zone, mail.now);
+            let day = words::day_of(was.at, mail.payer.zone, mail.now);
             format!("Cut-off was due {day}; {}", mail.no_cut_off().replacen('N', "n", 1))
         }
         None if item.event.is_end() => mail.no_cut_off(),
@@ -75,8 +75,9 @@ impl<'a> DisconnectMail<'a> {
     /// `Data deleted Wed 4 Mar, in 3 days`, counted from the mail: it may have been held back, and say less than its event.
     fn deleted(&self, cut_off: &CutOff<'_>, at: DateTime<Utc>) -> String {
         let day = cut_off.day(at);
+        let date = |at: DateTime<Utc>| at.with_timezone(&self.payer.zone).date_naive();
         match days_left(at, self.now) {
-            _ if self.day(at) == self.day(self.now) => "Data deleted today".to_owned(),
+            _ if date(at) == date(self.now) => "Data deleted today".to_owned(),
             0 => format!("Data were to be deleted {day}"),
             days => format!("Data deleted {day}, in {}", words::count(days as usize, "day", "days")),
         }
@@ -87,7 +88,7 @@ impl<'a> DisconnectMail<'a> {
         let until = self.report.and_then(|(report, _)| report.date);
         until.map_or_else(
             || "No cut-off expected".to_owned(),
-            |end| format!("No cut-off before {}", words::short_day(self.day(end), self.zone, self.now)),
+            |end| format!("No cut-off before {}", words::short_day_of(end, self.payer.zone, self.now)),
         )
     }
 
@@ -100,7 +101,7 @@ impl<'a> DisconnectMail<'a> {
                     return format!("Already over: a cut-off was due {}. ", self.moment(was.at));
                 }
                 let (at, lasted) = (self.item.at, words::lasted(self.item.at - was.at));
-                let period = words::period(was.at, at, self.zone, self.now);
+                let period = words::period(was.at, at, self.payer.zone, self.now);
                 format!("Already over: the account was overdue {period}, {lasted}. ")
             });
             let balance = self.report.and_then(|(report, _)| forecast::balance_now(report));
@@ -137,13 +138,9 @@ impl<'a> DisconnectMail<'a> {
     fn deletion(&self) -> String {
         let known = self.ladder.deleted_at.filter(|_| !matches!(self.item.event, Event::Deletion(_)));
         known.filter(|_| self.is_overdue()).map_or_else(String::new, |at| {
-            let day = words::subject_day(self.day(at), self.zone, self.now);
+            let day = words::day_of(at, self.payer.zone, self.now);
             let verb = if at < self.now { "were to be deleted" } else { "are deleted" };
             format!(", data {verb} {day}")
         })
-    }
-
-    fn day(&self, at: DateTime<Utc>) -> NaiveDate {
-        at.with_timezone(&self.zone).date_naive()
     }
 }

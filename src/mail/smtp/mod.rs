@@ -110,18 +110,13 @@ impl Transport {
         let mut session = Session::open(&self.route, self.login.as_ref(), self.timing).await?;
         failpoint::reach("connected");
         let outcome = session.deliver(envelope_from, recipient, raw).await;
-        match &outcome {
-            // In the middle of something, where QUIT would be read as a part of it.
-            Err(
-                SendError::Connection { .. } | SendError::Interrupted { .. } | SendError::ReplyLost { .. },
-            ) => drop(session),
-            Ok(())
-            | Err(
-                SendError::Login { .. }
-                | SendError::Sender { .. }
-                | SendError::Recipient { .. }
-                | SendError::Message { .. },
-            ) => drop(tokio::spawn(session.close())),
+        // In the middle of something QUIT would be read as a part of it.
+        let broken = |error: &SendError| {
+            use SendError::{Connection, Interrupted, ReplyLost};
+            matches!(error, Connection { .. } | Interrupted { .. } | ReplyLost { .. })
+        };
+        if !outcome.as_ref().is_err_and(broken) {
+            drop(tokio::spawn(session.close()));
         }
         outcome
     }

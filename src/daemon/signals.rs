@@ -1,6 +1,13 @@
-//! How the senders are signalled: new mail is queued, or somebody asked for another attempt now.
+//! What wakes loops: senders hear that new mail is queued, or that somebody wants another attempt now; collectors that
+//! somebody asks for a poll outside of every schedule, to which limits hold all the same.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 use tokio::sync::watch;
+
+use crate::model::AccountName;
 
 /// Signals every sender; a signal is kept until each has received it.
 #[derive(Debug, Default)]
@@ -48,5 +55,28 @@ impl SenderEnd {
         }
         let by_hand = self.signals.borrow_and_update().by_hand;
         std::mem::replace(&mut self.by_hand, by_hand) != by_hand
+    }
+}
+
+/// Who may be asked. Clones share it.
+#[derive(Clone, Default, Debug)]
+pub(super) struct PollRequests(Arc<Mutex<BTreeMap<AccountName, watch::Sender<u64>>>>);
+
+impl PollRequests {
+    /// Tells an account's collectors when somebody asks.
+    pub(super) fn of(&self, account: &AccountName) -> watch::Receiver<u64> {
+        self.0.lock().entry(account.clone()).or_insert_with(|| watch::Sender::new(0)).subscribe()
+    }
+
+    /// Asks an account's collectors to poll now.
+    pub(super) fn ask(&self, account: &AccountName) {
+        if let Some(asked) = self.0.lock().get(account) {
+            asked.send_modify(|count| *count += 1);
+        }
+    }
+
+    /// Forgets other accounts.
+    pub(super) fn keep(&self, of: impl Fn(&AccountName) -> bool) {
+        self.0.lock().retain(|account, _| of(account));
     }
 }

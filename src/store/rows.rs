@@ -1,0 +1,100 @@
+//! How rows are read and values are written: moments, JSON, and what has a text of its own.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Connection, OptionalExtension as _, Params, Row, params};
+use serde::de::DeserializeOwned;
+
+use super::{Store, StoreError};
+
+/// Columns that hold more than SQLite has types for. What cannot be read is damage.
+pub(super) trait Columns {
+    fn text(&self, index: usize) -> rusqlite::Result<String>;
+
+    fn count(&self, index: usize) -> rusqlite::Result<u64>;
+
+    fn moment_if_any(&self, index: usize) -> Result<Option<DateTime<Utc>>, StoreError>;
+
+    fn moment(&self, index: usize) -> Result<DateTime<Utc>, StoreError> {
+        moment(&self.text(index)?)
+    }
+
+    fn json<T: DeserializeOwned>(&self, index: usize) -> Result<T, StoreError> {
+        Ok(serde_json::from_str(&self.text(index)?)?)
+    }
+
+    fn parsed<T: FromStr<Err: Display>>(&self, index: usize) -> Result<T, StoreError> {
+        self.text(index)?.parse().map_err(|error: T::Err| StoreError::Content(error.to_string()))
+    }
+}
+
+impl Columns for Row<'_> {
+    fn text(&self, index: usize) -> rusqlite::Result<String> {
+        self.get(index)
+    }
+
+    fn count(&self, index: usize) -> rusqlite::Result<u64> {
+        Ok(self.get::<_, i64>(index)?.unsigned_abs())
+    }
+
+    fn moment_if_any(&self, index: usize) -> Result<Option<DateTime<Utc>>, StoreError> {
+        self.get::<_, Option<String>>(index)?.map(|text| moment(&text)).transpose()
+    }
+}
+
+impl From<serde_json::Error> for StoreError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Content(error.to_string())
+    }
+}
+
+impl Store {
+    /// All rows of a question.
+    pub(super) fn all<T, All: FromIterator<T>>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<All, StoreError> {
+        self.connection.prepare_cached(sql)?.query_and_then(params, read)?.collect()
+    }
+
+    /// The moment that a question of one row asks for; `None` where there is none.
+    pub(super) fn moment_of(
+        &self,
+        sql: &str,
+        params: impl Params,
+    ) -> Result<Option<DateTime<Utc>>, StoreError> {
+        self.connection
+            .prepare_cached(sql)?
+            .query_and_then(params, |row| row.moment_if_any(0))?
+            .next()
+            .transpose()
+            .map(Option::flatten)
+    }
+}
+
+/// Fixed width, so that text order is time order.
+pub(super) fn stamp(at: DateTime<Utc>) -> String {
+    at.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
+}
+
+fn moment(text: &str) -> Result<DateTime<Utc>, StoreError> {
+    let parsed = DateTime::parse_from_rfc3339(text);
+    parsed.map(|at| at.with_timezone(&Utc)).map_err(|_| StoreError::Content(format!("'{text}' is no moment")))
+}
+
+pub(super) fn set_meta(connection: &Connection, key: &str, value: &str) -> rusqlite::Result<()> {
+    connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)", params![key, value])?;
+    Ok(())
+}
+
+pub(super) fn meta(connection: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
+    connection.query_row("SELECT value FROM meta WHERE key = ?1", [key], |row| row.get(0)).optional()
+}
+
+pub(super) fn meta_moment(connection: &Connection, key: &str) -> Result<Option<DateTime<Utc>>, StoreError> {
+    meta(connection, key)?.map(|text| moment(&text)).transpose()
+}
