@@ -26,7 +26,13 @@ impl StepDraft<'_> {
             return;
         }
         let incident = self.get(&missed.key).cloned();
+        let is_answered = |incident: &Incident, refused: &Item| {
+            matches!(refused.event, Event::Reminder(_) | Event::Escalated)
+                && incident.key.kind != Kind::Disconnect
+                && self.muted.is_acknowledged(incident, self.now)
+        };
         let item = match (incident, &missed.refused) {
+            (Some(incident), Some(refused)) if is_answered(&incident, refused) => None,
             (Some(incident), _) if self.silenced(&incident).is_some() && incident.phase.is_open() => None,
             (incident, Some(end)) if end.event.is_end() => {
                 Some(end.clone()).filter(|_| incident.is_none_or(|incident| !incident.phase.is_open()))

@@ -36,9 +36,10 @@ impl Pipeline {
                 if item.event.is_end() && one.given_up.iter().any(|&at| now - at >= ENDS_FOR) {
                     continue;
                 }
-                let all = if item.event.is_end() { self.engine.everybody() } else { BTreeSet::new() };
-                let known = recipients.iter().map(String::as_str).chain(all);
-                let to = known.filter(|to| address(to) == one.to).take(1).map(str::to_owned).collect();
+                // An end is for whoever heard of the beginning, recipient still or not.
+                let left = Some(&one.to).filter(|_| item.event.is_end());
+                let to = recipients.iter().chain(left).find(|to| address(to) == one.to);
+                let to = to.into_iter().cloned().collect();
                 missed.push(Missed { key: one.key.clone(), to, refused: Some(item) });
             }
         }

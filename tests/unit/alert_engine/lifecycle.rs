@@ -1,7 +1,7 @@
 //! What opens, recovers, is frozen, waits and ends.
 
 use crate::alert::engine::Outcome;
-use crate::alert::{AlertSettings, Input, Item, Kind, Missed, Phase, Rule, Severity};
+use crate::alert::{Ack, AlertSettings, Event, Input, Item, Kind, Missed, Muted, Phase, Rule, Severity};
 use crate::model::{Collector, FailureKind, Read, Rows, Snapshot};
 use chrono::Duration;
 
@@ -246,6 +246,11 @@ fn news_that_was_refused_is_told_anew_while_it_is_true() {
     world.later(Duration::hours(1));
     assert_eq!(again(&mut world, &opened), ["main/vm_error/1 opened"]);
     assert_eq!(again(&mut world, &rung), ["main/disconnect/account rung:7"]);
+    let escalated = Item { event: Event::Escalated, ..opened.clone() };
+    assert_eq!(again(&mut world, &escalated), ["main/vm_error/1 escalated"]);
+    let ack = Ack { episode: opened.episode, at: world.now, comment: String::new() };
+    world.engine.set_muted(Muted { acks: [(opened.key.clone(), ack)].into(), ..Muted::default() });
+    assert_eq!(again(&mut world, &escalated), [""; 0], "somebody works on it");
     for _ in 0..2 {
         assert_eq!(world.take_events(), [""; 0]);
         world.vms(&[(1, "active"), (2, "active")]);
