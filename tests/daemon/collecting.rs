@@ -349,7 +349,10 @@ fn a_daily_collector_that_meets_one_failure_is_asked_again_before_anybody_is_tol
     daemon.environment.extend(clock.environment());
     fault(&provider, Fault { count: Some(1), ..status("/api/v1/charge/", 400) });
     daemon.run();
-    daemon.shows(&collector("success", "charges", 0));
+    // That it did not succeed is shown before it was tried.
+    daemon.shows(
+        "hostwatch_collector_polls_total{account=\"main\",collector=\"charges\",result=\"failure\"} 1",
+    );
     pass(&mut clock, &provider, 3, Duration::minutes(3));
     daemon.shows(&collector("success", "charges", 1));
     pass(&mut clock, &provider, 4, Duration::minutes(5));
