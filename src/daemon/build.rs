@@ -88,8 +88,7 @@ pub(super) fn build(start: Start, stop: &CancellationToken) -> Result<Built> {
     let own = own_metrics(&settings, now);
     let accounts = Accounts::of(&settings);
     let (published, engine, housekeeping) = restore(store, &accounts, &own, &clock)?;
-    let reports = last_reports(&published);
-    let known = unread(&accounts.profiles, &reports, &own);
+    let known = unread(&accounts.profiles, &last_reports(&published), &own);
     let states = known.iter().map(|(name, known)| (name.clone(), known.publish()));
     let mut encoder = Encoder::new(settings.metrics.clone());
     encoder.expect(known.values().map(KnownAccount::state));

@@ -198,13 +198,7 @@ impl Client {
                 "asked the provider"
             );
             let end = match &answer {
-                Ok(response) => {
-                    if let Some(date) = date(response).filter(|_| response.status().is_success()) {
-                        self.shared.hosts.heard(&url, date);
-                    }
-                    self.answered(operation.group(), response.status().as_u16());
-                    AttemptEnd::Status(response.status().as_u16(), retry_after(response))
-                }
+                Ok(response) => self.heard(operation.group(), &url, response),
                 Err(ErrorKind::Timeout(_)) => AttemptEnd::Timeout,
                 Err(_) => AttemptEnd::NoAnswer,
             };
@@ -234,6 +228,16 @@ impl Client {
                 }
             }
         }
+    }
+
+    /// Takes in what an answer says besides its body.
+    fn heard<'a>(&self, group: Group, url: &Url, response: &'a Response) -> AttemptEnd<'a> {
+        let status = response.status();
+        if let Some(date) = date(response).filter(|_| status.is_success()) {
+            self.shared.hosts.heard(url, date);
+        }
+        self.answered(group, status.as_u16());
+        AttemptEnd::Status(status.as_u16(), retry_after(response))
     }
 
     /// Waits for a call within the limits and a place in flight, and reports how long that took.
