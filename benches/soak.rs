@@ -96,9 +96,6 @@ fn soak(form: &str, polls: u64, accounts: u64) {
     let provider = Provider::start_with(&args, "time_zone = \"UTC\"\nvms = 20\ncontainers = 1\nsites = 10\n");
     let smtp = SmtpServer::plain();
     let mut daemon = Daemon::prepare(&provider, smtp.address, "");
-    // Glibc keeps a heap for each thread that was ever busy, each as large as its worst moment: what grows there is no
-    // leak, and hides one.
-    daemon.environment.push(("MALLOC_ARENA_MAX", "1".to_owned()));
     configure(&daemon, accounts);
     daemon.run();
     let busy = form == "busy";

@@ -32,7 +32,10 @@ use crate::terminal::Answer;
 /// exit statuses of their own ([`Answer`]).
 pub(crate) fn main(cli: Cli) -> ExitCode {
     let result = match cli.command {
-        Command::Run(run) => in_runtime(&run.log.clone(), run::run(run)),
+        Command::Run(run) => {
+            run::with_one_heap();
+            in_runtime(&run.log.clone(), run::run(run))
+        }
         Command::Demo(demo) => in_runtime(&demo.log.clone(), demo::run(demo)),
         Command::Simulate(simulate) => in_runtime(&simulate.log.clone(), simulate::run(*simulate)),
         Command::Status(status) => return answered(in_quiet_runtime(status::run(status)), Answer::Unknown),

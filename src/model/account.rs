@@ -156,6 +156,7 @@ impl KnownAccount {
                 let billing = &mut self.state_mut().billing;
                 if let Some(old) = &billing.report {
                     share_orders(&old.orders, &mut report.orders);
+                    report.moments.share(&old.moments);
                 }
                 billing.take(Arc::new(report), at);
                 return vec![Observed::Report];

@@ -2,6 +2,7 @@
 //! million of them. Exact all the same: what does not fit the short form is kept whole.
 
 use std::fmt;
+use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use rust_decimal::Decimal;
@@ -19,13 +20,13 @@ const MOST_PLACES: u32 = 6;
 /// the one before, the way from its order to this one, and the amount. Any other moment is kept whole.
 #[derive(Clone, Default)]
 pub(crate) struct Moments {
-    /// All full, but for the last.
-    blocks: Vec<Block>,
+    /// All full, but for the last. One list for reports that foresee the same.
+    blocks: Arc<Vec<Block>>,
     /// Those that were pushed last, fewer than a block; none once all are there: as a list they take ten times as much.
     tail: Vec<ChargeMoment>,
 }
 
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 struct Block {
     first: ChargeMoment,
     len: usize,
@@ -88,12 +89,14 @@ impl Moments {
 
     /// One more.
     pub(crate) fn push(&mut self, moment: ChargeMoment) {
-        if let Some(short) = self.blocks.pop_if(|last| last.len < BLOCK) {
+        if self.tail.is_empty()
+            && let Some(short) = Arc::make_mut(&mut self.blocks).pop_if(|last| last.len < BLOCK)
+        {
             self.tail.extend(short.iter());
         }
         self.tail.push(moment);
         if self.tail.len() == BLOCK {
-            self.blocks.push(Block::of(&self.tail));
+            Arc::make_mut(&mut self.blocks).push(Block::of(&self.tail));
             self.tail.clear();
         }
     }
@@ -119,10 +122,19 @@ impl Moments {
     /// The last become a block too. More can be pushed all the same.
     fn close(&mut self) {
         let tail = std::mem::take(&mut self.tail);
-        if !tail.is_empty() {
-            self.blocks.push(Block::of(&tail));
+        if tail.is_empty() {
+            return;
         }
-        self.blocks.shrink_to_fit();
+        let blocks = Arc::make_mut(&mut self.blocks);
+        blocks.push(Block::of(&tail));
+        blocks.shrink_to_fit();
+    }
+
+    /// Where `other` has the same, it is kept once.
+    pub(crate) fn share(&mut self, other: &Self) {
+        if self == other {
+            *self = other.clone();
+        }
     }
 
     /// Points the moments to other places of their orders: those at `old` are at `places[old]` now.
@@ -279,7 +291,8 @@ impl From<Vec<ChargeMoment>> for Moments {
 
 impl PartialEq for Moments {
     fn eq(&self, other: &Self) -> bool {
-        self.iter().eq(other.iter())
+        let same_blocks = self.blocks == other.blocks && self.tail == other.tail;
+        same_blocks || self.iter().eq(other.iter())
     }
 }
 
@@ -304,6 +317,18 @@ mod tests {
             positive: Some(balance.is_positive()),
             order: Some(0),
         }
+    }
+
+    #[test]
+    fn the_same_moments_are_kept_once() {
+        let all = |last: &str| -> Moments { (0..300).map(|at| moment(at, last, "5")).collect() };
+        let (known, mut same, mut other) = (all("1"), all("1"), all("2"));
+        same.share(&known);
+        other.share(&known);
+        assert!(Arc::ptr_eq(&same.blocks, &known.blocks) && !Arc::ptr_eq(&other.blocks, &known.blocks));
+        // What is added to one is not added to the other.
+        same.push(moment(300, "1", "5"));
+        assert_eq!((same.len(), known.len()), (301, 300));
     }
 
     #[test]
