@@ -175,15 +175,22 @@ path = "{self.path / name}.db"
 
 
 class MailServer(socketserver.ThreadingTCPServer):
-    """Takes every mail but the first recipient's, who is asked to come again; or refuses every sender."""
+    """Asks everybody to come again for some seconds from the first mail on, then takes all; or refuses every sender."""
+
+    GREYLISTED_SECONDS = 5
 
     daemon_threads = True
 
     def __init__(self, refuses=False):
-        self.greylisted, self.refuses = False, refuses
+        self.first_at, self.refuses = None, refuses
         super().__init__(("127.0.0.1", 0), MailSession)
         threading.Thread(target=self.serve_forever, daemon=True).start()
         self.port = self.server_address[1]
+
+    def is_greylisting(self):
+        if self.first_at is None:
+            self.first_at = time.monotonic()
+        return time.monotonic() - self.first_at < self.GREYLISTED_SECONDS
 
     def __exit__(self, *what):
         self.shutdown()
@@ -200,8 +207,7 @@ class MailSession(socketserver.StreamRequestHandler):
                 word = line[:4].upper()
                 if word == b"MAIL" and self.server.refuses:
                     self.say("554 5.7.1 sender refused")
-                elif word == b"RCPT" and not self.server.greylisted:
-                    self.server.greylisted = True
+                elif word == b"RCPT" and self.server.is_greylisting():
                     self.say("451 4.7.1 come again")
                 elif word == b"DATA":
                     self.say("354 go on")

@@ -28,7 +28,7 @@ SYNCS = ("fsync", "fdatasync")
 TRACEME, CONT, SYSCALL, SETOPTIONS, GETREGS, SETREGS = 0, 7, 24, 0x4200, 12, 13
 # SYSGOOD, FORK, VFORK, CLONE, EXEC, SECCOMP, EXITKILL
 OPTIONS = 1 | 2 | 4 | 8 | 16 | 0x80 | 0x100000
-EVENT_SECCOMP = 7
+EVENT_EXEC, EVENT_SECCOMP = 4, 7
 WALL = 0x40000000
 O_CREAT = 0o100
 
@@ -130,6 +130,10 @@ class Tracer:
             self.left(thread)
             ptrace(CONT, thread)
         elif event or number == signal.SIGTRAP:
+            if event == EVENT_EXEC and self.memory is not None:
+                # It began anew in its own place, with memory of its own.
+                os.close(self.memory)
+                self.memory = None
             ptrace(CONT, thread)
         elif number == signal.SIGSTOP and thread not in self.known:
             self.known.add(thread)

@@ -80,7 +80,7 @@ class Judge:
             self.by_step.setdefault((key, self.step_of(mail.date)), []).append((mail, event))
         mine = set(account.to)
         self.refused = {(to, self.step_of(at)) for at, to in lane.mail_server.refused if to in mine}
-        # By step: was it known to be overdue at its end, and was the report good?
+        # By step: did a cut-off explain at its end what is off, and was the report good?
         self.overdue = []
 
     def wrong(self, what, moment, text):
@@ -172,7 +172,7 @@ class Judge:
                 known = ladder.overdue or ladder.used_up_told or (self.overdue and self.overdue[-1][0])
                 if not (event.startswith("covered:") and known):
                     self.wrong("told, and not due", moment, f"{event}: {found[0][0].subject}")
-            self.overdue.append((ladder.is_overdue(moment) or ladder.used_up_told, ladder.failed))
+            self.overdue.append((ladder.explains(moment), ladder.failed))
         self.all_arrived(self.decided)
 
     def speak(self, step, at, ladder, acts, found, must):
@@ -235,6 +235,8 @@ class Judge:
     def is_asked_again(self, answer):
         """After a sleep it learns by the first answer which day it is."""
         step = self.step_of(answer.at)
+        if answer.content is None:
+            return False
         return any(other.at > answer.at and other.content is not None and other.content.until > answer.content.until
                    for other in self.reads.get(step, []))
 

@@ -124,6 +124,12 @@ class Ladder:
     def is_overdue(self, now):
         return bool(self.gone) or (self.date is not None and self.date <= now)
 
+    def explains(self, now):
+        """Does it explain what is off? "What a cause covers is listed in its mail": where one good report of two holds that
+        mail back, nobody would know."""
+        held_back = self.clear and self.overdue is None
+        return self.used_up_told or (self.is_overdue(now) and not held_back)
+
     def due(self, now, acknowledged=False):
         """What must be mailed, each by the events of which one has to come; and what may be."""
         if self.clear:

@@ -77,7 +77,15 @@ class Line:
             return False
         # Where the last was mailed a day ago to the minute it may be due in the next one.
         since = moment - self.mailed_at
-        return since >= DAY + MINUTE or (since >= DAY - MINUTE and bool(found))
+        return since >= DAY + MINUTE or (since >= DAY - MINUTE and (bool(found) or self.gave_way(step)))
+
+    def gave_way(self, step):
+        """It could not leave in the minute in which it may have been due, and never came: "newer news of an incident
+        replaces older that was surely not delivered"."""
+        begin, event = self.of.steps[step], f"reminder:{self.reminders + 1}"
+        comes = any(key == self.key and which == event and begin <= mail.date < begin + 2 * DAY
+                    for mail, key, which in self.of.told)
+        return not comes and all(self.of.is_hindered(to, step) for to in self.of.account.to)
 
     def reminder_to(self, to, step):
         """"An incident of which no mail arrived anywhere is untold, and told when one can": to whoever got none since
@@ -111,23 +119,29 @@ class Line:
 def says_the_state(of, key, mail, bad, seen):
     """"What changed … is mailed as it now is": where it went from one wrong state into another, both."""
     now = {state for state in seen if state != bad}
-    if now and not any(names_both(mail, key, f"(now {state}", f"{WAS.get(bad, bad)})") for state in now):
+    if now and not any(names_both(mail, key, state, bad) for state in now):
         of.wrong("told otherwise than it is", mail.date, f"{seen}: {mail.subject}")
 
 
 def names_both(mail, key, now, was):
     """Of this one alone, or of as many as a table below lists, this one among them."""
-    _, kind, number = key.split("/")
+    account, kind, number = key.split("/")
+    as_it_is, was = WAS.get(now, now), WAS.get(was, was)
     if not kind.startswith("vm_"):
-        return f"{now}, was {was}" in mail.subject + mail.text
+        return f"(now {now}, was {was})" in mail.subject + mail.text
+    forms = [(f"not OK (now {now}, ", f" {was})")]
+    # Where the mail has the incident of the present state too, that is how it now is: "VM web-1 blocked, was in error".
+    if any(other == f"{account}/vm_{now}/{number}" for other, _ in mail.news):
+        forms.append((f"{as_it_is}, ", f" {was}"))
     for part in mail.text.replace("\r\n", "\n").split("\n\n"):
         head, *rows = part.split("\n")
-        if re.match(rf"VM web-{number} (still )?not OK {re.escape(now)}, was {re.escape(was)}", head):
-            return True
-        many = re.match(rf"(\d+) VMs (still )?not OK {re.escape(now)}, were {re.escape(was)}", head)
-        listed = [row.split()[1] for row in rows if re.match(r"  web-\d+ +\d+ ", row)]
-        if many and number in listed and int(many[1]) == len(listed):
-            return True
+        head = head.replace(" still ", " ", 1)
+        listed = [row.split()[1] for row in rows if re.match(r"  web-\d+ +\d+( |$)", row)]
+        for before, after in forms:
+            if head.startswith(f"VM web-{number} {before}was{after}"):
+                return True
+            if head.startswith(f"{len(listed)} VMs {before}were{after}") and number in listed:
+                return True
     return False
 
 

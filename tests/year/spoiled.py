@@ -48,7 +48,7 @@ SPOILED = {
     "a unit more to pay": instead(r"(?<=: pay )\d+", one_more, *RUNGS, "paid", "extended"),
     "a day more until the deletion": instead(r"(?<=, in )\d+(?= days?: )", one_more, "deletion"),
     "another day": instead(r"(?<=OVERDUE since )\w+|(?<=Cut-off )(?!now)\w+", "Xxx", "rung", "overdue"),
-    "in another state than it is": instead(r"now blocked, w", "now active, w", "reminder"),
+    "in another state than it is": instead(r"(now|still) blocked, w", r"\1 active, w", "reminder"),
 }
 
 
@@ -56,9 +56,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("binary")
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--accounts", type=int, default=12)
+    parser.add_argument("--accounts", type=int, default=24)
     parser.add_argument("--days", type=int, default=90)
-    parser.add_argument("--skip", type=int, default=55)
+    parser.add_argument("--skip", type=int, default=20)
     options = parser.parse_args()
     leave_nothing_behind()
     begin = first_day() + options.skip * DAY
