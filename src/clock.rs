@@ -6,10 +6,10 @@
 mod belief;
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use parking_lot::Mutex;
+use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::watch;
 
 use belief::Belief;
@@ -27,7 +27,8 @@ pub(crate) struct Clock(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     wall: fn() -> DateTime<Utc>,
-    start: Instant,
+    /// By the steady clock.
+    start: TimeDelta,
     belief: Mutex<Belief>,
     /// Counts how often everybody was asked to look again.
     looks: watch::Sender<u64>,
@@ -37,7 +38,7 @@ impl Clock {
     /// A clock by this wall clock.
     pub(crate) fn by(wall: fn() -> DateTime<Utc>) -> Self {
         let belief = Mutex::new(Belief::new(wall(), TimeDelta::zero()));
-        Self(Arc::new(Inner { wall, start: Instant::now(), belief, looks: watch::Sender::new(0) }))
+        Self(Arc::new(Inner { wall, start: since_boot(), belief, looks: watch::Sender::new(0) }))
     }
 
     /// The time.
@@ -67,6 +68,11 @@ impl Clock {
         self.0.belief.lock().is_sure(self.steady())
     }
 
+    /// The wall clock was set, and is not followed yet.
+    pub(crate) fn is_doubted(&self) -> bool {
+        self.0.belief.lock().is_doubted()
+    }
+
     /// How this machine's clock differs from the provider's, in words; true where the provider's decides.
     pub(crate) fn difference(&self) -> Option<(String, bool)> {
         self.0.belief.lock().difference_in_words()
@@ -92,9 +98,17 @@ impl Clock {
         }
     }
 
+    /// How long it has run, by a clock that is never set.
     fn steady(&self) -> TimeDelta {
-        TimeDelta::from_std(self.0.start.elapsed()).unwrap_or(TimeDelta::MAX)
+        since_boot() - self.0.start
     }
+}
+
+/// Goes on while the machine sleeps, which [`std::time::Instant`] does not: what then has moved is no wall clock that was
+/// set.
+fn since_boot() -> TimeDelta {
+    let time = clock_gettime(ClockId::Boottime);
+    TimeDelta::seconds(time.tv_sec) + TimeDelta::nanoseconds(time.tv_nsec)
 }
 
 impl Default for Clock {

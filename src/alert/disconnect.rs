@@ -34,6 +34,7 @@ impl StepDraft<'_> {
             bare: forecast::is_bare(report),
         };
         ladder.adopt(settings, self.now);
+        ladder.heed_zone(&sight, state.profile.zone(), read_at);
         ladder.weigh(&sight, incident.phase.is_open(), settings, read_at);
         let doubts_bare = ladder.doubts_bare(read_at);
         let known = ladder.last_named();
@@ -87,7 +88,7 @@ impl StepDraft<'_> {
     fn new_disconnect(&self, key: Key, state: &AccountState) -> Incident {
         let mut incident = self.begin(key, Severity::Warning);
         incident.subject = format!("Account {}", state.profile.name);
-        incident.problem = "will be cut off for non-payment".to_owned();
+        incident.problem = problem(false).to_owned();
         incident
     }
 
@@ -123,6 +124,7 @@ impl StepDraft<'_> {
         ladder.adopt(settings, self.now);
         let zone = state.profile.zone();
         ladder.pay_by = ladder.edd.and_then(|edd| last_day(edd, settings.lead_days, zone));
+        incident.problem = problem(ladder.is_overdue(self.now)).to_owned();
         if incident.phase.is_open() {
             incident.severity = ladder.standing(settings, self.now);
         }
@@ -212,11 +214,12 @@ impl StepDraft<'_> {
         if report.moments_rejected > 0 || billing.doubted.is_some() {
             return;
         }
-        // A charge that falls due within a day may come early; that is no drop.
-        let soon = forecast::foreseen_balance(previous, at + Duration::days(1));
-        let foreseen =
-            forecast::foreseen_balance(previous, at).map(|then| soon.map_or(then, |soon| soon.min(then)));
+        let foreseen = forecast::foreseen_balance(previous, at);
         let (Some(now), Some(foreseen)) = (forecast::balance_now(report), foreseen) else { return };
+        // A charge that falls due within a day may come early; that is no drop.
+        if forecast::foreseen_balance(previous, at + Duration::days(1)).is_some_and(|soon| now >= soon) {
+            return;
+        }
         let missing = foreseen - now;
         let fifth = foreseen.over(rust_decimal::Decimal::from(5)).unwrap_or_default();
         let three_days = forecast::cost_per_day(previous, at).unwrap_or_default().times(3.into());
@@ -257,6 +260,11 @@ fn unit(currency: &str) -> String {
     if currency.is_empty() { String::new() } else { format!(" {}", rules::clean(currency, 12)) }
 }
 
+/// What is wrong with the account, behind its name.
+const fn problem(is_overdue: bool) -> &'static str {
+    if is_overdue { "is cut off for non-payment" } else { "will be cut off for non-payment" }
+}
+
 /// What a mail says of this.
 fn event(moved: Move, ladder: &Ladder, judge: &Judge<'_>) -> Event {
     let to = day(ladder.edd.unwrap_or(judge.now), judge.zone);
@@ -285,7 +293,10 @@ fn cause(moved: Move, ladder: &Ladder, judge: &Judge<'_>) -> Cause {
         (Move::Again(Again::Deletion(days)), _) => {
             // One that a silence or a failure held back comes later than its event says.
             let at = ladder.deletion(judge.settings, judge.now);
-            Cause::DeletionIn { days: span(at.map_or(days, |at| days_left(at, judge.now))) }
+            match at.map_or(days, |at| days_left(at, judge.now)) {
+                0 => Cause::DeletionDay,
+                days => Cause::DeletionIn { days: span(days) },
+            }
         }
         (Move::UsedUp, _) => Cause::UsedUp,
         (Move::Paid, _) => Cause::Paid { to },
@@ -311,12 +322,15 @@ fn detail(ladder: Option<&Ladder>, state: &AccountState, now: DateTime<Utc>) -> 
         (false, Some(date)) => format!("cut-off {date}"),
         (false, None) => "no date is known".to_owned(),
     };
-    // Which of the two is right nobody here can say; that they differ somebody should know.
-    let by_charges = state.billing.report.as_deref().and_then(forecast::date_by_charges);
+    // Which of the two is right nobody here can say; that they differ somebody should know. Of an account that is off it is
+    // the next charge.
+    let ahead = state.billing.report.as_deref().filter(|_| !ladder.is_overdue(now));
+    let by_charges = ahead.and_then(forecast::date_by_charges);
     let doubt = by_charges
         .map_or_else(String::new, |at| format!("; by its own charges {}", when::moment(at, zone, now)));
     let deleted = ladder.deleted_at.map_or_else(String::new, |at| {
-        format!("; data are deleted on {}", when::day(day(at, zone), zone, now))
+        let verb = if at < now { "were to be" } else { "are" };
+        format!("; data {verb} deleted on {}", when::day(day(at, zone), zone, now))
     });
     rules::clean(&format!("{text}{deleted}{doubt}"), 200)
 }

@@ -19,6 +19,8 @@ pub(crate) struct Waiting {
     pub is_digest: bool,
     /// It says that nothing looks at its incidents any more.
     pub is_unwatched: bool,
+    /// It counts what needs somebody: whatever that recipient is told of changes it.
+    pub is_first: bool,
     pub incidents: BTreeSet<Key>,
 }
 
@@ -141,10 +143,11 @@ impl Dispatch {
                 told.is_some_and(|told| told.contains(key)) || (mail.is_unwatched && goes_on.contains(key))
             };
             let mut without: BTreeSet<Key> = mail.incidents.iter().filter(is_outdated).cloned().collect();
-            if without.is_empty() || mail.stage == Stage::BeingSent || mail.is_digest {
+            let counts_anew = mail.is_first && told.is_some();
+            if (without.is_empty() && !counts_anew) || mail.stage == Stage::BeingSent || mail.is_digest {
                 continue;
             }
-            let whole = without.len() == mail.incidents.len();
+            let whole = !mail.is_first && without.len() == mail.incidents.len();
             if !whole && (mail.stage == Stage::PerhapsArrived || !mail.can_be_remade) {
                 continue;
             }
@@ -196,15 +199,15 @@ impl Dispatch {
     }
 }
 
-/// What is left of a mail, in no thread that is gone; `None` where nothing is.
+/// What is left of a mail, in no thread that is gone; `None` where nothing is. What a first-start mail counts is as of then.
 pub(crate) fn remainder(mail: Notice, remake: &Remake) -> Option<Notice> {
-    let Notice { mut form, mut items, mut accounts, .. } = mail;
+    let Notice { form, mut items, mut accounts, .. } = mail;
     items.retain(|item| !remake.without.contains(&item.key));
     for item in &mut items {
         item.threads.retain(|_, id| *id != remake.message_id);
     }
-    match &mut form {
-        Form::Started(facts) => facts.needs = items.len() + usize::from(facts.disconnect),
+    match &form {
+        Form::Started(_) => {}
         Form::Digest(_) => return None,
         Form::Opened
         | Form::Closed

@@ -80,6 +80,8 @@ pub(crate) struct Engine {
     started: bool,
     /// From when to when nobody watched, before this start, where there was such a time.
     unwatched: Option<(DateTime<Utc>, DateTime<Utc>)>,
+    /// Since the start the clock has not been before what the daemon lived through, or somebody confirmed it.
+    knows_time: bool,
     /// How often each listing was seen since the start.
     seen: BTreeMap<(AccountName, String), u32>,
     turns: Turns,
@@ -102,6 +104,7 @@ impl Engine {
             muted: Muted::default(),
             started,
             unwatched,
+            knows_time: watched_until.is_none_or(|until| until <= now),
             seen: BTreeMap::new(),
             turns: Turns::default(),
         }
@@ -131,6 +134,16 @@ impl Engine {
     /// The daemon watches since this moment: at the start nobody knew what time it was.
     pub(crate) fn watches_since(&mut self, now: DateTime<Utc>) {
         self.unwatched = self.unwatched.map(|(from, _)| (from, now));
+        self.knows_time = true;
+    }
+
+    /// The machine slept until now, or its clock was set: a failure of which nobody was told has to last from here on.
+    pub(crate) fn wakes(&mut self, now: DateTime<Utc>) {
+        let waits = |one: &&Incident| one.key.kind == Kind::CollectorFailing && one.phase == Phase::Pending;
+        let waiting: Vec<Incident> = self.incidents().values().filter(waits).cloned().collect();
+        for incident in waiting {
+            self.remembered.put(Incident { since: now, held_since: now, ..incident });
+        }
     }
 
     /// Replaces what accounts are judged by; incidents stay.
@@ -166,10 +179,12 @@ impl Engine {
     /// Decides. The snapshot already holds what `input` speaks of.
     pub(crate) fn step(&self, input: &Input, snapshot: &Snapshot, now: DateTime<Utc>) -> Outcome {
         let mut draft = StepDraft::new(&self.remembered, &self.muted, &self.watchers, self.started, now);
-        draft.heed_clock(match input {
-            Input::Poll { account, .. } => Some(account),
-            Input::Tick(_) => None,
-        });
+        if self.knows_time {
+            draft.heed_clock(match input {
+                Input::Poll { account, .. } => Some(account),
+                Input::Tick(_) => None,
+            });
+        }
         let mut seen = Vec::new();
         match input {
             Input::Poll { account, observed, ended } => {
@@ -288,7 +303,7 @@ impl Engine {
         }
         self.tick_open(draft, snapshot);
         for account in self.watchers.keys() {
-            if let Some(state) = snapshot.accounts.get(account).filter(|state| attempted(state)) {
+            if let Some(state) = snapshot.accounts.get(account).filter(|state| all_looked(state)) {
                 draft.follow_up(state);
             }
         }

@@ -42,8 +42,9 @@ impl Engine {
         let mut notices: Vec<Notice> = Vec::new();
         for (to, (accounts, mut items)) in by_recipient {
             notice::worst_first(&mut items);
-            let form = Form::Started(self.started_facts(draft, snapshot, &accounts, to, items.len()));
             let accounts: Vec<AccountName> = accounts.into_iter().collect();
+            let facts = self.started_facts(&|key| draft.get(key), snapshot, &accounts, to, now);
+            let form = Form::Started(Started { needs: facts.needs + items.len(), ..facts });
             let same =
                 notices.iter_mut().find(|n| n.form == form && n.items == items && n.accounts == accounts);
             match same {
@@ -54,28 +55,64 @@ impl Engine {
         notices
     }
 
-    fn started_facts(
+    /// What is left of a waiting mail, to be sent anew: a first-start mail counts what needs each recipient once these
+    /// incidents are as a step decided.
+    pub(crate) fn counted_anew(
         &self,
-        draft: &StepDraft<'_>,
+        mail: Notice,
+        decided: &[Incident],
         snapshot: &Snapshot,
-        accounts: &BTreeSet<AccountName>,
+        now: DateTime<Utc>,
+    ) -> Vec<Notice> {
+        if !matches!(mail.form, Form::Started(_)) {
+            return vec![mail];
+        }
+        let decided = decided.iter().map(|incident| (&incident.key, incident));
+        let known: BTreeMap<&Key, &Incident> = self.incidents().iter().chain(decided).collect();
+        let anew = |to: String| {
+            let began_since = |one: &&Incident| {
+                let key = &one.key;
+                let is_open = one.phase.is_open() && one.announced && one.folded_into.is_none();
+                key.kind != Kind::Disconnect
+                    && mail.accounts.contains(&key.account)
+                    && self.recipients(key).contains(&to)
+                    && mail.items.iter().all(|item| item.key != *key)
+                    && is_open
+                    && needs_somebody(one)
+            };
+            let since: Vec<&Incident> = known.values().copied().filter(began_since).collect();
+            let get = |key: &Key| known.get(key).copied();
+            let mut facts = self.started_facts(&get, snapshot, &mail.accounts, &to, now);
+            facts.severity = since.iter().map(|one| one.severity).chain(facts.severity).max();
+            facts.needs += mail.items.len() + since.len();
+            facts.since = since.len();
+            let form = Form::Started(facts);
+            Notice { form, items: mail.items.clone(), to: vec![to], accounts: mail.accounts.clone() }
+        };
+        mail.to.iter().cloned().map(anew).collect()
+    }
+
+    /// Of everything but the incidents that the mail lists.
+    fn started_facts<'a>(
+        &self,
+        get: &dyn Fn(&Key) -> Option<&'a Incident>,
+        snapshot: &Snapshot,
+        accounts: &[AccountName],
         to: &str,
-        items: usize,
+        now: DateTime<Utc>,
     ) -> Started {
-        let mut facts = Started { needs: items, ..Started::default() };
+        let mut facts = Started::default();
         for account in accounts {
             let Some(state) = snapshot.accounts.get(account) else { continue };
             facts.resources += state.resource_count();
             let disconnect = Key::account_wide(account, Kind::Disconnect);
-            let needs_somebody =
-                |incident: &&Incident| incident.phase.is_open() && incident.severity > Severity::Info;
-            let open = draft.get(&disconnect).filter(needs_somebody);
+            let open = get(&disconnect).filter(|one| one.phase.is_open() && needs_somebody(one));
             if let Some(incident) = open
                 && self.recipients(&disconnect).iter().any(|one| one == to)
             {
                 facts.disconnect = true;
                 facts.severity = facts.severity.max(Some(incident.severity));
-                facts.overdue |= incident.ladder.as_ref().is_some_and(|ladder| ladder.is_overdue(draft.now));
+                facts.overdue |= incident.ladder.as_ref().is_some_and(|ladder| ladder.is_overdue(now));
                 facts.needs += 1;
             }
             for collector in state_collectors(&state.profile) {
@@ -89,6 +126,10 @@ impl Engine {
         }
         facts
     }
+}
+
+fn needs_somebody(incident: &Incident) -> bool {
+    incident.severity > Severity::Info
 }
 
 /// What is open, and now known to people: each with its decision.

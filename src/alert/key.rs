@@ -119,6 +119,14 @@ impl Key {
     pub(crate) fn id(&self) -> Option<u64> {
         if let Target::Id(id) = self.resource { Some(id) } else { None }
     }
+
+    /// One for all incidents of a VM, container or site; of any other the key itself.
+    pub(crate) fn about(&self) -> String {
+        match self.kind.sort().zip(self.id()) {
+            Some((sort, id)) => format!("{}/{sort}:{id}", self.account),
+            None => self.to_string(),
+        }
+    }
 }
 
 /// So long is what a target says, before characters are replaced.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Duration, NaiveDate, Utc};
+use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use super::kind::Severity;
@@ -58,6 +59,8 @@ pub(crate) struct Ladder {
     pub used_up_told: bool,
     pub overdue: Option<Overdue>,
     pub mailed: Mailed,
+    /// The account's zone when a report last named a date.
+    pub zone: Option<Tz>,
 }
 
 /// When the mails of the last day went out: an account that alternates between two dates is mailed once.
@@ -103,6 +106,8 @@ const JUMP: Duration = Duration::days(3);
 const HOLD: Duration = Duration::hours(1);
 /// A date that is no farther ahead may be that of the next charge.
 const NEXT_CHARGE: Duration = Duration::days(1);
+/// Two zones are at most so far apart.
+const ZONES_APART: Duration = Duration::hours(26);
 /// The same thing is not mailed twice within this, unless the balance rose above its highest of that time.
 pub(super) const ONCE_IN: Duration = Duration::hours(24);
 /// An acknowledgement of an overdue account ends after this.
@@ -221,6 +226,21 @@ impl Ladder {
     /// Takes in whether a report that was read at `now` has no charge.
     pub(super) fn note_bare(&mut self, is_bare: bool, now: DateTime<Utc>) {
         self.bare_since = if is_bare { self.bare_since.or(Some(now)) } else { None };
+    }
+
+    /// Dates without an offset are of the account's zone. Where the configuration names another by now, the past cut-off that a
+    /// report names is the one known, put right.
+    pub(super) fn heed_zone(&mut self, sight: &Sight, zone: Tz, now: DateTime<Utc>) {
+        let Disconnect::At { at, computed: false } = sight.disconnect else { return };
+        let is_other = self.zone.replace(zone).is_some_and(|before| before != zone);
+        let Some(known) = self.edd.filter(|_| is_other && self.is_overdue(now)) else { return };
+        if at > now || (at - known).abs() > ZONES_APART {
+            return;
+        }
+        let told = [&mut self.edd, &mut self.told, &mut self.mailed.cut_off];
+        let of_overdue = self.overdue.iter_mut().map(|overdue| &mut overdue.cut_off);
+        told.into_iter().chain(of_overdue).filter(|one| **one == Some(known)).for_each(|one| *one = Some(at));
+        self.deleted_at = self.deleted_at.map(|deleted| deleted + (at - known));
     }
 
     /// Takes in the rest of a report that was read at `now`. `is_open`: people were mailed of the date.

@@ -112,6 +112,9 @@ pub(crate) struct Started {
     /// An account is cut off already, or about to be.
     #[serde(default)]
     pub overdue: bool,
+    /// Of what needs someone: what began since, and has mails of its own.
+    #[serde(default)]
+    pub since: usize,
     /// `account: collector: why`, of what could not be read.
     pub unread: Vec<String>,
 }

@@ -82,14 +82,14 @@ impl Overdue {
         }
         let last = deletion.map_or(LAST, |deletion| deletion.min(LAST));
         let is_on = |day: &u32| *day <= DAILY || (*day - DAILY).is_multiple_of(EVERY);
-        let at = (1..=last)
-            .rev()
-            .filter(is_on)
-            .map(|day| days_later(from, day, plan.zone))
-            .find(|&at| since_last(at))?;
+        let mut days = (1..=last).rev().filter(is_on).map(|day| (day, days_later(from, day, plan.zone)));
+        let (day, at) = days.find(|&(_, at)| since_last(at))?;
         let date = at.with_timezone(&plan.zone).date_naive();
         let soon = at - self.mailed_at < LEAST_PAUSE;
-        (!soon && self.reminded != Some(date)).then_some(Again::Overdue(date))
+        // Where clocks change, that day's mail about the deletion is an hour earlier or later.
+        let gives_way =
+            DELETION_RUNGS.iter().any(|left| deletion == Some(day + left) && !self.deletions.contains(left));
+        (!soon && !gives_way && self.reminded != Some(date)).then_some(Again::Overdue(date))
     }
 
     /// When something is due next, after `now`; `plan` is one that is acknowledged until then at most.
@@ -238,6 +238,32 @@ mod tests {
             }
             let first = from.with_timezone(&zone).date_naive();
             assert_eq!(told, (1..=7).map(|day| first + Days::new(day)).collect::<Vec<_>>());
+        }
+    }
+
+    /// A deletion is a number of 24-hour periods away, a day's mail comes at the same time of the day.
+    #[test]
+    fn where_clocks_change_the_deletion_takes_the_place_of_that_days_mail_too() {
+        for (from, zone) in
+            [("2027-11-06T16:00:00Z", Tz::America__New_York), ("2027-03-26T13:00:00Z", Tz::Europe__Berlin)]
+        {
+            let from: DateTime<Utc> = from.parse().unwrap();
+            let mut overdue = Overdue::told(Some(from), None, from);
+            let plan = ReminderPlan { deletion_days: 7, zone, acknowledged: false };
+            let mut told = Vec::new();
+            for minute in 0..9 * 24 * 60 {
+                let now = from + Duration::minutes(minute);
+                if let Some(again) = overdue.due(Some(from), plan, now) {
+                    let left = match again {
+                        Again::Deletion(left) => Some(left),
+                        Again::Overdue(_) => None,
+                    };
+                    told.push(((now + Duration::hours(1) - from).num_days(), left));
+                    overdue.took(again, now);
+                }
+            }
+            let want = [(1, None), (2, None), (3, None), (4, Some(3)), (5, None), (6, Some(1)), (7, Some(0))];
+            assert_eq!(told, want, "{zone}");
         }
     }
 

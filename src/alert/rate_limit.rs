@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Duration, Utc};
 
 use super::key::Key;
-use super::kind::Event;
+use super::kind::{Event, Kind};
 use super::notice::{Form, Item, Notice, Overflow, worst_first};
 use crate::model::AccountName;
 
@@ -15,10 +15,11 @@ const GATHER_SECONDS: i64 = 10;
 /// The span that the cap counts over, and the longest between two summaries.
 pub(crate) const WINDOW: Duration = Duration::hours(1);
 
-/// Does the cap apply to mails of this form?
-pub(crate) fn applies(form: &Form) -> bool {
-    match form {
-        Form::Opened | Form::Closed | Form::Reminder | Form::Unwatched => true,
+/// Does the cap apply to this mail?
+pub(crate) fn applies(notice: &Notice) -> bool {
+    match notice.form {
+        Form::Opened | Form::Closed | Form::Reminder => true,
+        Form::Unwatched => notice.items.iter().all(|item| item.key.kind != Kind::Disconnect),
         Form::Disconnect | Form::Covered | Form::Started(_) | Form::Overflow(_) | Form::Digest(_) => false,
     }
 }
@@ -132,9 +133,15 @@ mod tests {
             (Form::Started(Started::default()), false),
             (Form::Overflow(overflow), false),
         ];
+        let notice = |form, items| Notice { form, items, to: Vec::new(), accounts: Vec::new() };
         for (form, want) in table {
-            assert_eq!(applies(&form), want, "{form:?}");
+            assert_eq!(applies(&notice(form.clone(), Vec::new())), want, "{form:?}");
         }
+        let gone = item(1, Event::Unwatched);
+        let key = Key::account_wide(&gone.key.account, Kind::Disconnect);
+        let of_money = Item { key, ..gone.clone() };
+        assert!(applies(&notice(Form::Unwatched, vec![gone.clone()])));
+        assert!(!applies(&notice(Form::Unwatched, vec![gone, of_money])));
     }
 
     #[test]

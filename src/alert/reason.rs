@@ -148,8 +148,11 @@ pub(crate) enum Cause {
     PaymentsTakeLonger { days: Days },
     #[strum(to_string = "still overdue")]
     StillOverdue,
-    #[strum(to_string = "the data are deleted in {days}")]
+    // Read long after, too: pages show it until the next one.
+    #[strum(to_string = "{days} before the data are deleted")]
     DeletionIn { days: Days },
+    #[strum(to_string = "the day on which the data are deleted")]
+    DeletionDay,
     #[strum(to_string = "the balance is lower than forecast")]
     BalanceDrop,
 }

@@ -125,13 +125,19 @@ fn container_of(draft: &StepDraft<'_>, of: &Key, state: &AccountState) -> Option
     let key = Key::new(&state.profile.name, Kind::ContainerDisabled, site.container.get());
     let incident = draft.get(&key).filter(|incident| incident.explains())?;
     let explains = explains_site(incident.held == SITES_STOPPED, of.kind, site);
-    explains.then(|| itself_or_its_root(draft, incident))
+    explains.then(|| itself_or_its_root(draft, incident, state))
 }
 
-fn itself_or_its_root(draft: &StepDraft<'_>, incident: &Incident) -> Key {
-    let root = incident.folded_into.as_ref();
-    let root = root.filter(|root| draft.get(root).is_some_and(Incident::explains));
+fn itself_or_its_root(draft: &StepDraft<'_>, incident: &Incident, state: &AccountState) -> Key {
+    let root = incident.folded_into.as_ref().filter(|root| still_explains(draft, root, state));
     root.unwrap_or(&incident.key).clone()
+}
+
+/// Does the incident that covers another go on to explain it? One of a cut-off stays open where somebody paid and the
+/// next date is known, and explains nothing until then.
+fn still_explains(draft: &StepDraft<'_>, root: &Key, state: &AccountState) -> bool {
+    draft.get(root).is_some_and(Incident::explains)
+        && (root.kind != Kind::Disconnect || overdue(draft, state).is_some())
 }
 
 /// The containers in a state that nobody gave a name, of an incident that says so.
@@ -145,7 +151,7 @@ fn in_unnamed_state<'a>(key: &'a Key, state: &'a AccountState) -> impl Iterator<
 fn off_by_sites(draft: &StepDraft<'_>, container: &Container, state: &AccountState) -> Option<Key> {
     let key = Key::new(&state.profile.name, Kind::ContainerDisabled, container.id.get());
     let incident = draft.get(&key).filter(|one| one.explains() && one.held == SITES_STOPPED)?;
-    Some(itself_or_its_root(draft, incident))
+    Some(itself_or_its_root(draft, incident, state))
 }
 
 /// A container that is off for non-payment: VMs and sites elsewhere have the same cause.

@@ -113,10 +113,18 @@ impl Belief {
         Some((format!("This machine's clock is {by} {side} the provider's{follows}"), decides))
     }
 
-    /// The provider was heard, or has been waited for, and the wall clock was not set since.
+    /// The provider was heard; or it has been waited for, and the wall clock is not before what the daemon lived through;
+    /// and that clock was not set since.
     pub(super) fn is_sure(&self, steady: TimeDelta) -> bool {
         let heard = self.hosts.values().any(|host| host.ahead.is_some());
-        self.set_at.is_none() && (heard || steady >= UNSURE)
+        let now = DateTime::UNIX_EPOCH.checked_add_signed(self.wall_ahead + steady);
+        let is_past = self.lived_until.is_some_and(|moment| now < Some(moment - DECIDES));
+        !self.is_doubted() && (heard || (steady >= UNSURE && !is_past))
+    }
+
+    /// The wall clock was set, nobody confirmed it, and it is not followed yet.
+    pub(super) fn is_doubted(&self) -> bool {
+        self.set_at.is_some()
     }
 
     fn forget_differences(&mut self) {
@@ -250,6 +258,17 @@ mod tests {
             belief.has_lived_until(at(lived_until - DAY));
             belief.heard("a.example", at(-DAY), at(0), TimeDelta::zero());
             assert_eq!(belief.now(at(0), TimeDelta::zero()), at(want), "{lived_until}");
+        }
+    }
+
+    #[test]
+    fn a_clock_before_what_was_lived_through_is_never_sure_by_itself() {
+        for (lived_until, want) in [(30, true), (DAY, false)] {
+            let mut belief = Belief::new(at(0), TimeDelta::zero());
+            belief.has_lived_until(at(lived_until));
+            assert_eq!(belief.is_sure(UNSURE), want, "{lived_until}");
+            belief.heard("a.example", at(lived_until), at(0), UNSURE);
+            assert!(belief.is_sure(UNSURE));
         }
     }
 

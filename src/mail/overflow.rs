@@ -4,7 +4,7 @@ use super::body::{Body, Section, Tone};
 use super::context::{Context, MOST_LISTED};
 use super::parts::{self, Telling};
 use super::{incident, subject};
-use crate::alert::{Item, Kind, Notice, Overflow};
+use crate::alert::{Event, Item, Kind, Notice, Overflow};
 use crate::model::sanitize;
 use crate::view::words;
 
@@ -16,12 +16,16 @@ pub(super) fn body(notice: &Notice, facts: &Overflow, context: &Context<'_>) -> 
     let items = parts::worst_first(&notice.items);
     let several = notice.accounts.len() > 1;
     let shown = items.len().min(MOST_LISTED);
-    let open = items[..shown].iter().take_while(|item| !item.event.is_end()).count();
+    let (unwatched, over): (Vec<&Item>, Vec<&Item>) = items[..shown]
+        .iter()
+        .filter(|item| item.event.is_end())
+        .partition(|item| item.event == Event::Unwatched);
+    let open = items[..shown].iter().copied().filter(|item| !item.event.is_end()).collect();
     let mut sections = Vec::new();
-    for (title, part) in [("Open", &items[..open]), ("Resolved", &items[open..shown])] {
+    for (title, part) in [("Open", open), ("Resolved", over), ("No longer watched", unwatched)] {
         if !part.is_empty() {
             let mut section = Section::new(title);
-            section.list = part.iter().map(|item| line(item, several, context)).collect();
+            section.list = part.into_iter().map(|item| line(item, several, context)).collect();
             sections.push(section);
         }
     }
@@ -45,7 +49,7 @@ fn left_out(items: &[&Item]) -> String {
     let over = items.iter().filter(|item| item.event.is_end()).count();
     let wrong = items.len() - over;
     format!(
-        "Too many for one mail: {wrong} open and {over} resolved are not listed; hostwatch incidents \
+        "Too many for one mail: {wrong} open and {over} closed are not listed; hostwatch incidents \
          and the attached incidents.json name each."
     )
 }
@@ -60,7 +64,7 @@ fn lead(items: &[&Item], notice: &Notice, facts: &Overflow, context: &Context<'_
     let events = words::count(items.len(), "more event", "more events");
     let since = words::sentence_moment(facts.since, context.first_zone(&notice.accounts), context.now);
     let worst = match items.first() {
-        Some(worst) if worst.event.is_end() => "all of it is resolved".to_owned(),
+        Some(worst) if worst.event.is_end() => all_over(items).to_owned(),
         Some(worst) => format!("the worst: {}", parts::name(worst)),
         None => "none of them is known any more".to_owned(),
     };
@@ -69,6 +73,15 @@ fn lead(items: &[&Item], notice: &Notice, facts: &Overflow, context: &Context<'_
         "{events} since {since}, when the limit of {} was reached; {worst} ({accounts}).",
         per_hour(facts)
     )
+}
+
+/// Where nothing of it is open.
+fn all_over(items: &[&Item]) -> &'static str {
+    match items.iter().filter(|item| item.event == Event::Unwatched).count() {
+        0 => "all of it is resolved",
+        count if count == items.len() => "none of it is watched any more",
+        _ => "all of it is resolved, or no longer watched",
+    }
 }
 
 fn line(item: &Item, several: bool, context: &Context<'_>) -> String {

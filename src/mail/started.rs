@@ -24,6 +24,11 @@ pub(super) fn body(notice: &Notice, facts: &Started, context: &Context<'_>) -> B
         section.lines.push("See the separate mail about the cut-off.".to_owned());
         sections.push(section);
     }
+    if facts.since > 0 {
+        let mut section = Section::new("Since the start");
+        section.lines.push("See the separate mails.".to_owned());
+        sections.push(section);
+    }
     let several = notice.accounts.len() > 1;
     sections.extend(groups::sections(&notice.items, several, MOST_STARTED, context));
     if !facts.unread.is_empty() {

@@ -51,7 +51,9 @@ pub(super) fn of_start(notice: &Notice, facts: &Started, context: &Context<'_>) 
 /// `[CRITICAL] 7 more events: 3 sites in error in agency and 4 more (main)`.
 pub(super) fn of_overflow(notice: &Notice, context: &Context<'_>) -> String {
     let items: Vec<Item> = common::worst_first(&notice.items).into_iter().cloned().collect();
-    let bracket = items.first().map_or("INFO", |worst| bracket(worst));
+    let is_unwatched = items.iter().any(|item| item.event == Event::Unwatched);
+    let worst = items.first().filter(|worst| !(worst.event.is_end() && is_unwatched));
+    let bracket = worst.map_or("INFO", |worst| bracket(worst));
     let parts = parts(&items, context);
     let events = words::count(items.len(), "more event", "more events");
     let words = match parts.as_slice() {
@@ -182,8 +184,9 @@ pub(super) fn bracket(item: &Item) -> &'static str {
 pub(super) fn watching(facts: &Started, items: &[Item], context: &Context<'_>) -> String {
     let resources = words::count(facts.resources, "resource", "resources");
     let mut parts = by_resource(items, context);
-    if let Some(more) = facts.needs.checked_sub(items.len()).filter(|&more| more > 0) {
-        // The only one that is not listed is the cut-off, which has a mail of its own.
+    // What is not listed has mails of its own: the cut-off, and what began since.
+    let of_money = facts.needs.saturating_sub(items.len() + facts.since);
+    if let Some(more) = Some(of_money).filter(|&more| more > 0) {
         let text = match (facts.disconnect, facts.overdue) {
             (true, true) => "account overdue",
             (true, false) => "cut-off ahead",
@@ -192,6 +195,10 @@ pub(super) fn watching(facts: &Started, items: &[Item], context: &Context<'_>) -
         // Money comes first.
         let place = if facts.disconnect { 0 } else { parts.len() };
         parts.insert(place, Part { text: text.to_owned(), count: more });
+    }
+    if facts.since > 0 {
+        let count = if facts.since == 1 { "one".to_owned() } else { facts.since.to_string() };
+        parts.push(Part { text: format!("{count} since the start"), count: facts.since });
     }
     let needs = match parts.as_slice() {
         [] => None,
@@ -248,10 +255,13 @@ mod tests {
         let off = Started { overdue: true, severity: Some(Severity::Critical), ..facts(1, &[]) };
         assert_eq!(started_severity(&off, &[]), Severity::Critical);
         let down = ["main: vms: down"];
+        let later = |needs, since| Started { since, disconnect: needs > since, ..facts(needs, &[]) };
         for (facts, want) in [
             (facts(0, &[]), "Watching 43 resources; nothing needs you"),
             (facts(1, &[]), "Watching 43 resources; 1 problem: cut-off ahead"),
             (off, "Watching 43 resources; 1 problem: account overdue"),
+            (later(1, 1), "Watching 43 resources; 1 problem: one since the start"),
+            (later(3, 2), "Watching 43 resources; 3 problems: cut-off ahead, 2 since the start"),
             (facts(0, &down), "Watching 43 resources; some data is missing"),
             (facts(1, &down), "Watching 43 resources; 1 problem: cut-off ahead; some data is missing"),
         ] {

@@ -119,7 +119,7 @@ SELECT n.incident, json_group_array(json_array(e.recipient, iif(e.state = 'dead'
   SELECT 1 FROM envelopes s WHERE s.recipient = e.recipient AND s.state = 'sent' AND s.ended_at > e.ended_at))
 FROM incidents i CROSS JOIN news n ON n.incident = i.key AND n.episode = json_extract(i.body, '$.episode')
   JOIN envelopes e USING (message_id)
-WHERE i.phase IN ('firing', 'recovering') AND e.state <> 'withdrawn'
+WHERE i.phase IN ('firing', 'recovering') AND (e.state <> 'withdrawn' OR e.perhaps)
 GROUP BY n.incident HAVING min(e.state IN ('dead', 'queued') AND NOT e.perhaps) = 1";
 
 /// Notes which mail names which others.

@@ -60,6 +60,7 @@ impl Store {
     pub(crate) fn waiting(&self) -> Result<Vec<Waiting>, StoreError> {
         let sql = "SELECT e.message_id, e.recipient, e.state, e.perhaps, m.notice IS NOT NULL,
                json_type(m.notice, '$.form.Digest') IS NOT NULL, json_extract(m.notice, '$.form') IS 'Unwatched',
+               json_type(m.notice, '$.form.Started') IS NOT NULL,
                (SELECT json_group_array(n.incident) FROM news n WHERE n.message_id = e.message_id)
              FROM envelopes e JOIN messages m USING (message_id)
              WHERE e.state IN ('queued', 'sending') ORDER BY e.id";
@@ -76,7 +77,8 @@ impl Store {
                 can_be_remade: row.get(4)?,
                 is_digest: row.get(5)?,
                 is_unwatched: row.get(6)?,
-                incidents: row.json(7)?,
+                is_first: row.get(7)?,
+                incidents: row.json(8)?,
             })
         })
     }
@@ -116,7 +118,7 @@ impl Store {
                  SELECT json_extract(t.value, '$[1]') FROM json_each(m.told) t
                  WHERE json_extract(t.value, '$[0]') = ?1)
              FROM news n JOIN envelopes e USING (message_id) JOIN messages m USING (message_id)
-             WHERE n.incident = ?1 AND n.episode <= ?2 AND (e.state <> 'withdrawn' OR e.error = ?3) ORDER BY e.id",
+             WHERE n.incident = ?1 AND n.episode <= ?2 AND (e.state <> 'withdrawn' OR e.perhaps OR e.error = ?3) ORDER BY e.id",
         )?;
         let mut told: BTreeMap<String, Vec<(Heard, u32, Option<String>)>> = BTreeMap::new();
         let mut rows = statement.query(params![incident.to_string(), episode, DROPPED])?;
@@ -181,7 +183,7 @@ impl Store {
                  WHERE json_extract(t.value, '$[0]') = ?1 AND json_extract(t.value, '$[1]') = ?3) AS u
                FROM news n JOIN messages m USING (message_id) WHERE n.incident = ?1 AND n.episode = ?2)
                JOIN envelopes e USING (message_id)
-             WHERE e.state <> 'withdrawn'",
+             WHERE e.state <> 'withdrawn' OR e.perhaps",
         ))?;
         let unwatched = Event::Unwatched.to_string();
         let back = statement.query_row(params![incident.to_string(), episode, unwatched], |row| {

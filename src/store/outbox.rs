@@ -110,8 +110,8 @@ impl Queue {
 }
 
 impl Store {
-    /// Claims the next mail of a queue that is due: disconnect mails first, then by age. One that speaks of an incident of which
-    /// its recipient still waits for older news stays behind it.
+    /// Claims the next mail of a queue that is due: disconnect mails first, then by age. One that speaks of an incident, or of
+    /// another of the same VM, container or site, of which its recipient still waits for older news stays behind it.
     pub(crate) fn claim(&mut self, queue: &Queue, now: DateTime<Utc>) -> Result<Option<Claim>, StoreError> {
         // A transaction that first reads could not wait for a command that writes meanwhile.
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -302,10 +302,11 @@ pub(super) fn insert(
             notice
         ],
     )?;
-    let mut add = transaction
-        .prepare_cached("INSERT OR IGNORE INTO news (message_id, incident, episode) VALUES (?1, ?2, ?3)")?;
+    let mut add = transaction.prepare_cached(
+        "INSERT OR IGNORE INTO news (message_id, incident, episode, about) VALUES (?1, ?2, ?3, ?4)",
+    )?;
     for item in &mail.notice.items {
-        add.execute(params![mail.message_id, item.key.to_string(), item.episode])?;
+        add.execute(params![mail.message_id, item.key.to_string(), item.episode, item.key.about()])?;
     }
     for recipient in recipients {
         transaction.execute(
@@ -336,9 +337,9 @@ pub(super) fn withdraw(
 
 pub(super) const FORGET_TOLD: &str = "DELETE FROM told WHERE message_id = ?1 AND recipient = ?2";
 
-/// An envelope `e` that may be sent: its recipient waits for no older news of an incident that it speaks of.
+/// An envelope `e` that may be sent: its recipient waits for no older news of what it speaks of.
 const DELIVERABLE: &str = "e.state = 'queued' AND NOT EXISTS (
-  SELECT 1 FROM news n JOIN news o ON o.incident = n.incident
+  SELECT 1 FROM news n JOIN news o ON o.about = n.about
     JOIN envelopes b ON b.message_id = o.message_id AND b.recipient = e.recipient
   WHERE n.message_id = e.message_id AND b.id < e.id AND b.state IN ('queued', 'sending'))";
 

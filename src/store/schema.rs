@@ -97,6 +97,11 @@ INSERT INTO episodes
     OR (phase IN ('resolved', 'unwatched') AND json_extract(body, '$.announced'));
 INSERT OR IGNORE INTO meta (key, value)
   SELECT 'watched_since', min(day) || 'T00:00:00Z' FROM tallies HAVING min(day) IS NOT NULL;
+", "
+-- What an incident is about: mails about one VM, container or site keep their order, whichever of its incidents they are of.
+ALTER TABLE news ADD COLUMN about TEXT NOT NULL DEFAULT '';
+UPDATE news SET about = incident;
+CREATE INDEX news_by_about ON news (about);
 "];
 
 /// Without these it is all the same and slow: a release that does not have them goes on with the store.

@@ -195,7 +195,7 @@ fn commands_read_the_store_of_an_older_release_and_refuse_to_write_it() {
     for args in writing {
         let (status, _, error) = daemon.command(args);
         assert_eq!(status, 1, "{args:?}: {error}");
-        let words = ["schema 1", "schema 6", "restart the daemon"];
+        let words = ["schema 1", "schema 7", "restart the daemon"];
         assert!(words.iter().all(|word| error.contains(word)), "{args:?}: {error}");
     }
     assert!(files() == before, "nothing was changed");

@@ -105,6 +105,57 @@ fn what_ended_before_its_mail_arrived_is_one_mail_at_every_stage() {
     );
 }
 
+/// The first mail waits, and what it speaks of changes: it comes with how things stand by then.
+#[test]
+fn the_first_mail_that_waits_counts_what_needs_somebody_anew() {
+    let provider = Provider::start(SCENARIO);
+    provider.lasts_days(3);
+    provider.set_vm(10002, "error");
+    let smtp = SmtpServer::plain();
+    smtp.on(Stage::Mail, Act::reply("450 4.7.1 try again later"));
+    let mut clock = Clock::new();
+    let daemon = Daemon::start_by(&clock, &provider, smtp.address, "");
+    until("an attempt", || outbox(&daemon).contains("450"));
+    assert!(outbox(&daemon).contains("2 problems: cut-off ahead, VM web-2 in error"), "{}", outbox(&daemon));
+    // It is paid, one VM breaks, nobody hears of it yet.
+    provider.lasts_days(80);
+    fails(&provider, &daemon);
+    until("the news", || outbox(&daemon).contains("2 problems: VM web-2 in error, one since the start"));
+    smtp.forget_rules();
+    let mail = arrives(&mut clock, &smtp, "main/vm_error/10002 started");
+    assert!(mail.subject.contains("2 problems: VM web-2 in error, one since the start"), "{}", mail.subject);
+    assert!(mail.text.contains("Since the start"), "{}", mail.text);
+    assert!(!mail.text.contains("Cut-off ahead"), "{}", mail.text);
+    arrives(&mut clock, &smtp, "main/vm_error/10001 opened");
+    assert_eq!(read(&smtp, "vm_error").len(), 2);
+}
+
+/// The mail server is away on the last safe day, and back on the next.
+#[test]
+fn a_mail_about_money_that_waits_is_of_the_day_on_which_it_leaves() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let (mut clock, daemon) = watching(&provider, &smtp);
+    smtp.on(Stage::Mail, Act::reply("450 4.7.1 try again later"));
+    provider.lasts_days(6);
+    let subject = || {
+        let shown = outbox(&daemon);
+        let from = shown.find("Cut-off ")?;
+        Some(shown[from..].split(" (main)").next()?.to_owned())
+    };
+    until("an attempt", || subject().is_some() && outbox(&daemon).contains("450"));
+    let before = subject();
+    clock.pass(Duration::hours(25));
+    // What is being tried is made anew a minute later.
+    passing(&mut clock, Duration::minutes(2), "the mail made anew", || subject() != before);
+    let anew = subject().unwrap();
+    smtp.forget_rules();
+    let mail = arrives(&mut clock, &smtp, "main/disconnect/account rung:7");
+    assert!(mail.subject.contains(&anew), "{} {anew}", mail.subject);
+    assert!(mail.text.contains("in 4 d"), "{}", mail.text);
+    assert_eq!(read(&smtp, "disconnect").len(), 1);
+}
+
 /// Somebody dropped the only mail about it: nobody heard of it, so its end is no RESOLVED.
 #[test]
 fn the_end_of_what_was_dropped_by_hand_is_worded_as_to_somebody_who_heard_of_nothing() {

@@ -191,3 +191,21 @@ fn mails_about_six_hundred_vms_arrive() {
     assert_eq!(about_all(&smtp, "started"), of("started"));
     assert_eq!(daemon.log.count("mail given up"), 0);
 }
+
+/// However it is started; who names another number has it.
+#[test]
+fn all_threads_share_one_heap() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let heaps = |set: &[(&'static str, String)]| {
+        let mut daemon = Daemon::prepare(&provider, smtp.address, "");
+        daemon.environment.extend(set.iter().cloned());
+        daemon.run();
+        let environment = std::fs::read(format!("/proc/{}/environ", daemon.id())).unwrap();
+        let named =
+            environment.split(|byte| *byte == 0).find_map(|one| one.strip_prefix(b"MALLOC_ARENA_MAX="));
+        named.map(|number| String::from_utf8_lossy(number).into_owned())
+    };
+    assert_eq!(heaps(&[]).as_deref(), Some("1"));
+    assert_eq!(heaps(&[("MALLOC_ARENA_MAX", "3".to_owned())]).as_deref(), Some("3"));
+}

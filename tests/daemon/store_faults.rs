@@ -226,7 +226,7 @@ fn an_update_on_a_full_disk_holds_back_no_mail() {
         return;
     }
     until_within(A_WHILE, "the store works again", || daemon.log.count(HOME) == 1);
-    assert_eq!(version(&daemon), 6);
+    assert_eq!(version(&daemon), 7);
     assert!(daemon.directory.path().join("hostwatch.db.v1").exists(), "the older release's is kept");
     daemon.stop();
     daemon.run();

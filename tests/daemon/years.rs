@@ -235,8 +235,46 @@ fn a_rung_is_mailed_on_its_day() {
     daemon.shows("hostwatch_collector_success{account=\"main\",collector=\"expected_balance\"} 0");
     clock.pass(chrono::Duration::days(4));
     let mail = wait_for(&smtp, "main/disconnect/account rung:7");
-    let raw = String::from_utf8_lossy(&mail.raw).into_owned();
+    assert!((clock.now() - dated(&mail)).abs() < chrono::Duration::minutes(1), "{}", dated(&mail));
+}
+
+/// When a mail says that it was written.
+fn dated(mail: &Received) -> chrono::DateTime<chrono::Utc> {
+    let raw = String::from_utf8_lossy(&mail.raw);
     let date = raw.lines().find_map(|line| line.strip_prefix("Date: ")).unwrap();
-    let date = chrono::DateTime::parse_from_rfc2822(date).unwrap();
-    assert!((clock.now() - date.to_utc()).abs() < chrono::Duration::minutes(1), "{date}");
+    chrono::DateTime::parse_from_rfc2822(date).unwrap().to_utc()
+}
+
+#[test]
+fn what_falls_due_after_a_sleep_is_told_by_the_clock_as_it_is_with_the_provider_away_too() {
+    let provider = Provider::start(SCENARIO);
+    provider.lasts_days(10);
+    let smtp = SmtpServer::plain();
+    let mut clock = clock::Clock::new();
+    let daemon = Daemon::start_by(&clock, &provider, smtp.address, "");
+    wait_for(&smtp, "main/disconnect/account rung:14");
+    let seconds = |name: &str| -> i64 {
+        let value =
+            daemon.page().lines().find_map(|line| line.strip_prefix(name)?.split_once(' ')?.1.parse().ok());
+        value.map_or(0, |value: f64| value as i64)
+    };
+    let cut_off = || seconds("hosting_billing_disconnect_timestamp_seconds{");
+    until("the date on the page", || cut_off() > 0);
+    let cut_off = chrono::DateTime::from_timestamp(cut_off(), 0).unwrap();
+    // By the clock as it was before the machine slept, the next rung falls due a moment later.
+    clock.pass(cut_off - chrono::Duration::days(7) - chrono::Duration::seconds(30) - clock.now());
+    daemon.log.wait("everything is looked at again");
+    // Nobody answers, and nobody tells the time.
+    drop(provider);
+    daemon.log.wait("cannot read");
+    clock.set(chrono::Duration::days(2));
+    for turn in 1..=3 {
+        until("polls that fail", || daemon.log.count("read again before that counts") >= turn * 3);
+        clock.pass(chrono::Duration::seconds(50));
+    }
+    let mail = wait_for(&smtp, "main/disconnect/account rung:7");
+    assert!((clock.now() - dated(&mail)).abs() < chrono::Duration::minutes(1), "{}", dated(&mail));
+    // For two days nobody asked; what fails has to last from the waking on.
+    let told = received(&smtp);
+    assert!(told.iter().flat_map(|mail| &mail.pairs).all(|pair| !pair.contains("failing")), "{told:?}");
 }

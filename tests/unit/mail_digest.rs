@@ -158,6 +158,6 @@ fn an_overflow_of_any_size_lists_what_servers_take() {
     );
     assert_eq!(headers(&rendered, "X-Hostwatch-Event").len(), 50);
     let text = text(&rendered).replace("\n  ", " ");
-    assert!(text.contains(" open and ") && text.contains(" resolved are not listed"), "{text}");
+    assert!(text.contains(" open and ") && text.contains(" closed are not listed"), "{text}");
     assert!(rendered.raw.len() < 1_000_000, "{} bytes", rendered.raw.len());
 }

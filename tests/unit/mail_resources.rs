@@ -158,7 +158,7 @@ fn overflow_and_first_start_are_within_bounds() {
     let items: Vec<Item> = half(false).chain(half(true)).collect();
     let rendered = mail(&notice(Form::Overflow(facts), items.clone()), &snapshot_of_main());
     assert_eq!(in_bounds(&rendered), (50, 601));
-    assert!(text(&rendered).replace("\n  ", " ").contains("250 open and 300 resolved"));
+    assert!(text(&rendered).replace("\n  ", " ").contains("250 open and 300 closed"));
 
     let facts = Started { resources: 600, needs: 600, ..Started::default() };
     let rendered = mail(&notice(Form::Started(facts), items), &snapshot_of_main());

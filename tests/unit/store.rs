@@ -239,7 +239,7 @@ fn an_older_store_without_room_for_its_copy_goes_on_in_memory_and_is_brought_up_
     assert_eq!(version(), 1, "nothing is brought up without a copy");
     std::fs::remove_dir(in_the_way).unwrap();
     store.return_to_file(now()).unwrap();
-    assert_eq!(version(), 6);
+    assert_eq!(version(), 7);
     assert!(directory.path().join("hw.db.v1").exists());
     let summary = Store::open_beside(&path).unwrap().outbox_summary().unwrap();
     assert_eq!((summary.by_state["sent"], summary.by_state["queued"]), (1, 2));
@@ -465,6 +465,52 @@ fn what_memory_did_not_know_is_still_there_when_it_comes_home() {
         .map(|claim| claim.message_id)
         .collect();
     assert_eq!(waiting, ["before", "before", "meanwhile", "meanwhile"]);
+}
+
+/// The reply to it was lost, and newer news took its place: it may have arrived all the same.
+#[test]
+fn what_may_have_arrived_was_heard_whatever_took_its_place() {
+    let mut store = Store::in_memory().unwrap();
+    let mut incident = Incident::new(key(), Severity::Critical, now());
+    incident.begin_episode(now());
+    incident.phase = crate::alert::Phase::Firing;
+    let opening =
+        Batch { incidents: vec![incident], ..batch(vec![mail_about(&key(), "opened", Lane::Normal)]) };
+    store.commit(&opening, now()).unwrap();
+    for lost in [true, false] {
+        let claim = store.claim(&Queue::Mail, now()).unwrap().unwrap();
+        let error = "451".to_owned();
+        let due_at = now() + Duration::hours(1);
+        store.finish(&claim, &SendResult::Retry { due_at, error, perhaps: lost }, now()).unwrap();
+    }
+    let reminder = mail_about(&key(), "reminder", Lane::Normal);
+    store.commit(&Batch { withdraw: both("opened"), ..batch(vec![reminder]) }, now()).unwrap();
+    let heard = store.heard(&key(), 1).unwrap();
+    assert_eq!(heard.into_values().collect::<Vec<_>>(), [Heard::Reached, Heard::NotYet]);
+}
+
+/// Blocked, then in error: two incidents, and whoever reads their mails has to end with how the VM is.
+#[test]
+fn mails_about_one_resource_keep_their_order_whatever_they_are_of() {
+    let mut store = Store::in_memory().unwrap();
+    let about = |kind, id: u64, name: &str| {
+        mail_about(&Key::new(&"main".parse().unwrap(), kind, id), name, Lane::Normal)
+    };
+    store.commit(&batch(vec![about(Kind::VmBlocked, 7, "blocked")]), now()).unwrap();
+    for _ in 0..2 {
+        let claim = store.claim(&Queue::Mail, now()).unwrap().unwrap();
+        store.finish(&claim, &retry(now() + Duration::minutes(30), "451"), now()).unwrap();
+    }
+    let other = about(Kind::SiteError, 7, "site of that number");
+    store.commit(&batch(vec![about(Kind::VmError, 7, "error"), other]), now()).unwrap();
+    let mut claimed = |at| -> Vec<String> {
+        let claims = std::iter::from_fn(|| store.claim(&Queue::Mail, at).unwrap()).collect::<Vec<_>>();
+        claims.iter().for_each(|claim| store.finish(claim, &SendResult::Sent, at).unwrap());
+        claims.into_iter().map(|claim| claim.message_id).collect()
+    };
+    assert_eq!(claimed(now()), ["site of that number"; 2]);
+    assert_eq!(claimed(now() + Duration::minutes(30)), ["blocked"; 2]);
+    assert_eq!(claimed(now() + Duration::minutes(30)), ["error"; 2]);
 }
 
 #[test]

@@ -7,12 +7,11 @@ use chrono::{DateTime, Utc};
 use super::super::notes::{address, names, noted};
 use super::{Pipeline, story};
 use crate::alert::{
-    self, Cause, Delivery, Dispatch, Event, Form, Input, Key, Mailbox, Notice, Outcome, Remake, Stage,
-    rate_limit,
+    self, Cause, Delivery, Dispatch, Event, Form, Input, Key, Mailbox, Notice, Outcome, rate_limit,
 };
 use crate::failpoint;
 use crate::model::{AccountName, Snapshot, lives_on};
-use crate::store::{Batch, Made, Overtaking, RateLimited, StoreError, Unreached};
+use crate::store::{Batch, RateLimited, StoreError, Unreached};
 
 /// Message-IDs of opening mails: incident, recipient, id.
 pub(super) type Threads = Vec<(Key, String, String)>;
@@ -112,7 +111,7 @@ impl Pipeline {
         };
         let (mut threads, notices) = self.withdraw(self.dispatch(outcome)?, &mut batch, snapshot, now)?;
         let (limited, free): (Vec<&Notice>, Vec<&Notice>) =
-            notices.iter().partition(|notice| rate_limit::applies(&notice.form));
+            notices.iter().partition(|notice| rate_limit::applies(notice));
         // What follows from an incident whose own mail is held back waits with it.
         let held = self.held()?;
         let follows = |notice: &&Notice| {
@@ -177,7 +176,7 @@ impl Pipeline {
     }
 
     /// What waits, and who heard of what these would end.
-    fn mailbox(&self, notices: &[Notice]) -> Result<Mailbox, StoreError> {
+    pub(super) fn mailbox(&self, notices: &[Notice]) -> Result<Mailbox, StoreError> {
         let items = || notices.iter().flat_map(|notice| &notice.items);
         let known = self
             .engine
@@ -200,7 +199,7 @@ impl Pipeline {
     }
 
     /// Withdraws what is outdated; what is left of it is written anew. Returns what goes out besides.
-    fn withdraw(
+    pub(super) fn withdraw(
         &mut self,
         dispatch: Dispatch,
         batch: &mut Batch,
@@ -217,77 +216,6 @@ impl Pipeline {
             threads.extend(self.make_anew(remake, batch, snapshot, now)?);
         }
         Ok((threads, notices))
-    }
-
-    /// What was decided while an older mail was on its way takes its place, where that came back undelivered.
-    pub(super) fn replace_overtaken(&mut self) -> Result<(), StoreError> {
-        let overtaking = self.published.store.lock().overtaking()?;
-        for (message_id, overtaking) in overtaking {
-            match self.replace_older(&message_id, &overtaking) {
-                // It is on its way again: whatever comes of that is looked at then.
-                Err(StoreError::Conflict) => {}
-                result => result?,
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes a waiting mail anew for some, as if it were decided now: without the older ones that it takes the place of.
-    fn replace_older(&mut self, message_id: &str, overtaking: &Overtaking) -> Result<(), StoreError> {
-        let (now, snapshot) = (self.clock.now(), self.snapshot.get());
-        let made = self.published.store.lock().made(message_id)?;
-        let Some(Made { notice, created_at }) = made.filter(|made| !made.notice.form.is_overview()) else {
-            return Ok(());
-        };
-        let gets_older = |to: &&String| overtaking.to.contains(&address(to));
-        let to: Vec<String> = notice.to.iter().filter(gets_older).cloned().collect();
-        let keys: Vec<Key> = notice.items.iter().map(|item| item.key.clone()).collect();
-        let as_it_is = Notice { to: to.clone(), ..notice };
-        let mut mailbox = self.mailbox(std::slice::from_ref(&as_it_is))?;
-        mailbox.waiting.retain(|mail| mail.message_id != message_id || !to.contains(&mail.to));
-        // What was decided in the same step, or later, is not replaced by it.
-        let others = mailbox.waiting.iter_mut().filter(|mail| !overtaking.older.contains(&mail.message_id));
-        others.for_each(|mail| mail.stage = Stage::BeingSent);
-        mailbox.heard.values_mut().for_each(|heard| heard.retain(|one, _| to.contains(one)));
-        let mut dispatch = alert::dispatch(vec![as_it_is.clone()], &BTreeSet::new(), &mailbox);
-        let told = |notices: &[Notice]| -> BTreeSet<(Key, Event)> {
-            let items = notices.iter().flat_map(|notice| &notice.items);
-            items.map(|item| (item.key.clone(), item.event.clone())).collect()
-        };
-        if dispatch.withdraw.is_empty() && told(&dispatch.notices) == told(&[as_it_is]) {
-            return Ok(());
-        }
-        dispatch.withdraw.extend(to.into_iter().map(|to| (message_id.to_owned(), to)));
-        let incidents = keys.iter().filter_map(|key| self.engine.incidents().get(key).cloned());
-        let mut batch = Batch { incidents: incidents.collect(), ..Batch::default() };
-        let (mut threads, notices) = self.withdraw(dispatch, &mut batch, &snapshot, now)?;
-        let before = batch.mails.len();
-        threads.extend(self.write_mails(&notices.iter().collect::<Vec<_>>(), &mut batch, &snapshot, now)?);
-        batch.mails[before..].iter_mut().for_each(|mail| mail.created_at = created_at);
-        self.published.store.lock().commit(&batch, now)?;
-        self.engine.renew(batch.incidents.clone());
-        self.engine.add_threads(threads);
-        self.committed(&batch, now);
-        Ok(())
-    }
-
-    /// A waiting mail as a new one that leaves out what newer mails speak of. Its recipient waits since the first.
-    fn make_anew(
-        &mut self,
-        remake: &Remake,
-        batch: &mut Batch,
-        snapshot: &Snapshot,
-        now: DateTime<Utc>,
-    ) -> Result<Threads, StoreError> {
-        let made = self.published.store.lock().made(&remake.message_id)?;
-        let Some(Made { notice, created_at }) = made else { return Ok(Vec::new()) };
-        let Some(notice) = alert::remainder(notice, remake) else { return Ok(Vec::new()) };
-        let before = batch.mails.len();
-        let threads = self.write_mails(&[&notice], batch, snapshot, now)?;
-        for mail in &mut batch.mails[before..] {
-            mail.created_at = created_at;
-        }
-        Ok(threads)
     }
 
     /// How many more mails the hourly limit allows. While something is held everything joins it: what

@@ -47,6 +47,8 @@ pub(in crate::daemon) struct Housekeeping {
     /// The store's file was deleted or replaced, and is not written anew yet.
     misplaced: bool,
     pruned: Option<DateTime<Utc>>,
+    /// Waiting mails about money that were made anew, and on which day of their account.
+    pub(super) renewed: BTreeMap<String, NaiveDate>,
 }
 
 impl Housekeeping {
@@ -121,9 +123,11 @@ impl Pipeline {
     pub(super) fn keep_up(&mut self, now: DateTime<Utc>) {
         self.check_home();
         // Under a clock that nobody has confirmed yet no time is worth noting.
-        let noted = if self.clock.is_sure() { self.note_watching(now) } else { Ok(()) };
+        let is_sure = self.clock.is_sure();
+        let noted = if is_sure { self.note_watching(now) } else { Ok(()) };
+        let renewed = if is_sure { self.renew_yesterdays() } else { Ok(()) };
         let pruned = self.prune(now);
-        self.note_store_result(noted.and(pruned).and_then(|()| self.published.show_outbox()));
+        self.note_store_result(noted.and(renewed).and(pruned).and_then(|()| self.published.show_outbox()));
     }
 
     /// Notes that it was watched until now, and how polls went.

@@ -31,6 +31,8 @@ pub(in crate::daemon) struct Looking {
     steady: Instant,
     /// Since when it is being looked again.
     since: Option<Instant>,
+    /// Then the wall clock had moved by itself: for so long nobody asked, as nothing ran.
+    asleep: bool,
     /// The time was beyond doubt once.
     sure: bool,
     /// What was last said of the clocks.
@@ -47,6 +49,7 @@ impl Looking {
             wall,
             steady,
             since: Some(steady),
+            asleep: false,
             sure: false,
             clock_said: None,
             gaps,
@@ -59,7 +62,9 @@ impl Looking {
         let ran = steady.saturating_duration_since(self.steady);
         let went = TimeDelta::from_std(ran).map(|ran| wall - self.wall - ran).unwrap_or_default();
         (self.wall, self.steady) = (wall, steady);
-        ran > SLEPT || went.abs().to_std().unwrap_or_default() > SLEPT
+        let asleep = went.abs().to_std().unwrap_or_default() > SLEPT;
+        self.asleep |= asleep;
+        ran > SLEPT || asleep
     }
 
     /// Takes in that a collector runs; sites are read by that of the containers.
@@ -88,14 +93,19 @@ impl Looking {
 impl Pipeline {
     /// Before anything else is done: may what is known be out of date?
     pub(super) fn notice_sleep(&mut self) {
+        // A wall clock that was set is doubted from here on, and no longer than is looked.
+        self.clock.now();
         let now = Instant::now();
         if self.looking.slept(self.clock.wall(), now) {
             tracing::info!("the machine slept or its clock was set: everything is looked at again");
             self.looking.since = Some(now);
+            self.wake();
             self.for_all_accounts(|known| known.look_again());
             self.clock.look_again();
         }
         if self.looking.since.is_some_and(|since| now.saturating_duration_since(since) >= LOOKING_FOR) {
+            // By now a clock that was set is followed.
+            self.wake();
             self.for_all_accounts(|known| known.stop_looking());
             self.have_looked();
         }
@@ -107,11 +117,17 @@ impl Pipeline {
         }
     }
 
+    fn wake(&mut self) {
+        if self.looking.asleep {
+            self.engine.wakes(self.clock.now());
+        }
+    }
+
     /// Everybody has looked again: what time alone makes news of is said at once.
     pub(super) fn have_looked(&mut self) {
         let all = || self.snapshot.get().accounts.values().all(|state| all_looked(state));
         if self.looking.since.is_some() && all() {
-            self.looking.since = None;
+            (self.looking.since, self.looking.asleep) = (None, false);
             self.look_at_time();
         }
     }
@@ -119,6 +135,13 @@ impl Pipeline {
     /// A poll that began before the machine slept says nothing of now.
     pub(super) fn is_too_old(&self, end: &PollEnd) -> bool {
         self.looking.since.is_some_and(|since| end.duration > since.elapsed())
+    }
+
+    /// One that failed while the clock is doubted: nobody told how late it is, and the failure, with all that time alone
+    /// makes news of, would be dated by the old clock. It is made again.
+    pub(super) fn is_of_no_time(&self, update: &Update) -> bool {
+        let failed = update.end.as_ref().is_some_and(|end| end.failure.is_some());
+        self.looking.since.is_some() && failed && update.reads.is_empty() && self.clock.is_doubted()
     }
 
     fn for_all_accounts(&mut self, change: impl Fn(&mut crate::model::KnownAccount)) {

@@ -2,6 +2,7 @@
 //! Nothing calls back into it: collectors send updates, and what it makes is published or stored.
 
 mod accounts;
+mod anew;
 mod decide;
 mod housekeeping;
 mod looking;
@@ -134,6 +135,11 @@ impl Pipeline {
 
     fn update(&mut self, update: Update) {
         self.notice_sleep();
+        if self.is_of_no_time(&update) {
+            let _span = span(&update.account, update.collector).entered();
+            tracing::info!("cannot read, and the clock was set: read again before that counts");
+            return;
+        }
         let Update { account, collector, at, reads, end, rejected, problems } = update;
         self.looking.hear_of(&account, collector);
         let too_old = end.as_ref().is_some_and(|end| self.is_too_old(end));

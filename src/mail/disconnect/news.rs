@@ -57,8 +57,10 @@ impl<'a> DisconnectMail<'a> {
         let ahead = self.ladder.edd.filter(|&edd| !self.ladder.gone && edd > self.now);
         match (&self.item.event, ahead) {
             (Event::Paid(_), Some(at)) => {
-                let same = || cut_off.with_amount(&format!("Paid, cut-off still {}", cut_off.day(at)));
-                cut_off.moved(self.ladder.told_before).unwrap_or_else(same)
+                let before = self.ladder.told_before;
+                let still = before.map_or("", |_| "still ");
+                let same = || cut_off.with_amount(&format!("Paid, cut-off {still}{}", cut_off.day(at)));
+                cut_off.moved(before).unwrap_or_else(same)
             }
             (Event::Extended(_), Some(_)) => {
                 cut_off.moved(self.ladder.told_before).unwrap_or_else(|| cut_off.sentence())

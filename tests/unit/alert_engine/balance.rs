@@ -77,6 +77,19 @@ fn a_charge_that_comes_a_day_early_is_no_drop() {
     assert_eq!(told(later, ten_days("100", &[])), ["main/balance_drop/account opened"]);
 }
 
+/// Whatever is to be charged within a day, the mail tells what was foreseen for now.
+#[test]
+fn what_is_still_to_be_charged_was_not_foreseen_for_now() {
+    let hourly: Vec<(i64, &str)> = (1..200).map(|hour| (hour, "10")).collect();
+    let mut world = World::healthy();
+    world.report(ten_days("3000", &hourly));
+    world.told.clear();
+    world.report(ten_days("2000", &hourly));
+    assert_eq!(world.take_events(), ["main/balance_drop/account opened"]);
+    let incident = world.incident(Kind::BalanceDrop, "account");
+    assert_eq!(incident.detail, "forecast 3\u{202f}000.00 RUB, actual 2\u{202f}000.00 RUB");
+}
+
 #[test]
 fn nothing_drops_that_was_used_up_before() {
     let mut world = World::healthy();

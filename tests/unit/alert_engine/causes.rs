@@ -389,6 +389,49 @@ fn what_follows_after_the_mail_is_told_in_one_more_at_most_one_an_hour() {
     );
 }
 
+/// Paid between the look at a container and the one at its sites: the container is told, and its mail covers them. A sleep
+/// begins right then.
+#[test]
+fn what_goes_off_right_after_the_payment_is_not_told_with_the_cut_off() {
+    let mut world = World::healthy();
+    world.report(report("-3", crate::model::Edd::Null));
+    world.containers(&[(10, "DISABLED_BY_SERVICE"), (11, "ENABLED")]);
+    world.told.clear();
+    world.report(report("200", crate::model::Edd::Null));
+    assert_eq!(world.take_events(), ["main/disconnect/account paid:2026-03-22"]);
+    world.sites(10, &[(100, "StoppedByService"), (101, "StoppedByService")]);
+    world.tick();
+    assert_eq!(world.take_events(), ["main/container_disabled/10 opened"]);
+    let covers = Some(world.key(Kind::ContainerDisabled, "10"));
+    assert_eq!(world.incident(Kind::SiteBlocked, "100").folded_into, covers);
+    world.later(Duration::hours(12));
+    world.book.look_again();
+    world.pass(Duration::hours(1));
+    assert_eq!(world.take_events(), [""; 0]);
+}
+
+/// After a sleep what is known is old: what follows from a cut-off is looked at first, and told if it still is so.
+#[test]
+fn what_follows_is_told_after_a_sleep_once_it_was_looked_at() {
+    for (now, told) in [("blocked", &["main/disconnect/account covered:1"][..]), ("active", &[])] {
+        let mut world = World::healthy();
+        world.report(report("-3", crate::model::Edd::Null));
+        world.vms(&[(1, "blocked"), (2, "active")]);
+        world.told.clear();
+        world.later(Duration::hours(12));
+        world.book.look_again();
+        world.tick();
+        assert_eq!(world.take_events(), [""; 0], "it was blocked half a day ago");
+        world.vms(&[(1, now), (2, "active")]);
+        world.containers(&[(10, "ENABLED"), (11, "ENABLED")]);
+        world.end(Collector::Sites, None);
+        world.report(report("-3", crate::model::Edd::Null));
+        world.told.clear();
+        world.tick();
+        assert_eq!(world.take_events(), told);
+    }
+}
+
 #[test]
 fn what_was_in_doubt_when_a_follow_up_left_is_in_the_next() {
     let mut world = World::healthy();

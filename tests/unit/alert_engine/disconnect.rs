@@ -1,7 +1,7 @@
 //! The disconnect incident: its ladder, its end, and the balance beside it.
 
-use crate::alert::{Form, Kind, Phase, Severity};
-use crate::model::{Collector, Edd, FailureKind};
+use crate::alert::{AlertSettings, Form, Kind, Phase, Severity};
+use crate::model::{Collector, Edd, FailureKind, KnownAccount, Profile};
 use crate::view::headline::Urgency;
 use chrono::Duration;
 
@@ -490,6 +490,32 @@ fn an_overdue_account_stays_so_while_its_reports_name_only_the_next_charge() {
     }
 }
 
+/// The date has no offset, and somebody corrects the zone.
+#[test]
+fn another_zone_puts_the_cut_off_of_an_overdue_account_right() {
+    let mut world = World::healthy_with(AlertSettings { deletion_days: 9, ..AlertSettings::defaults() });
+    let named = |hours: i64| report("-5", Edd::At(start() + Duration::hours(hours)));
+    world.report(report("5", Edd::At(start() + Duration::hours(12))));
+    world.pass(Duration::hours(13));
+    let incident = |world: &World| world.incident(Kind::Disconnect, "account").clone();
+    assert_eq!(incident(&world).words(), "Account main is cut off for non-payment");
+    world.told.clear();
+    let profile = world.book.state().profile.clone();
+    let there = Profile { time_zone: Some(chrono_tz::Asia::Vladivostok), ..(*profile).clone() };
+    for (zone, stands_at) in [(profile.clone(), 12), (there.into(), 2), (profile, 2)] {
+        let book = std::mem::replace(&mut world.book, KnownAccount::new(zone.clone()));
+        world.book = book.with_profile(zone);
+        world.report(named(2));
+        let ladder = incident(&world).ladder.unwrap();
+        let cut_off = start() + Duration::hours(stands_at);
+        assert_eq!(ladder.edd, Some(cut_off));
+        assert_eq!(ladder.deleted_at, Some(cut_off + Duration::days(9)));
+        assert!(world.told.is_empty(), "{:?}", world.events());
+    }
+    world.pass(Duration::hours(14));
+    assert_eq!(world.take_events(), ["main/disconnect/account overdue:2026-03-03"]);
+}
+
 /// A silence ends more than a day after the mail was due that it held back.
 #[test]
 fn a_deletion_that_was_held_back_says_how_many_days_are_left() {
@@ -504,7 +530,7 @@ fn a_deletion_that_was_held_back_says_how_many_days_are_left() {
     assert_eq!(world.take_events(), [""; 0]);
     world.pass(Duration::hours(2));
     assert_eq!(world.events(), ["main/disconnect/account deletion:7"]);
-    assert_eq!(world.told[0].items[0].reason.to_string(), "the data are deleted in 6 days");
+    assert_eq!(world.told[0].items[0].reason.to_string(), "6 days before the data are deleted");
 }
 
 /// The provider left its date out for a day, and what stood in for it passed; then it names a later one.

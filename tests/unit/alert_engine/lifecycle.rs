@@ -2,7 +2,7 @@
 
 use crate::alert::engine::Outcome;
 use crate::alert::{Ack, AlertSettings, Event, Input, Item, Kind, Missed, Muted, Phase, Rule, Severity};
-use crate::model::{Collector, FailureKind, Read, Rows, Snapshot};
+use crate::model::{Collector, Failure, FailureKind, Read, Rows, Snapshot};
 use chrono::Duration;
 
 use super::alert_support::*;
@@ -348,6 +348,44 @@ fn a_clock_that_is_set_back_holds_nothing_back() {
     world.later(-Duration::hours(10));
     world.pass(Duration::minutes(6));
     assert_eq!(world.take_events(), ["main/vm_error/1 opened"]);
+}
+
+/// Started by a clock that is behind: until somebody tells the time nothing is dated by it.
+#[test]
+fn what_began_keeps_its_date_while_the_clock_is_before_what_was_lived_through() {
+    let mut world = World::healthy();
+    world.vms(&[(1, "error"), (2, "active")]);
+    let began = world.incident(Kind::VmError, "1").since;
+    world.restart(-Duration::days(30));
+    world.tick();
+    world.vms(&[(1, "error"), (2, "active")]);
+    assert_eq!(world.incident(Kind::VmError, "1").since, began);
+    world.later(Duration::days(30));
+    world.engine.watches_since(world.now);
+    world.told.clear();
+    world.tick();
+    assert_eq!(world.incident(Kind::VmError, "1").since, began);
+    assert!(world.told.is_empty(), "{:?}", world.events());
+    // Confirmed, it is the time, and what lies ahead was noted by a wrong one.
+    world.restart(-Duration::days(30));
+    world.engine.watches_since(world.now);
+    world.tick();
+    assert_eq!(world.incident(Kind::VmError, "1").since, world.now);
+}
+
+/// The machine slept while polls failed: nobody asked for that long.
+#[test]
+fn a_failure_has_to_last_from_the_waking_on() {
+    let mut world = World::healthy();
+    let failure = || Some(Failure::new(FailureKind::Other, "it did not work"));
+    world.end(Collector::Vms, failure());
+    world.later(Duration::hours(30));
+    world.engine.wakes(world.now);
+    world.end(Collector::Vms, failure());
+    world.pass(Duration::minutes(14));
+    assert!(world.told.is_empty(), "{:?}", world.events());
+    world.pass(Duration::minutes(2));
+    assert_eq!(world.take_events(), ["main/collector_failing/vms opened"]);
 }
 
 /// One recipient's mail was given up, the other's waits, and may leave before anybody has looked again.

@@ -127,9 +127,11 @@ impl Auditor {
 
     /// At the end: every incident that was confirmed is in a mail that is not withdrawn, or has a reason not to be.
     pub fn nobody_is_left_in_the_dark(&self, incidents: &Incidents) {
-        for (key, episode) in self.episodes.keys() {
+        for ((key, episode), told) in &self.episodes {
             let known = self.is_known(key, *episode, Excuses::Accepted);
+            // What is over by now went with its cause.
             let root = incidents.get(key).and_then(|incident| incident.folded_into.as_ref());
+            let root = root.or(told.folded_into.as_ref().map(|(root, _)| root));
             // What may explain it, or its cause, was not looked at yet.
             let waits = |one: &Incident| one.phase.is_open() && one.waits.is_some();
             let root_waits = root.and_then(|root| incidents.get(root)).is_some_and(waits);

@@ -151,3 +151,21 @@ proptest! {
         whole_life(settings, &history, &last);
     }
 }
+
+#[test]
+fn what_is_over_went_with_a_cause_that_waits_for_a_look() {
+    use crate::model::{Collector, FailureKind};
+    let history = [
+        Op::Fails(Collector::Sites, FailureKind::Other),
+        Op::Vms { rows: vec![], complete: false },
+        Op::Report(Bill::Dropped),
+        Op::Containers { rows: vec![], complete: false },
+        Op::Restart(1),
+        Op::Containers { rows: vec![(10, "ENABLED"), (11, "DISABLED_BY_SERVICE")], complete: false },
+        Op::Sites { home: 11, rows: vec![(100, "Error")], complete: false, ended: false },
+        Op::Sites { home: 10, rows: vec![(100, "Active")], complete: false, ended: false },
+        Op::Sites { home: 10, rows: vec![(100, "Active")], complete: false, ended: false },
+    ];
+    let last = Truth { vms: vec![], containers: vec![], sites: vec![vec![], vec![]], bill: Bill::Rich };
+    whole_life(AlertSettings { lead_days: 3, ..AlertSettings::defaults() }, &history, &last);
+}

@@ -86,6 +86,7 @@ impl Postbox {
                     can_be_remade: true,
                     is_digest: matches!(mail.notice.form, Form::Digest(_)),
                     is_unwatched: matches!(mail.notice.form, Form::Unwatched),
+                    is_first: matches!(mail.notice.form, Form::Started(_)),
                     incidents: keys(&mail.notice),
                 });
             }

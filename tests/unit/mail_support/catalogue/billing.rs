@@ -113,7 +113,7 @@ pub fn all() -> Vec<Entry> {
     let book = left("-5.00", Edd::At(t("2026-02-25T11:00:00")));
     let again = Event::Overdue("2026-03-01".parse().unwrap());
     put("overdue_again", write(reasoned(again, Severity::Critical, off.clone(), "still overdue"), &book));
-    let near = "the data are deleted in 3 days";
+    let near = "3 days before the data are deleted";
     put("deletion", write(reasoned(Event::Deletion(3), Severity::Critical, off, near), &book));
 
     let mut resolved = disconnect(Event::Resolved, Severity::Critical, None);

@@ -15,7 +15,9 @@ use crate::unit::mail_support::*;
 pub fn all() -> Vec<Entry> {
     let mut all = started();
     all.push(("overflow".to_owned(), overflow(7, 60)));
-    all.push(("overflow_all_over".to_owned(), overflow_all_over()));
+    all.push(("overflow_all_over".to_owned(), overflow_all_over(vec![])));
+    let gone = item(Kind::SiteError, 7, "Site a.example.com", Event::Unwatched);
+    all.push(("overflow_unwatched".to_owned(), overflow_all_over(vec![gone])));
     all.extend(digests());
     let (from, main) = (from(), snapshot([&full("main")]));
     all.push(("test".to_owned(), render_test(&["ops@example.com".into()], &context(&from, &main)).unwrap()));
@@ -73,8 +75,9 @@ pub fn overflow(count: u64, max_per_hour: u32) -> Rendered {
     mail(&notice(Form::Overflow(facts), items), &snapshot([&full("main")]))
 }
 
-fn overflow_all_over() -> Rendered {
-    let items = vec![item(Kind::VmError, 17, "VM web-1", Event::Resolved)];
+fn overflow_all_over(more: Vec<Item>) -> Rendered {
+    let mut items = vec![item(Kind::VmError, 17, "VM web-1", Event::Resolved)];
+    items.extend(more);
     let facts = Overflow { max_per_hour: 1, since: now() - Duration::minutes(20) };
     mail(&notice(Form::Overflow(facts), items), &snapshot([&full("main")]))
 }
