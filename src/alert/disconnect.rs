@@ -20,10 +20,20 @@ use crate::model::{AccountState, Collector, Money, when};
 impl StepDraft<'_> {
     /// A good report was read.
     pub(super) fn report(&mut self, state: &AccountState, settings: &AlertSettings) {
-        let billing = &state.billing;
-        let Some((report, read_at)) = billing.latest() else { return };
+        self.weigh_report(state, settings);
+        if settings.enabled(Kind::BalanceDrop) {
+            self.balance_drop(state, settings);
+        }
+    }
+
+    /// What it says of the cut-off.
+    pub(super) fn weigh_report(&mut self, state: &AccountState, settings: &AlertSettings) {
+        let Some((report, read_at)) = state.billing.latest() else { return };
         let key = Key::account_wide(&state.profile.name, Kind::Disconnect);
         let mut incident = self.get(&key).cloned().unwrap_or_else(|| self.new_disconnect(key, state));
+        if incident.phase == Phase::Unwatched && !settings.enabled(Kind::Disconnect) {
+            return;
+        }
         let mut ladder = incident.ladder.take().unwrap_or_default();
         ladder.note_bare(forecast::is_bare(report), read_at);
         let seen = forecast::disconnect_after(report, ladder.edd, ladder.doubts_bare(read_at));
@@ -57,9 +67,6 @@ impl StepDraft<'_> {
                     self.climb(incident, state, settings);
                 }
             }
-        }
-        if settings.enabled(Kind::BalanceDrop) {
-            self.balance_drop(state, settings);
         }
     }
 

@@ -324,15 +324,31 @@ impl Engine {
             match self.why_not(incident, snapshot) {
                 // A date that crossed no rung is forgotten only with what reads it.
                 Some(why) if !incident.is_forgotten() => {
-                    if why.may_come_back() || incident.phase != Phase::Watching {
+                    if why.is_not_read() || incident.phase != Phase::Watching {
                         draft.retire(key, why);
                     }
                 }
                 None if incident.before_unwatched.is_some() => {
-                    draft.resume(key, back.get(key).copied().unwrap_or_default());
+                    let since = draft.resume(key, back.get(key).copied().unwrap_or_default());
+                    self.look_at_date(draft, snapshot, key, since);
                 }
                 Some(_) | None => {}
             }
+        }
+    }
+
+    /// Of a cut-off that goes on, after nothing watched it since then: reports may have come meanwhile.
+    fn look_at_date(
+        &self,
+        draft: &mut StepDraft<'_>,
+        snapshot: &Snapshot,
+        key: &Key,
+        since: Option<DateTime<Utc>>,
+    ) {
+        let both = self.watchers.get(&key.account).zip(snapshot.accounts.get(&key.account));
+        let Some((watcher, state)) = both.filter(|_| key.kind == Kind::Disconnect) else { return };
+        if state.billing.latest().zip(since).is_some_and(|((_, read_at), since)| read_at > since) {
+            draft.weigh_report(state, &watcher.settings);
         }
     }
 

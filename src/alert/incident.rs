@@ -132,6 +132,9 @@ pub(crate) struct Incident {
     /// The last that people heard is that nothing looks at it any more; since then something does again.
     #[serde(default)]
     pub told_unwatched: bool,
+    /// Nothing was seen of it since.
+    #[serde(default)]
+    pub unseen_since_back: bool,
     /// Mails about what else follows from it, and the last of them.
     #[serde(default)]
     pub covered: u32,
@@ -146,8 +149,7 @@ pub(crate) struct Incident {
     /// Such a mail about what covers it lists it.
     #[serde(default)]
     pub followed_up: bool,
-    /// Since when its account or its collector is not there, and how it stood then: it goes on where these are back in
-    /// time.
+    /// Since when nothing watches it, and how it stood then: it goes on where something does again in time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before_unwatched: Option<(DateTime<Utc>, Box<Incident>)>,
 }
@@ -186,6 +188,7 @@ impl Incident {
             ladder: None,
             calendar: None,
             told_unwatched: false,
+            unseen_since_back: false,
             covered: 0,
             covered_at: None,
             waits: None,
@@ -235,6 +238,8 @@ impl Incident {
         self.critical_mailed = None;
         self.escalated = false;
         self.told_unwatched = false;
+        self.unseen_since_back = false;
+        self.before_unwatched = None;
         self.covered = 0;
         self.covered_at = None;
         self.sites_told = None;

@@ -26,7 +26,11 @@ impl StepDraft<'_> {
     /// Takes in one finding.
     pub(super) fn finding(&mut self, finding: Finding, state: &AccountState, settings: &AlertSettings) {
         let Finding { key, verdict, subject, detail } = finding;
-        let old = self.get(&key).cloned();
+        let mut old = self.get(&key).cloned();
+        if let Some(seen) = old.as_mut().filter(|old| old.unseen_since_back) {
+            seen.unseen_since_back = false;
+            self.put(seen.clone());
+        }
         match (verdict, old) {
             (Verdict::Bad { hold, held }, old) => {
                 let severity = settings.severity(key.kind);
@@ -78,7 +82,7 @@ impl StepDraft<'_> {
 
     /// Reminders, an escalation, the end of flapping, the end of a silence.
     pub(super) fn time_passed(&mut self, key: &Key, state: &AccountState, settings: &AlertSettings) {
-        let Some(mut incident) = self.get(key).cloned() else { return };
+        let Some(mut incident) = self.get(key).filter(|one| !one.unseen_since_back).cloned() else { return };
         if incident.flapping {
             match self.escalates(&incident, settings) {
                 Some(why) => self.escalate(incident, why),

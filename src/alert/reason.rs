@@ -208,8 +208,13 @@ pub(crate) struct AsOf {
 }
 
 impl Cause {
-    /// Of what is no longer watched: may the configuration bring it back as it was?
+    /// Of what is no longer watched: may it be watched again as it was? What was gone and is listed again is another story.
     pub(super) fn may_come_back(&self) -> bool {
+        *self != Self::ListedAgain
+    }
+
+    /// Nothing reads it, so what is known of it grows old.
+    pub(super) fn is_not_read(&self) -> bool {
         matches!(self, Self::AccountGone | Self::CollectorOff)
     }
 }

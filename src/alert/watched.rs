@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use chrono::{DateTime, Utc};
+
 use super::decide::StepDraft;
 use super::incident::{COMES_BACK_WITHIN, Incident, Phase};
 use super::key::{Key, Sort, Target};
@@ -43,6 +45,8 @@ pub(super) fn why_not(
         Some(Cause::LeftOut)
     } else if lost_its_name(incident, state, settings) {
         Some(Cause::CodeUnnamed)
+    } else if has_left_report(incident, state) {
+        Some(Cause::LeftReport)
     } else {
         None
     }
@@ -82,6 +86,13 @@ fn lost_its_name(incident: &Incident, state: &AccountState, settings: &AlertSett
     unnamed && was_named && !settings.container_states.contains(&incident.held)
 }
 
+/// An order that was left out by as many reports as it takes is watched again once one has it.
+fn has_left_report(incident: &Incident, state: &AccountState) -> bool {
+    let id = incident.key.id().filter(|_| incident.key.kind == Kind::OrderSuspended);
+    let report = state.billing.report.as_deref().filter(|_| incident.phase == Phase::Unwatched);
+    id.zip(report).is_some_and(|(id, report)| report.orders.iter().all(|order| order.id.get() != id))
+}
+
 impl Incident {
     /// Is what it is about among what is known? After a start a listing that is short may leave it out.
     pub(super) fn is_listed(&self, state: &AccountState) -> bool {
@@ -118,16 +129,23 @@ impl StepDraft<'_> {
     }
 
     /// Of what is watched again: within a day it goes on, later it begins anew. Who was told that nothing looks at it is
-    /// told how it is once it was looked at; who was told nothing is told as of any other.
-    pub(super) fn resume(&mut self, key: &Key, back: Back) {
-        let Some(mut incident) = self.get(key).cloned() else { return };
-        let Some((since, before)) = incident.before_unwatched.take() else { return };
+    /// told how it is once it was looked at; who was told nothing is told as of any other. Since when nothing watched it,
+    /// where it goes on.
+    pub(super) fn resume(&mut self, key: &Key, back: Back) -> Option<DateTime<Utc>> {
+        let mut incident = self.get(key).cloned()?;
+        let (since, before) = incident.before_unwatched.take()?;
         if self.now - since > COMES_BACK_WITHIN {
             self.put(incident);
-            return;
+            return None;
         }
         let mut before = *before;
         before.calendar = incident.calendar;
+        // What was seen then says nothing of now.
+        (before.moved_on, before.streak) = (None, 0);
+        if before.phase == Phase::Recovering {
+            before.phase = Phase::Firing;
+        }
+        before.unseen_since_back = key.kind.seen_by().is_some() && key.id().is_some();
         let was_retired_aloud = before.told_unwatched;
         before.told_unwatched &= back.heard_unwatched;
         if before.told_unwatched {
@@ -137,6 +155,7 @@ impl StepDraft<'_> {
             }
         }
         self.put(before);
+        self.note_beside(key, Cause::WatchedAgain);
         if was_retired_aloud && !back.heard_unwatched {
             if back.heard {
                 self.goes_on(key);
@@ -144,13 +163,12 @@ impl StepDraft<'_> {
                 self.untell(key);
             }
         }
+        Some(since)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use chrono::DateTime;
-
     use super::*;
     use crate::alert::Severity;
     use crate::model::Group;

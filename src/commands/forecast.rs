@@ -30,14 +30,16 @@ pub(super) async fn run(args: cli::Forecast) -> Result<Answer> {
     let now = beside.time(&clock).await;
     let (mut forecasts, mut unknown) = (Vec::new(), Vec::new());
     for (account, report) in accounts.into_iter().zip(reports) {
-        let last = match &report {
-            Err(_) if unread.is_some() || account.has(Group::Billing) => {
-                beside.last_report(account.name()).await
-            }
-            _ => None,
+        let last = if unread.is_some() || account.has(Group::Billing) {
+            beside.last_report(account.name()).await
+        } else {
+            None
         };
         let (profile, top) = (&account.profile, top_rung_days(account));
-        let shown = |forecast: AccountForecast| forecast.deleted_after(account.alert.deletion_days, now);
+        let known = last.as_ref().and_then(|last| last.cut_off).map(|known| known.0);
+        let shown = |forecast: AccountForecast| {
+            forecast.knowing(known, profile, now).deleted_after(account.alert.deletion_days, now)
+        };
         match (report, last) {
             (Err(error), Some(last)) => {
                 forecasts.push(shown(AccountForecast::as_of(profile, last, error, top, now)));

@@ -283,7 +283,8 @@ fn report(query: &Query, context: &Context) -> Option<LastReading> {
     let snapshot = context.snapshot.get();
     let account = query.account.as_deref()?;
     let mut accounts = snapshot.accounts.values();
-    LastReading::of(accounts.find(|state| state.profile.name.as_str() == account)?)
+    let state = accounts.find(|state| state.profile.name.as_str() == account)?;
+    LastReading::of(state, context.alerting.get().incidents.iter())
 }
 
 /// Every collector that sees states was polled once, successfully or not.

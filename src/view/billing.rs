@@ -7,6 +7,7 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::chart::Chart;
+use super::incidents::{self, IncidentRow};
 use crate::model::forecast::{self, Disconnect, SPANS_DAYS};
 use crate::model::{AccountState, LastReport, Money, Order, OrderId, PayBy, Report, sanitize};
 
@@ -90,7 +91,14 @@ pub(crate) struct LastReading {
     pub report: LastReport,
     #[serde(flatten)]
     pub orders: Orders,
+    /// Of an open incident.
+    #[serde(default)]
+    pub cut_off: Option<KnownCutOff>,
 }
+
+/// A cut-off that people were mailed of.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct KnownCutOff(#[serde(with = "DisconnectJson")] pub Disconnect);
 
 /// One order and what it costs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -113,11 +121,12 @@ impl Billing {
     pub(super) fn new(
         report: &Report,
         read_at: DateTime<Utc>,
+        known: Option<Disconnect>,
         zone: Tz,
         lead_days: u32,
         now: DateTime<Utc>,
     ) -> Self {
-        let facts = BillingFacts::of(report, zone, lead_days, now);
+        let facts = BillingFacts::of(report, zone, lead_days, now).knowing(known, zone, lead_days, now);
         let due = Due::of(report, now).into_iter();
         Self {
             read_at,
@@ -136,9 +145,17 @@ impl Billing {
 
 impl LastReading {
     /// `None` where none was ever read.
-    pub(crate) fn of(state: &AccountState) -> Option<Self> {
+    pub(crate) fn of<'a>(
+        state: &AccountState,
+        incidents: impl IntoIterator<Item = &'a IncidentRow>,
+    ) -> Option<Self> {
         let (report, read_at) = state.billing.last_known()?;
-        Some(Self { report: LastReport::of(report, read_at), orders: Orders::of(report, read_at) })
+        let known = incidents::disconnect_of(&state.profile.name, incidents).and_then(|row| row.cut_off);
+        Some(Self {
+            report: LastReport::of(report, read_at),
+            orders: Orders::of(report, read_at),
+            cut_off: known.map(KnownCutOff),
+        })
     }
 }
 
@@ -152,6 +169,19 @@ impl BillingFacts {
             disconnect,
             pay_by: PayBy::of(disconnect, lead_days, zone, now),
         }
+    }
+
+    /// With the cut-off that people were mailed of in place of the report's: the date of an account that is off may be that of
+    /// its next charge, and a later one has to hold for an hour.
+    pub(crate) fn knowing(
+        self,
+        known: Option<Disconnect>,
+        zone: Tz,
+        lead_days: u32,
+        now: DateTime<Utc>,
+    ) -> Self {
+        let Some(disconnect) = known else { return self };
+        Self { disconnect, pay_by: PayBy::of(disconnect, lead_days, zone, now), ..self }
     }
 
     /// A cut-off is to come: an order less may move it.
@@ -393,7 +423,7 @@ mod tests {
     fn json_comes_back_as_it_was() {
         let report = several();
         let now = t("2026-03-01T12:00:00");
-        let billing = Billing::new(&report, now, Tz::UTC, 3, now);
+        let billing = Billing::new(&report, now, None, Tz::UTC, 3, now);
         let json = serde_json::to_value(&billing).unwrap();
         assert_eq!((&json["disconnect"], &json["pay_by"]), (&"at".into(), &"2026-04-17".into()));
         let back: Billing = serde_json::from_value(json.clone()).unwrap();

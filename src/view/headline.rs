@@ -217,10 +217,7 @@ impl<'a> AccountCutOff<'a> {
     /// Of an open incident, else of what the report says of the days in which a payment may come too late.
     fn of(account: &'a AccountState, incidents: &[&'a IncidentRow], now: DateTime<Utc>) -> Option<Self> {
         let profile = &account.profile;
-        let is_its = |row: &&&IncidentRow| {
-            row.account == profile.name && row.kind == Kind::Disconnect && row.is_open()
-        };
-        let incident = incidents.iter().find(is_its).copied();
+        let incident = incidents::disconnect_of(&profile.name, incidents.iter().copied());
         let reported = || account.billing.last_known().map(|(report, _)| forecast::disconnect(report));
         let disconnect = incident.and_then(|row| row.cut_off).or_else(reported)?;
         let near = now + Duration::days(i64::from(profile.lead_days) + 1);

@@ -58,6 +58,16 @@ pub(crate) struct IncidentRow {
     pub deleted_at: Option<DateTime<Utc>>,
 }
 
+/// The open incident of an account's cut-off.
+pub(super) fn disconnect_of<'a>(
+    account: &AccountName,
+    rows: impl IntoIterator<Item = &'a IncidentRow>,
+) -> Option<&'a IncidentRow> {
+    let is_its =
+        |row: &&IncidentRow| row.account == *account && row.kind == Kind::Disconnect && row.is_open();
+    rows.into_iter().find(is_its)
+}
+
 impl IncidentRow {
     /// An incident as it is shown; `None` for one that has not begun, that was over before
     /// a mail went out, or that ended long ago.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::billing::Billing;
 use super::headline::{Headline, Urgency};
 use super::incident_rows::Alerting;
-use super::incidents::{IncidentList, IncidentRow, Mails, soonest};
+use super::incidents::{IncidentList, IncidentRow, Mails, disconnect_of, soonest};
 use super::links::Link;
 use super::resources::{Query, Resources};
 use super::said::Said;
@@ -179,7 +179,8 @@ impl AccountStatus {
             resources: state.resource_count(),
             headline: Headline::of(&[state], &own, own_troubles, now),
             billing: report.map(|(report, read_at)| {
-                Billing::new(report, read_at, profile.zone(), profile.lead_days, now)
+                let known = disconnect_of(&profile.name, own.iter().copied()).and_then(|row| row.cut_off);
+                Billing::new(report, read_at, known, profile.zone(), profile.lead_days, now)
             }),
             collectors: profile.collectors.iter().map(|&one| CollectorRow::of(state, one)).collect(),
             pay: Link::pay(&profile.guide),

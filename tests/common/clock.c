@@ -1,5 +1,6 @@
 // Preloaded into the daemon under test: its clocks run ahead of this machine's by what a file holds, in nanoseconds:
-// first how much time has gone by (all clocks), then by how much the wall clock alone was set. See clock.rs.
+// first how much time has gone by (all clocks), then by how much the wall clock alone was set, then how long the machine
+// slept (all but the monotonic clocks). See clock.rs.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
@@ -12,7 +13,7 @@
 #include <unistd.h>
 
 struct shift {
-  volatile int64_t gone, set;
+  volatile int64_t gone, set, slept;
 };
 
 static const struct shift *shift(void) {
@@ -30,11 +31,14 @@ int clock_gettime(clockid_t id, struct timespec *time) {
   int status = syscall(SYS_clock_gettime, id, time);
   int64_t by;
   switch (id) {
-    case CLOCK_MONOTONIC: case CLOCK_MONOTONIC_RAW: case CLOCK_MONOTONIC_COARSE: case CLOCK_BOOTTIME:
+    case CLOCK_MONOTONIC: case CLOCK_MONOTONIC_RAW: case CLOCK_MONOTONIC_COARSE:
       by = shift()->gone;
       break;
+    case CLOCK_BOOTTIME:
+      by = shift()->gone + shift()->slept;
+      break;
     case CLOCK_REALTIME: case CLOCK_REALTIME_COARSE:
-      by = shift()->gone + shift()->set;
+      by = shift()->gone + shift()->slept + shift()->set;
       break;
     default:
       return status;

@@ -499,6 +499,15 @@ pub struct Received {
     pub raw: Vec<u8>,
 }
 
+impl Received {
+    /// When it says that it was written.
+    pub fn dated(&self) -> chrono::DateTime<chrono::Utc> {
+        let raw = String::from_utf8_lossy(&self.raw);
+        let date = raw.lines().find_map(|line| line.strip_prefix("Date: ")).unwrap();
+        chrono::DateTime::parse_from_rfc2822(date).unwrap().to_utc()
+    }
+}
+
 /// Every mail that the server took.
 pub fn received(smtp: &SmtpServer) -> Vec<Received> {
     smtp.seen().accepted().into_iter().map(|mail| read(&mail.raw)).collect()

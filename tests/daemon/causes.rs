@@ -241,30 +241,58 @@ fn what_a_reload_no_longer_watches_ends_once() {
     );
 }
 
-/// Point 15: what is back within a day goes on, and who was told that nobody looks is told how it is.
+/// Point 15: what is back within a day goes on, and who was told that nobody looks is told how it is: a key, a rule, a name.
 #[test]
-fn a_key_that_is_back_within_a_day_goes_on_with_its_incidents() {
+fn what_is_watched_again_within_a_day_goes_on_with_its_incidents() {
     let key = "vm_api_key = \"vm-api-key\"\n";
-    for well in [false, true] {
-        let mut world = World::start(SCENARIO);
-        world.provider.set_vm(10001, "error");
-        world.told("main/vm_error/10001 opened");
-        world.reload(key, "");
-        world.told("main/vm_error/10001 unwatched");
-        world.clock.pass(Duration::hours(5));
-        world.mark();
-        if well {
-            world.provider.set_vm(10001, "active");
-        }
-        world.reload("hosting_token", &format!("{key}hosting_token"));
-        if !well {
+    let without: [(&str, &str); 3] = [
+        (&format!("{key}billing_username"), "billing_username"),
+        (RULES, "[alerts.rules]\nvm_error = { enabled = false }\n"),
+        (RULES, "[alerts.rules]\nvm_error = { except = [\"*\"] }\n"),
+    ];
+    let table: Vec<_> = without.into_iter().flat_map(|one| [(one, false), (one, true)]).collect();
+    each(
+        &table,
+        |((_, to), well)| format!("{to} {well}"),
+        |&((from, to), well)| {
+            let mut world = World::start(SCENARIO);
+            world.provider.set_vm(10001, "error");
             world.told("main/vm_error/10001 opened");
-            world.provider.set_vm(10001, "active");
-        }
-        world.told("main/vm_error/10001 resolved");
-        let want = if well { vec![] } else { vec!["vm_error/10001 opened"] };
-        assert_eq!(world.pairs(), [named(&want), named(&["vm_error/10001 resolved"])].concat());
-    }
+            world.reload(from, to);
+            world.told("main/vm_error/10001 unwatched");
+            world.clock.pass(Duration::hours(5));
+            world.mark();
+            if well {
+                world.provider.set_vm(10001, "active");
+                world.provider.polled("/api/v1/hosting/containers/", 3);
+            }
+            world.reload(to, from);
+            if !well {
+                world.told("main/vm_error/10001 opened");
+                world.provider.set_vm(10001, "active");
+            }
+            world.told("main/vm_error/10001 resolved");
+            let want = if well { vec![] } else { vec!["vm_error/10001 opened"] };
+            assert_eq!(world.pairs(), [named(&want), named(&["vm_error/10001 resolved"])].concat());
+        },
+    );
+}
+
+/// The same of a cut-off that was paid for while nobody looked: never told as ahead again.
+#[test]
+fn a_cut_off_that_is_watched_again_and_was_paid_for_is_over() {
+    let mut world = World::start(SCENARIO);
+    world.provider.lasts_days(2);
+    world.told("main/disconnect/account rung:3");
+    let off = "[alerts.rules]\ndisconnect = { enabled = false }\n";
+    world.reload(RULES, off);
+    world.told("main/disconnect/account unwatched");
+    world.mark();
+    world.provider.lasts_days(400);
+    world.provider.all_polled(3);
+    world.reload(off, RULES);
+    world.told("main/disconnect/account resolved");
+    assert_eq!(world.pairs(), named(&["disconnect/account resolved"]));
 }
 
 /// Point 15: the whole account, a key that is gone at the next start, other recipients.

@@ -299,6 +299,8 @@ fn mailed_of_a_report_read_once() -> (Provider, SmtpServer, Clock, Daemon) {
     let clock = Clock::new();
     let mut daemon = Daemon::prepare(&provider, smtp.address, "");
     daemon.configure("expected_balance = \"* * * * * *\"", "expected_balance = \"0 3 1 1 *\"");
+    // No age alone makes that report doubtful.
+    daemon.configure("[store]", "[metrics]\nstale_after = \"9d\"\n[store]");
     daemon.environment.extend(clock.environment());
     daemon.run();
     wait_for(&smtp, "main/disconnect/account rung:7");
@@ -336,6 +338,25 @@ fn after_a_sleep_it_speaks_of_what_it_knows_where_nobody_answers() {
         provider.polled(VMS, 2);
     }
     wait_for(&smtp, "main/disconnect/account rung:4");
+}
+
+/// Nobody answers after the wall clock alone has moved, and so nobody tells the time: what failed meanwhile counts once the clock
+/// is followed, and the mail says how old its report is.
+#[test]
+fn after_a_clock_was_set_it_says_how_old_is_what_it_knows_where_nobody_answers() {
+    let (provider, smtp, mut clock, daemon) = mailed_of_a_report_read_once();
+    drop(provider);
+    clock.set(Duration::days(3));
+    let failed = || daemon.log.count("read again before that counts");
+    until("polls that fail", || failed() >= 3);
+    for _ in 0..5 {
+        let before = failed();
+        clock.pass(Duration::seconds(25));
+        until("one more, or what is told then", || failed() > before || told(&smtp, "rung:").len() > 1);
+    }
+    let mail = wait_for(&smtp, "main/disconnect/account rung:4");
+    assert!(mail.text.contains("(as of "), "{}", mail.text);
+    assert_eq!(told(&smtp, "vm_"), Vec::<String>::new());
 }
 
 /// A daily collector that fails is asked again twice before anybody is told, and goes on to be asked.

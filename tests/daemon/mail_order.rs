@@ -9,6 +9,7 @@ use chrono::Duration;
 use crate::common::clock::Clock;
 use crate::common::smtp::{Act, SmtpServer, Stage};
 use crate::common::*;
+use hostwatch::sim::{Command, Fault, FaultKind};
 
 const STARTED: &str = "main/started/account started";
 
@@ -152,8 +153,33 @@ fn a_mail_about_money_that_waits_is_of_the_day_on_which_it_leaves() {
     smtp.forget_rules();
     let mail = arrives(&mut clock, &smtp, "main/disconnect/account rung:7");
     assert!(mail.subject.contains(&anew), "{} {anew}", mail.subject);
-    assert!(mail.text.contains("in 4 d"), "{}", mail.text);
+    assert!(!mail.text.contains("as of "), "{}", mail.text);
+    assert!(clock.now() - mail.dated() < Duration::hours(12), "{}", mail.text);
     assert_eq!(read(&smtp, "disconnect").len(), 1);
+}
+
+/// The account is cut off while the machine sleeps, and the provider answers late: what waits is not made anew, as overdue,
+/// before it was looked, nor is overdue told twice.
+#[test]
+fn a_mail_about_money_that_waited_through_a_sleep_does_not_tell_what_the_next_one_tells() {
+    let provider = Provider::start(SCENARIO);
+    let smtp = SmtpServer::plain();
+    let (mut clock, daemon) = watching(&provider, &smtp);
+    smtp.on(Stage::Rcpt, Act::reply("451 4.7.1 try again later"));
+    provider.lasts_days(1);
+    until("an attempt", || failed(&daemon) > 0);
+    let late = Fault { seconds: Some(5.0), ..Fault::new(FaultKind::Delay, "/api/v1/expected_balance/") };
+    provider.simulator.control(&Command::Fault(late)).unwrap();
+    let before = failed(&daemon);
+    clock.pass(Duration::hours(49));
+    until("an attempt after the sleep", || failed(&daemon) > before);
+    smtp.forget_rules();
+    // A minute later, while it is still being looked.
+    clock.pass(Duration::seconds(61));
+    wait_for(&smtp, "main/disconnect/account rung:0");
+    let overdue = received(&smtp).into_iter().filter(|mail| mail.subject.contains("OVERDUE"));
+    let told: BTreeSet<String> = overdue.map(|mail| mail.message_id).collect();
+    assert_eq!(told.len(), 1, "{:?}", read(&smtp, "disconnect"));
 }
 
 /// Somebody dropped the only mail about it: nobody heard of it, so its end is no RESOLVED.

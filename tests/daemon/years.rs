@@ -235,14 +235,7 @@ fn a_rung_is_mailed_on_its_day() {
     daemon.shows("hostwatch_collector_success{account=\"main\",collector=\"expected_balance\"} 0");
     clock.pass(chrono::Duration::days(4));
     let mail = wait_for(&smtp, "main/disconnect/account rung:7");
-    assert!((clock.now() - dated(&mail)).abs() < chrono::Duration::minutes(1), "{}", dated(&mail));
-}
-
-/// When a mail says that it was written.
-fn dated(mail: &Received) -> chrono::DateTime<chrono::Utc> {
-    let raw = String::from_utf8_lossy(&mail.raw);
-    let date = raw.lines().find_map(|line| line.strip_prefix("Date: ")).unwrap();
-    chrono::DateTime::parse_from_rfc2822(date).unwrap().to_utc()
+    assert!((clock.now() - mail.dated()).abs() < chrono::Duration::minutes(1), "{}", mail.dated());
 }
 
 #[test]
@@ -273,7 +266,7 @@ fn what_falls_due_after_a_sleep_is_told_by_the_clock_as_it_is_with_the_provider_
         clock.pass(chrono::Duration::seconds(50));
     }
     let mail = wait_for(&smtp, "main/disconnect/account rung:7");
-    assert!((clock.now() - dated(&mail)).abs() < chrono::Duration::minutes(1), "{}", dated(&mail));
+    assert!((clock.now() - mail.dated()).abs() < chrono::Duration::minutes(1), "{}", mail.dated());
     // For two days nobody asked; what fails has to last from the waking on.
     let told = received(&smtp);
     assert!(told.iter().flat_map(|mail| &mail.pairs).all(|pair| !pair.contains("failing")), "{told:?}");

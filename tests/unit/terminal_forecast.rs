@@ -5,6 +5,7 @@ use super::account;
 
 use std::sync::Arc;
 
+use crate::model::forecast::Disconnect;
 use crate::model::*;
 use crate::terminal::forecast::AccountForecast;
 use crate::terminal::{Answer, Forecasts, Style};
@@ -49,6 +50,23 @@ fn an_account_that_is_paid_for() {
     insta::assert_snapshot!("forecast_paid_80", text(&forecasts, 80));
 }
 
+/// Its report names the next charge; the daemon mailed of the day before yesterday.
+#[test]
+fn an_account_that_is_off_stays_so_until_it_is_paid() {
+    let off = Disconnect::At { at: read_at() - chrono::Duration::days(2), computed: false };
+    let ahead = Disconnect::At { at: read_at() + chrono::Duration::days(2), computed: false };
+    for (balance, known, is_off) in
+        [("-5", off, true), ("-5", Disconnect::Now, true), ("-5", ahead, false), ("5", off, false)]
+    {
+        let mut report = report(balance, "10");
+        report.edd = Edd::At(read_at() + chrono::Duration::days(1));
+        let one = forecast("main", report).knowing(Some(known), &profile("main"), read_at());
+        let billing = one.billing.as_ref().unwrap();
+        assert_eq!(billing.facts.disconnect == known, is_off, "{balance} {known:?}");
+        assert_eq!(billing.facts.pay_by == Some(PayBy::Now), is_off, "{balance} {known:?}");
+    }
+}
+
 #[test]
 fn the_data_of_an_account_that_is_off_are_deleted_on_a_day() {
     let off = |deletion_days| {
@@ -75,7 +93,7 @@ fn what_the_daemon_read_last() {
     let of_daemon = |name: &str, balance: &str| {
         let known = KnownAccount::new(Arc::new(profile(name)));
         let last = LastReport::of(&report(balance, "10.00"), read_at());
-        let last = LastReading::of(known.remembering(Some(&last)).state()).unwrap();
+        let last = LastReading::of(known.remembering(Some(&last)).state(), []).unwrap();
         let error = "no answer within 30 s".to_owned();
         AccountForecast::as_of(&profile(name), last, error, 14, four_days_on)
     };

@@ -22,9 +22,9 @@ class Clock:
         """It is `begin` now, seconds since 1970."""
         path = os.path.join(folder, "clock")
         with open(path, "wb") as file:
-            file.write(bytes(16))
+            file.write(bytes(24))
         with open(path, "r+b") as file:
-            self.page = mmap.mmap(file.fileno(), 16)
+            self.page = mmap.mmap(file.fileno(), 24)
         self.environment = {"LD_PRELOAD": compiled, "MOVED_CLOCK": path, "MOVED_CLOCK_LOOK": "5"}
         self.gone, self.slept, self.set_by = begin - time.time(), 0.0, 0.0
         self.write()
@@ -39,7 +39,7 @@ class Clock:
         self.write()
 
     def sleep_until(self, moment):
-        """The machine sleeps: its monotonic clock stands still, as Linux has it."""
+        """The machine sleeps: its monotonic clock stands still, that since its boot does not, as Linux has it."""
         self.slept += moment - self.now()
         self.write()
 
@@ -49,7 +49,7 @@ class Clock:
         self.write()
 
     def write(self):
-        self.page[:] = struct.pack("=qq", int(self.gone * SECOND), int((self.slept + self.set_by) * SECOND))
+        self.page[:] = struct.pack("=qqq", *(int(by * SECOND) for by in (self.gone, self.set_by, self.slept)))
 
 
 class Timers:

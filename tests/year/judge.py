@@ -168,6 +168,7 @@ class Judge:
                 after = [(mail, event) for mail, event in found if lifted <= mail.date + 1]
                 self.speak(step, end, ladder, acts, after, end - lifted > 2 * MINUTE)
             ladder = self.told_anew(step, ladder, found)
+            self.made_anew(step, found, ladder)
             for event in sorted({event for _, event in found} - self.expected):
                 known = ladder.overdue or ladder.used_up_told or (self.overdue and self.overdue[-1][0])
                 if not (event.startswith("covered:") and known):
@@ -219,6 +220,21 @@ class Judge:
                 untold.took(self.steps[step], self.decide(step, choice, found, untold))
                 ladder = untold
         return ladder
+
+    def made_anew(self, step, found, ladder):
+        """"What to pay, and every count of days, is computed from the moment of the mail": one that waited for the mail server
+        past midnight is of the day on which it leaves. It stands for the step in which it was decided."""
+        for event in sorted({event for _, event in found} - self.expected):
+            mails = [mail for mail, which in found if which == event]
+            decided = [one for one in self.decided if one[0] < step and event in one[2]]
+            if not decided:
+                continue
+            first, _, _, waited = decided[-1]
+            news = any(first < later < step for later, *_ in self.decided)
+            if not news and all(self.is_hindered(mail.to, one) for mail in mails for one in range(first, step)):
+                self.expected.add(event)
+                self.check(found, event, ladder)
+                waited.extend((mail, event) for mail in mails)
 
     def acts(self, key):
         return Acts([act for act in self.lane.acts if act.pattern in (key, key.rsplit("/", 1)[0] + "/*")])

@@ -8,6 +8,7 @@ import shutil
 import signal
 import tempfile
 import time
+import types
 
 import clock as clocks
 from daemon import Daemon
@@ -40,8 +41,6 @@ class Lane:
         self.steps, self.ends = [], []
         self.acts, self.counts, self.read = [], {}, 0
         self.off_for = self.clock_off = 0
-        # Steps before which the machine slept: time to wait did not run.
-        self.sleeps = set()
 
     def run(self):
         root = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -53,6 +52,14 @@ class Lane:
                 shutil.copy(os.path.join(self.folder, "log"), f"{self.keep}.{self.number}.log")
             shutil.rmtree(self.folder, ignore_errors=True)
         return self
+
+    def record(self):
+        """What the judge needs, as it can be written down."""
+        kept = types.SimpleNamespace(**{name: getattr(self, name) for name in
+                                        ("accounts", "weather", "steps", "ends", "acts", "counts")})
+        kept.provider = types.SimpleNamespace(requests=self.provider.requests, answers=self.provider.answers)
+        kept.mail_server = types.SimpleNamespace(mails=self.mail_server.mails, refused=self.mail_server.refused)
+        return kept
 
     def count(self, what):
         self.counts[what] = self.counts.get(what, 0) + 1
@@ -80,7 +87,6 @@ class Lane:
                 # A step that lasted longer than planned: no clock goes back.
                 if moment > clock.now():
                     await self.step(clock, moment)
-            self.last = {one.name: dict(one.vms) for one in self.accounts}
         finally:
             if self.daemon.process:
                 self.daemon.process.kill()
@@ -93,7 +99,6 @@ class Lane:
         self.off_for = 0 if self.weather.provider.at(moment) == "closed" else max(0, self.off_for - 1)
         if self.draw.random() < 0.5 and not clock.set_by and not self.off_for:
             clock.sleep_until(moment)
-            self.sleeps.add(len(self.steps))
         else:
             clock.go_on(moment - clock.now())
         clock.set_wall(self.clock_off if self.off_for else 0)

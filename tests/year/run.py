@@ -4,6 +4,7 @@ import argparse
 import calendar
 import datetime
 import multiprocessing
+import pickle
 import signal
 import sys
 import time
@@ -30,8 +31,16 @@ def live(arguments):
     begin = first_day() + options.skip * DAY
     lane = lanes.Lane(options.binary, number, names, options.seed, begin, begin + options.days * DAY, options.calm,
                       options.keep)
-    lane.run()
-    return judge.judge(lane)
+    lived = lane.run().record()
+    if options.keep:
+        with open(f"{options.keep}.{number}.lived", "wb") as file:
+            pickle.dump(lived, file)
+    return judge.judge(lived)
+
+
+def judge_again(path):
+    with open(path, "rb") as file:
+        return judge.judge(pickle.load(file))
 
 
 def leave_nothing_behind():
@@ -41,7 +50,7 @@ def leave_nothing_behind():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("binary")
+    parser.add_argument("binary", nargs="?")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--accounts", type=int, default=500)
     parser.add_argument("--days", type=int, default=366)
@@ -49,7 +58,8 @@ def main():
     parser.add_argument("--lanes", type=int, default=2, help="daemons side by side")
     parser.add_argument("--calm", action="store_true", help="nothing goes wrong but the accounts' money")
     parser.add_argument("--only", help="one account alone, such as a0017")
-    parser.add_argument("--keep", help="where the daemons' logs are kept")
+    parser.add_argument("--keep", help="the beginning of paths for the daemons' logs, and for all that the judge sees")
+    parser.add_argument("--again", action="store_true", help="judge once more what --keep wrote; no binary is started")
     parser.add_argument("--show", type=int, default=20, help="complaints shown of each kind")
     options = parser.parse_args()
     names = [options.only] if options.only else [f"a{number:04}" for number in range(options.accounts)]
@@ -57,7 +67,10 @@ def main():
     begun = time.monotonic()
     leave_nothing_behind()
     with multiprocessing.Pool(count) as pool:
-        verdicts = pool.map(live, [(options, number, names[number::count]) for number in range(count)], 1)
+        if options.again:
+            verdicts = pool.map(judge_again, [f"{options.keep}.{number}.lived" for number in range(count)], 1)
+        else:
+            verdicts = pool.map(live, [(options, number, names[number::count]) for number in range(count)], 1)
     counts, complaints = {}, {}
     for verdict in verdicts:
         for what, number in verdict.counts.items():

@@ -72,6 +72,10 @@ impl Pipeline {
     /// Mails about money that wait since an earlier day of their account are made anew: what to pay, by when, and how many days
     /// are left is as of the day on which they leave.
     pub(super) fn renew_yesterdays(&mut self) -> Result<(), StoreError> {
+        // What is known may be out of date: paid meanwhile, or cut off.
+        if self.is_looking() || !self.clock.is_sure() {
+            return Ok(());
+        }
         let is_of_money = |mail: &Waiting| {
             let mut kinds = mail.incidents.iter().map(|key| key.kind);
             mail.stage == Stage::NotArrived

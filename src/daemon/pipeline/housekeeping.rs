@@ -125,7 +125,7 @@ impl Pipeline {
         // Under a clock that nobody has confirmed yet no time is worth noting.
         let is_sure = self.clock.is_sure();
         let noted = if is_sure { self.note_watching(now) } else { Ok(()) };
-        let renewed = if is_sure { self.renew_yesterdays() } else { Ok(()) };
+        let renewed = self.renew_yesterdays();
         let pruned = self.prune(now);
         self.note_store_result(noted.and(renewed).and(pruned).and_then(|()| self.published.show_outbox()));
     }

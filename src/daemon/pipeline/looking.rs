@@ -40,6 +40,8 @@ pub(in crate::daemon) struct Looking {
     pub(super) gaps: Gaps,
     /// When each collector last sent something.
     heard_of: BTreeMap<(AccountName, Collector), Instant>,
+    /// Polls that failed while the clock was doubted, and were not made again since.
+    of_no_time: BTreeMap<(AccountName, Collector), Update>,
 }
 
 impl Looking {
@@ -54,6 +56,7 @@ impl Looking {
             clock_said: None,
             gaps,
             heard_of: BTreeMap::new(),
+            of_no_time: BTreeMap::new(),
         }
     }
 
@@ -106,6 +109,10 @@ impl Pipeline {
         if self.looking.since.is_some_and(|since| now.saturating_duration_since(since) >= LOOKING_FOR) {
             // By now a clock that was set is followed.
             self.wake();
+            let now = self.clock.now();
+            for update in std::mem::take(&mut self.looking.of_no_time).into_values() {
+                self.take_in(Update { at: now, ..update });
+            }
             self.for_all_accounts(|known| known.stop_looking());
             self.have_looked();
         }
@@ -117,6 +124,11 @@ impl Pipeline {
         }
     }
 
+    /// Not everybody has looked since the start, or since the machine slept.
+    pub(super) fn is_looking(&self) -> bool {
+        self.looking.since.is_some()
+    }
+
     fn wake(&mut self) {
         if self.looking.asleep {
             self.engine.wakes(self.clock.now());
@@ -126,9 +138,11 @@ impl Pipeline {
     /// Everybody has looked again: what time alone makes news of is said at once.
     pub(super) fn have_looked(&mut self) {
         let all = || self.snapshot.get().accounts.values().all(|state| all_looked(state));
-        if self.looking.since.is_some() && all() {
+        if self.is_looking() && all() {
             (self.looking.since, self.looking.asleep) = (None, false);
             self.look_at_time();
+            let renewed = self.renew_yesterdays();
+            self.note_store_result(renewed);
         }
     }
 
@@ -138,10 +152,19 @@ impl Pipeline {
     }
 
     /// One that failed while the clock is doubted: nobody told how late it is, and the failure, with all that time alone
-    /// makes news of, would be dated by the old clock. It is made again.
-    pub(super) fn is_of_no_time(&self, update: &Update) -> bool {
+    /// makes news of, would be dated by the old clock. It is made again; where that does not help, it counts once the
+    /// clock is followed.
+    pub(super) fn keep_for_later(&mut self, update: Update) -> Option<Update> {
         let failed = update.end.as_ref().is_some_and(|end| end.failure.is_some());
-        self.looking.since.is_some() && failed && update.reads.is_empty() && self.clock.is_doubted()
+        let place = (update.account.clone(), update.collector);
+        if self.is_looking() && failed && update.reads.is_empty() && self.clock.is_doubted() {
+            let _span = super::span(&update.account, update.collector).entered();
+            tracing::info!("cannot read, and the clock was set: read again before that counts");
+            self.looking.of_no_time.insert(place, update);
+            return None;
+        }
+        self.looking.of_no_time.remove(&place);
+        Some(update)
     }
 
     fn for_all_accounts(&mut self, change: impl Fn(&mut crate::model::KnownAccount)) {
@@ -171,7 +194,7 @@ impl Pipeline {
 
     /// A collector that does not run is failing, whatever keeps it from it.
     pub(super) fn miss_late_collectors(&mut self) {
-        if self.looking.since.is_some() {
+        if self.is_looking() {
             return;
         }
         for (account, collector, quiet) in self.looking.late(Instant::now()) {

@@ -135,11 +135,12 @@ impl Pipeline {
 
     fn update(&mut self, update: Update) {
         self.notice_sleep();
-        if self.is_of_no_time(&update) {
-            let _span = span(&update.account, update.collector).entered();
-            tracing::info!("cannot read, and the clock was set: read again before that counts");
-            return;
+        if let Some(update) = self.keep_for_later(update) {
+            self.take_in(update);
         }
+    }
+
+    fn take_in(&mut self, update: Update) {
         let Update { account, collector, at, reads, end, rejected, problems } = update;
         self.looking.hear_of(&account, collector);
         let too_old = end.as_ref().is_some_and(|end| self.is_too_old(end));

@@ -106,7 +106,7 @@ impl AccountForecast {
         top_rung_days: u32,
         now: DateTime<Utc>,
     ) -> Self {
-        let LastReading { report: last, orders } = last;
+        let LastReading { report: last, orders, cut_off: _ } = last;
         let mut outlook = Outlook::new(Arc::new(last.report()), last.read_at, profile, top_rung_days, now);
         outlook.as_of = Some(last.read_at);
         outlook.not_read = Some(error);
@@ -124,6 +124,26 @@ impl AccountForecast {
             billing.data_deleted_at = deletion(billing.facts.disconnect.at(), deletion_days, now);
         }
         self
+    }
+
+    /// Knowing of the cut-off that the daemon mailed of: one that is past stays, whatever the report names, until something is
+    /// on the account.
+    pub(crate) fn knowing(
+        mut self,
+        known: Option<Disconnect>,
+        profile: &Profile,
+        now: DateTime<Utc>,
+    ) -> Self {
+        let is_past =
+            |known: &Disconnect| *known == Disconnect::Now || known.at().is_some_and(|at| at <= now);
+        let is_paid = |billing: &Outlook| billing.facts.balance.is_some_and(|balance| balance.is_positive());
+        if let Ok(billing) = self.billing.as_mut()
+            && !is_paid(billing)
+        {
+            let known = known.filter(is_past);
+            billing.facts = billing.facts.knowing(known, profile.zone(), profile.lead_days, now);
+        }
+        Self::of(profile, self.billing, now)
     }
 
     fn of(profile: &Profile, billing: Result<Outlook, String>, now: DateTime<Utc>) -> Self {

@@ -254,7 +254,9 @@ impl Auditor {
         if !was.is_open() && incident.phase.is_open() && key.kind != Kind::Disconnect {
             // The first collector whose time has come tells of all that fail.
             let with_another = key.kind == Kind::CollectorFailing && incident.folded_into.is_some();
-            if with_another {
+            // Watched again, it goes on as it was; nothing is told of it before it is seen.
+            let goes_on = was == Phase::Unwatched && incident.unseen_since_back;
+            if with_another || goes_on {
                 return;
             }
             let by_time = key.kind == Kind::CollectorFailing && matches!(input, Input::Tick(_));
