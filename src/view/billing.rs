@@ -171,8 +171,8 @@ impl BillingFacts {
         }
     }
 
-    /// With the cut-off that people were mailed of in place of the report's: the date of an account that is off may be that of
-    /// its next charge, and a later one has to hold for an hour.
+    /// Knowing of the cut-off that people were mailed of: one that is past stays until something is on the account. The date
+    /// that a report names then may be that of the next charge.
     pub(crate) fn knowing(
         self,
         known: Option<Disconnect>,
@@ -180,7 +180,10 @@ impl BillingFacts {
         lead_days: u32,
         now: DateTime<Utc>,
     ) -> Self {
-        let Some(disconnect) = known else { return self };
+        let is_past =
+            |known: &Disconnect| *known == Disconnect::Now || known.at().is_some_and(|at| at <= now);
+        let is_paid = self.balance.is_some_and(|balance| balance.is_positive());
+        let Some(disconnect) = known.filter(is_past).filter(|_| !is_paid) else { return self };
         Self { disconnect, pay_by: PayBy::of(disconnect, lead_days, zone, now), ..self }
     }
 

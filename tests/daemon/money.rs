@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use chrono::{DateTime, Duration, Utc};
+use chrono::{DateTime, Duration, Timelike, Utc};
 use serde_json::{Value, json};
 
 use crate::common::clock::Clock;
@@ -244,11 +244,13 @@ fn what_proves_nothing_closes_nothing() {
     world.billing.says(bare(world.start, 500));
     world.go(world.start + Duration::hours(12));
     world.nothing_after(1);
-    // A zero that stands for no date is neither a date long past nor good news.
-    let mut zero = report(world.start, 5000, None);
-    zero["edd"] = json!("0001-01-01T00:00:00");
-    world.billing.says(zero);
-    world.nothing_after(1);
+    // What stands for no date is neither a date long past, nor one far off, nor good news.
+    for no_date in ["0001-01-01T00:00:00", "9999-12-31T23:59:59"] {
+        let mut none = report(world.start, 5000, None);
+        none["edd"] = json!(no_date);
+        world.billing.says(none);
+        world.nothing_after(1);
+    }
     assert!(world.daemon.page().contains("kind=\"disconnect\""), "it is open");
     // The date known before stands.
     world.billing.says(bare(world.start, 500));
@@ -261,11 +263,15 @@ fn what_proves_nothing_closes_nothing() {
 
 #[test]
 fn a_cut_off_account_is_mailed_again_until_its_data_are_deleted() {
-    let cut_off = |start: DateTime<Utc>| start + Duration::hours(5);
+    // An hour later it is still the same day.
+    let cut_off = |start: DateTime<Utc>| {
+        let at = start + Duration::hours(5);
+        if at.hour() == 23 { at + Duration::hours(2) } else { at }
+    };
     let extra = "[billing]\ndeletion_days = 8\n";
     let mut world = World::new(extra, |start| report(start, 5, Some(cut_off(start))));
     let at = cut_off(world.start) + Duration::hours(1);
-    let deleted = (at + Duration::days(8)).format(" deleted %a %-d %b").to_string();
+    let deleted = (cut_off(world.start) + Duration::days(8)).format(" deleted %a %-d %b").to_string();
     world.next(0, "rung:1");
     world.go(at);
     assert!(world.next(1, "rung:0").text.contains(&deleted));

@@ -17,6 +17,8 @@ use super::field::{Field, Stamp, Wire, decimal};
 
 /// Before it, nobody was cut off.
 const FIRST_YEAR: i32 = 2000;
+/// The last that text has room for: "never".
+const NO_YEAR: i32 = 9999;
 
 /// A decimal as it came: quoted or not, its text is what counts.
 type Exact = Option<Box<RawValue>>;
@@ -199,9 +201,11 @@ pub(crate) fn edd(field: Field<Stamp>, reader: &mut Reader<'_>) -> Edd {
         return Edd::Null;
     }
     let at = reader.moment("report.edd", field);
-    // The zero of some languages' clocks stands for no date at all.
-    let at = at.and_then(|at| {
-        if at.year() < FIRST_YEAR { reader.odd("report.edd", "a date long past") } else { Some(at) }
+    // The first and the last moment that some languages know stand for no date at all.
+    let at = at.and_then(|at| match at.year() {
+        ..FIRST_YEAR => reader.odd("report.edd", "a date long past"),
+        NO_YEAR.. => reader.odd("report.edd", "a date that no forecast reaches"),
+        _ => Some(at),
     });
     at.map_or(Edd::Unknown, Edd::At)
 }

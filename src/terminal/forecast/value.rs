@@ -126,21 +126,14 @@ impl AccountForecast {
         self
     }
 
-    /// Knowing of the cut-off that the daemon mailed of: one that is past stays, whatever the report names, until something is
-    /// on the account.
+    /// Knowing of the cut-off that the daemon mailed of.
     pub(crate) fn knowing(
         mut self,
         known: Option<Disconnect>,
         profile: &Profile,
         now: DateTime<Utc>,
     ) -> Self {
-        let is_past =
-            |known: &Disconnect| *known == Disconnect::Now || known.at().is_some_and(|at| at <= now);
-        let is_paid = |billing: &Outlook| billing.facts.balance.is_some_and(|balance| balance.is_positive());
-        if let Ok(billing) = self.billing.as_mut()
-            && !is_paid(billing)
-        {
-            let known = known.filter(is_past);
+        if let Ok(billing) = &mut self.billing {
             billing.facts = billing.facts.knowing(known, profile.zone(), profile.lead_days, now);
         }
         Self::of(profile, self.billing, now)
