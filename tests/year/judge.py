@@ -12,6 +12,8 @@ from world import DAY, MINUTE
 UTC = datetime.timezone.utc
 # "Until each collector concerned was tried once, at most 2 min."
 LOOKS = 2 * MINUTE
+# Mails are dated in whole seconds, and so are the provider's answers, which decide where the clock was set.
+DATED = 2
 
 
 class Verdict:
@@ -278,16 +280,16 @@ class Judge:
     def had_then(self, mail, ladder):
         """The reports that a mail can rest on. One that was asked for as of the day before is followed by another: "`days`
         beyond the report's date are absent" until that has arrived; and after two minutes it speaks of what it knew.
-        Dates of mails are whole seconds, and a report takes a moment to be read."""
+        A report takes a moment to be read."""
         step = self.step_of(mail.date)
         reads = self.reads.get(step, [])
         last = next((read for read in reads if read.content is ladder.last), None)
         if last is None or last.came <= mail.date - 1:
             return [ladder.last]
-        had = [read.content for read in reads if self.is_asked_again(read) and read.came < mail.date + 1]
+        had = [read.content for read in reads if self.is_asked_again(read) and read.came < mail.date + DATED]
         if mail.date + 1 >= self.steps[step] + LOOKS and ladder.last_before is not None:
             had.append(ladder.last_before)
-        return had + [ladder.last] * (last.came < mail.date + 1)
+        return had + [ladder.last] * (last.came < mail.date + DATED)
 
     def heard_in_time(self):
         """By the true story alone: who was cut off was told before the last day on which a payment arrives was over,

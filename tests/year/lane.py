@@ -69,7 +69,8 @@ class Lane:
         moment = self.begin
         while moment < self.end:
             yield on_grid(moment) + PAST
-            ahead = self.draw.choices([12 * HOUR, 8 * HOUR, HOUR, GRID], [90, 6, 2, 2])[0]
+            # What has to hold for an hour has, or has not: to the second nobody could say.
+            ahead = self.draw.choices([12 * HOUR, 8 * HOUR, HOUR + GRID, GRID], [90, 6, 2, 2])[0]
             moment += ahead if ahead < 2 * HOUR else ahead + self.draw.uniform(-HOUR, HOUR)
 
     async def live(self):
