@@ -172,7 +172,9 @@ impl Auditor<'_> {
                 {
                     problem = Some("told while it flaps");
                 }
-                "opened" | "resolved" | "removed" if flapped.is_some() => flapped = None,
+                "opened" | "resolved" | "removed" if flapped.is_some() => {
+                    (flapped, open) = (None, (told.event == "opened").then_some(told));
+                }
                 // The end between them gave way to the newer news before it could go out.
                 "opened"
                     if open
