@@ -232,6 +232,24 @@ fn orders_are_suspended_and_come_back() {
     let seen = world.engine.incidents().keys().filter(|key| key.kind == Kind::OrderSuspended);
     assert_eq!(seen.count(), 1, "none of an order that was never wrong");
 
+    // It is in no report for a while; back in one, it goes on.
+    let mut world = World::healthy();
+    world.report(with(&["ORDERED", "SUSPENDED"]));
+    for _ in 0..2 {
+        world.report(with(&["ORDERED"]));
+    }
+    let told = ["main/order_suspended/72 opened", "main/order_suspended/72 unwatched"];
+    assert_eq!(world.take_events(), told);
+    world.pass(Duration::minutes(5));
+    assert!(!world.incident(Kind::OrderSuspended, "72").phase.is_open());
+    world.report(with(&["ORDERED", "ORDERED"]));
+    world.pass(Duration::minutes(5));
+    assert!(world.incident(Kind::OrderSuspended, "72").phase.is_open());
+    for _ in 0..2 {
+        world.report(with(&["ORDERED", "ORDERED"]));
+    }
+    assert_eq!(world.take_events(), ["main/order_suspended/72 resolved"]);
+
     let except = Rule { except: vec!["71".into()], ..Rule::default() };
     let rules = BTreeMap::from([(Kind::OrderSuspended, except)]);
     let mut world = World::healthy_with(AlertSettings { rules, ..AlertSettings::defaults() });
