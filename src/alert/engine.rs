@@ -232,6 +232,18 @@ impl Engine {
         }
     }
 
+    /// A waiting mail, to be sent anew once these incidents are as a step decided: of a cut-off it says what is known by then.
+    pub(crate) fn as_known(&self, mut mail: Notice, decided: &[Incident]) -> Notice {
+        for item in mail.items.iter_mut().filter(|item| item.key.kind == Kind::Disconnect) {
+            let decided = decided.iter().find(|one| one.key == item.key);
+            let known = decided.or_else(|| self.incidents().get(&item.key));
+            if let Some(open) = known.filter(|one| one.phase.is_open() && !item.event.is_end()) {
+                item.ladder.clone_from(&open.ladder);
+            }
+        }
+        mail
+    }
+
     /// Takes in incidents that were kept with other threads, and otherwise as they were.
     pub(crate) fn renew(&mut self, incidents: Vec<Incident>) {
         for incident in incidents {

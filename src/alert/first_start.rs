@@ -55,21 +55,16 @@ impl Engine {
         notices
     }
 
-    /// What is left of a waiting mail, to be sent anew once these incidents are as a step decided: of a cut-off it says what is
-    /// known by now, and a first-start mail counts what needs each recipient.
+    /// What is left of a waiting mail, to be sent anew: a first-start mail counts what needs each recipient once these
+    /// incidents are as a step decided.
     pub(crate) fn counted_anew(
         &self,
-        mut mail: Notice,
+        mail: Notice,
         decided: &[Incident],
         snapshot: &Snapshot,
         now: DateTime<Utc>,
     ) -> Vec<Notice> {
         if !matches!(mail.form, Form::Started(_)) {
-            let known = |key: &Key| decided.iter().find(|one| one.key == *key).or(self.incidents().get(key));
-            for item in mail.items.iter_mut().filter(|item| item.key.kind == Kind::Disconnect) {
-                let open = known(&item.key).filter(|one| one.phase.is_open() && !item.event.is_end());
-                item.ladder = open.map_or(item.ladder.take(), |one| one.ladder.clone());
-            }
             return vec![mail];
         }
         let decided = decided.iter().map(|incident| (&incident.key, incident));

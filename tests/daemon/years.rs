@@ -222,14 +222,18 @@ fn a_secret_that_is_replaced_is_read_anew() {
     daemon.shows(r#"hostwatch_collector_success{account="main",collector="vms"} 1"#);
 }
 
-#[test]
-fn a_rung_is_mailed_on_its_day() {
-    let provider = Provider::start(SCENARIO);
+/// In ten days.
+fn mailed_of_a_cut_off() -> (Provider, SmtpServer, clock::Clock, Daemon) {
+    let (provider, smtp, clock) = (Provider::start(SCENARIO), SmtpServer::plain(), clock::Clock::new());
     provider.lasts_days(10);
-    let smtp = SmtpServer::plain();
-    let mut clock = clock::Clock::new();
     let daemon = Daemon::start_by(&clock, &provider, smtp.address, "");
     wait_for(&smtp, "main/disconnect/account rung:14");
+    (provider, smtp, clock, daemon)
+}
+
+#[test]
+fn a_rung_is_mailed_on_its_day() {
+    let (provider, smtp, mut clock, daemon) = mailed_of_a_cut_off();
     // The next report would bring it too; the ladder goes on without one.
     provider.fault(FaultKind::InvalidJson, "/api/v1/expected_balance/", &[]);
     daemon.shows("hostwatch_collector_success{account=\"main\",collector=\"expected_balance\"} 0");
@@ -240,12 +244,7 @@ fn a_rung_is_mailed_on_its_day() {
 
 #[test]
 fn what_falls_due_after_a_sleep_is_told_by_the_clock_as_it_is_with_the_provider_away_too() {
-    let provider = Provider::start(SCENARIO);
-    provider.lasts_days(10);
-    let smtp = SmtpServer::plain();
-    let mut clock = clock::Clock::new();
-    let daemon = Daemon::start_by(&clock, &provider, smtp.address, "");
-    wait_for(&smtp, "main/disconnect/account rung:14");
+    let (provider, smtp, mut clock, daemon) = mailed_of_a_cut_off();
     let seconds = |name: &str| -> i64 {
         let value =
             daemon.page().lines().find_map(|line| line.strip_prefix(name)?.split_once(' ')?.1.parse().ok());

@@ -133,6 +133,7 @@ impl Pipeline {
         let made = self.published.store.lock().made(&remake.message_id)?;
         let Some(Made { notice, created_at }) = made else { return Ok(Vec::new()) };
         let Some(notice) = alert::remainder(notice, remake) else { return Ok(Vec::new()) };
+        let notice = self.engine.as_known(notice, &batch.incidents);
         let notices = self.engine.counted_anew(notice, &batch.incidents, snapshot, now);
         let before = batch.mails.len();
         let threads = self.write_mails(&notices.iter().collect::<Vec<_>>(), batch, snapshot, now)?;
