@@ -20,6 +20,7 @@ use super::settings::Watcher;
 use super::silence::Muted;
 use super::turns::{Turned, Turns};
 use super::watched::{self, Back};
+use crate::model::forecast::Disconnect;
 use crate::model::freshness::{all_looked, attempted, has_looked};
 use crate::model::{AccountName, AccountState, Collector, Observed, Snapshot};
 
@@ -124,6 +125,13 @@ impl Engine {
     pub(crate) fn watched_of(&self, account: &AccountName) -> impl Iterator<Item = &Incident> {
         let is_watched = self.watchers.contains_key(account);
         self.remembered.of_account(account).filter(move |_| is_watched)
+    }
+
+    /// The cut-off that people were mailed of, until reports prove that it is over.
+    pub(crate) fn told_cut_off(&self, account: &AccountName) -> Option<Disconnect> {
+        let incident = self.incidents().get(&Key::account_wide(account, Kind::Disconnect))?;
+        let ladder = incident.ladder.as_ref().filter(|_| incident.phase.is_open())?;
+        Some(ladder.disconnect()).filter(|&cut_off| cut_off != Disconnect::Unknown)
     }
 
     /// Does anything look at this incident, whose beginning was decided on within the hour?

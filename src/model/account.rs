@@ -7,6 +7,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 
 use super::billing::Order;
+use super::forecast::Disconnect;
 use super::freshness::is_fresh;
 use super::ids::{ContainerId, SiteId};
 use super::last_report::LastReport;
@@ -70,6 +71,8 @@ impl Shown {
 pub(crate) struct KnownAccount {
     /// The one that was published last, until it changes.
     state: Arc<AccountState>,
+    /// The cut-off that people were mailed of, until that is over.
+    told: Option<Disconnect>,
 }
 
 impl KnownAccount {
@@ -90,7 +93,7 @@ impl KnownAccount {
             collectors,
             homes: Arc::default(),
         };
-        Self { state: Arc::new(state) }
+        Self { state: Arc::new(state), told: None }
     }
 
     fn state_mut(&mut self) -> &mut AccountState {
@@ -143,6 +146,11 @@ impl KnownAccount {
         Arc::clone(&self.state)
     }
 
+    /// Reports that follow are judged by the cut-off that people were mailed of.
+    pub(crate) fn heed_told(&mut self, cut_off: Option<Disconnect>) {
+        self.told = cut_off;
+    }
+
     /// Takes in one listing.
     pub(crate) fn apply(&mut self, read: Read, at: DateTime<Utc>) -> Vec<Observed> {
         match read {
@@ -153,12 +161,13 @@ impl KnownAccount {
             Read::Containers(rows) => return self.apply_containers(rows, at),
             Read::Sites(container, rows) => return self.apply_sites(container, rows, at),
             Read::ExpectedBalance(mut report) => {
+                let told = self.told;
                 let billing = &mut self.state_mut().billing;
                 if let Some(old) = &billing.report {
                     share_orders(&old.orders, &mut report.orders);
                     report.moments.share(&old.moments);
                 }
-                billing.take(Arc::new(report), at);
+                billing.take(Arc::new(report), told, at);
                 return vec![Observed::Report];
             }
             Read::Ips(rows) => drop(self.state_mut().ips.take(rows, at)),

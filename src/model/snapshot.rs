@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
 use super::billing::{Charge, Report};
-use super::forecast;
+use super::forecast::{self, Disconnect};
 use super::ids::{AccountName, ContainerId, SiteId};
 use super::resources::{Container, Counted, Ip, Resource, Site, Vm};
 
@@ -215,12 +215,12 @@ pub(crate) struct Reports {
 }
 
 impl Reports {
-    /// Takes in a report that was read at `at`.
-    pub(super) fn take(&mut self, report: Arc<Report>, at: DateTime<Utc>) {
+    /// Takes in a report that was read at `at`. `told`: the cut-off that people know of, which one good report does not end.
+    pub(super) fn take(&mut self, report: Arc<Report>, told: Option<Disconnect>, at: DateTime<Utc>) {
         self.bare_since = forecast::is_bare(&report).then(|| self.bare_since.unwrap_or(at));
         let is_new_bare = self.bare_since.is_some_and(|since| at - since < forecast::BARE);
-        let kept = self.last_known().map(|(report, _)| forecast::disconnect(report));
-        if kept.is_some_and(|kept| forecast::proves_nothing(&report, kept, is_new_bare)) {
+        let known = self.last_known().map(|(kept, _)| told.unwrap_or_else(|| forecast::disconnect(kept)));
+        if known.is_some_and(|known| forecast::proves_nothing(&report, known, is_new_bare)) {
             if self.report.is_none() {
                 (self.report, self.read_at) = self.remembered.take().unzip();
             }

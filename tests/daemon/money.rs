@@ -304,6 +304,26 @@ fn a_cut_off_account_is_mailed_again_until_its_data_are_deleted() {
 }
 
 #[test]
+fn what_proves_nothing_gives_no_amounts() {
+    let extra = "[alerts]\nrecover_polls = 1000\n";
+    let mut world = World::new(extra, |start| report(start, 5, Some(start + Duration::hours(5))));
+    world.next(0, "rung:1");
+    world.go(world.start + Duration::hours(6));
+    world.next(1, "rung:0");
+    // Paid, which reports have not said often enough yet; then one leaves every charge out.
+    world.billing.says(report(world.start, 5000, None));
+    world.go(world.start + Duration::hours(26));
+    world.billing.says(bare(world.start, 5000));
+    world.go(world.start + Duration::hours(30));
+    let mail = world.next(2, "overdue:");
+    let rows: Vec<&str> = mail.text.lines().filter(|line| line.contains(" days ")).collect();
+    assert!(rows[0].contains("nothing") && rows[0].contains("4\u{202f}920.00"), "{}", mail.text);
+    let (_, status, _) = world.daemon.command(&["status", "--json"]);
+    let status: Value = serde_json::from_str(&status).unwrap();
+    assert_eq!(status["accounts"][0]["billing"]["orders_with_charges"], 1, "{status}");
+}
+
+#[test]
 fn an_ack_hides_no_near_cut_off() {
     let world = World::new("", |start| report(start, 5, Some(start + Duration::hours(20))));
     world.next(0, "rung:1");
