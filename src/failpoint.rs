@@ -5,7 +5,7 @@
 pub(crate) use armed::{haste, reach, time_out_haste};
 
 /// Marks a step. While the file that `HOSTWATCH_FAILPOINT_FILE` names holds this point's name, the thread that
-/// comes here writes `reached NAME` into it and stops for ever.
+/// comes here writes `reached NAME` into it and stops until the file says something else.
 #[cfg(not(feature = "failpoints"))]
 #[inline(always)]
 pub(crate) fn reach(_point: &str) {}
@@ -28,6 +28,7 @@ pub(crate) fn time_out_haste() -> u32 {
 mod armed {
     use std::path::PathBuf;
     use std::sync::OnceLock;
+    use std::time::Duration;
 
     /// As without the feature, and does it; with `panic ` before the name the thread panics instead.
     pub(crate) fn reach(point: &str) {
@@ -37,10 +38,11 @@ mod armed {
         let armed = std::fs::read_to_string(file).unwrap_or_default();
         assert!(armed.strip_prefix("panic ") != Some(point), "the failpoint {point}");
         if armed == point {
+            let reached = format!("reached {point}");
             // A test that does not find the word fails by itself.
-            let _ = std::fs::write(file, format!("reached {point}"));
-            loop {
-                std::thread::park();
+            let _ = std::fs::write(file, &reached);
+            while std::fs::read_to_string(file).is_ok_and(|says| says == reached) {
+                std::thread::park_timeout(Duration::from_millis(20));
             }
         }
     }

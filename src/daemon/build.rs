@@ -210,6 +210,7 @@ impl Common {
             sender_signal: Arc::clone(&self.sender_signal),
             last_run: self.liveness.watch(Loop::Pipeline),
             clock: self.clock.clone(),
+            now: self.clock.now(),
             clocks: Clocks::new(self.clock.now(), Instant::now()),
             looking: Looking::new(self.clock.wall(), Instant::now(), accounts.gaps),
             fresh_until: None,

@@ -420,8 +420,8 @@ path = "{1}/hostwatch.db"
         request(self.address, method, path)
     }
 
-    /// Stops it for ever at this step, once it comes there; see src/failpoint.rs. To be called before it starts, or
-    /// after it was armed once.
+    /// Stops it at this step, once it comes there, until the next call; see src/failpoint.rs. To be called before it starts,
+    /// or after it was armed once.
     pub fn arm(&mut self, point: &str) {
         let file = self.failpoint_file();
         if self.environment.iter().all(|(name, _)| *name != "HOSTWATCH_FAILPOINT_FILE") {

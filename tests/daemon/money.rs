@@ -304,6 +304,25 @@ fn a_cut_off_account_is_mailed_again_until_its_data_are_deleted() {
 }
 
 #[test]
+fn a_sleep_between_a_reading_and_what_follows_from_it_is_noticed_first() {
+    let extra = "[metrics]\nstale_after = \"30d\"\n";
+    let mut world = World::new(extra, |start| report(start, 5, Some(start + Duration::hours(20))));
+    world.next(0, "rung:1");
+    world.daemon.stop();
+    world.daemon.arm("none");
+    world.daemon.run();
+    world.nothing_after(1);
+    // It falls asleep with a good report in its hand, and wakes where nobody answers.
+    world.daemon.arm("reading-applied");
+    world.daemon.has_reached("reading-applied");
+    *world.billing.report.lock().unwrap() = None;
+    world.clock.pass(Duration::hours(21));
+    world.daemon.arm("none");
+    let mail = world.next(1, "rung:0");
+    assert!(mail.text.contains("as of "), "{}", mail.text);
+}
+
+#[test]
 fn what_proves_nothing_gives_no_amounts() {
     let extra = "[alerts]\nrecover_polls = 1000\n";
     let mut world = World::new(extra, |start| report(start, 5, Some(start + Duration::hours(5))));

@@ -153,9 +153,10 @@ class Judge:
                 if self.is_asked_again(answer):
                     continue
                 if last <= moment + LOOKS < answer.came:
-                    # It may have spoken of what it knew before.
-                    before = [(mail, event) for mail, event in found
-                              if moment + LOOKS - 1 <= mail.date < answer.came]
+                    # It may have spoken of what it knew before. A mail's date has no fractions: one of that second came before
+                    # only where it also arrived before.
+                    before = [(mail, event) for mail, event in found if moment + LOOKS - 1 <= mail.date
+                              and (mail.date + 1 <= answer.came or mail.at < answer.came)]
                     self.speak(step, moment + LOOKS, ladder, acts, before, False)
                 last = answer.came
                 over = ladder.read(answer.at, answer.trouble, answer.content)

@@ -25,7 +25,7 @@ class Ladder:
     def forget(self):
         """No episode is open: nothing of it was told."""
         self.open = self.used_up_told = self.paid = False
-        self.rung = self.fell_from = self.overdue = self.last_rung = self.began = None
+        self.rung = self.fell_from = self.overdue = self.last_rung = self.began = self.told = None
         self.mailed = {}
 
     def untold(self):
@@ -93,6 +93,8 @@ class Ladder:
         if not (self.open and before is not None and date > before):
             if before is not None and before - date > 3 * DAY:
                 self.fell_from = before
+            # "A date that moves back": a payment that nobody was told of and that was taken back moved none.
+            self.paid = self.paid and (self.told is None or date > self.told)
             self.date, self.computed, self.later = date, computed, None
         elif computed and before <= now and self.balance <= 0:
             """Past its date, and still nothing left: it stays overdue until reports show otherwise."""
@@ -199,6 +201,7 @@ class Ladder:
         name = event.split(":")[0]
         self.open = True
         self.began = self.began or now
+        self.told = self.date
         if name == "rung":
             self.last_rung = now
         self.mailed["extended" if name == "extended" else event] = now

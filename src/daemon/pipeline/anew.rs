@@ -28,7 +28,7 @@ impl Pipeline {
 
     /// Writes a waiting mail anew for some, as if it were decided now: without the older ones that it takes the place of.
     fn replace_older(&mut self, message_id: &str, overtaking: &Overtaking) -> Result<(), StoreError> {
-        let (now, snapshot) = (self.clock.now(), self.snapshot.get());
+        let (now, snapshot) = (self.now, self.snapshot.get());
         let made = self.published.store.lock().made(message_id)?;
         let Some(Made { notice, created_at }) = made.filter(|made| !made.notice.form.is_overview()) else {
             return Ok(());
@@ -100,7 +100,7 @@ impl Pipeline {
 
     /// `to`: bare addresses.
     fn renew(&mut self, message_id: &str, to: &BTreeSet<String>) -> Result<(), StoreError> {
-        let (now, snapshot) = (self.clock.now(), self.snapshot.get());
+        let (now, snapshot) = (self.now, self.snapshot.get());
         let Some(made) = self.published.store.lock().made(message_id)? else { return Ok(()) };
         let account = made.notice.accounts.first().and_then(|name| snapshot.accounts.get(name));
         let Some(zone) = account.map(|state| state.profile.zone()) else { return Ok(()) };

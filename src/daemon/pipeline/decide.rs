@@ -45,7 +45,7 @@ impl Pipeline {
     }
 
     fn decide_once(&mut self, input: &Input) -> Result<(), StoreError> {
-        let now = self.clock.now();
+        let now = self.now;
         let snapshot = self.snapshot.get();
         let outcome = match input {
             // Asked at each try: what waited may be on its way by now.

@@ -98,7 +98,7 @@ impl Pipeline {
     /// Takes in what somebody else may have written, and sends what is due.
     pub(super) fn check(&mut self) {
         self.last_run.now();
-        let now = self.clock.now();
+        let now = self.now;
         if self.housekeeping.file_tried.is_none_or(|tried| now - tried >= FILE_EVERY || now < tried) {
             self.housekeeping.file_tried = Some(now);
             self.look_for_file(now);
@@ -200,7 +200,7 @@ impl Pipeline {
         if !written && self.housekeeping.data_version == Some(version) {
             return Ok(());
         }
-        let now = self.clock.now();
+        let now = self.now;
         let (muted, asked) = {
             let store = self.published.store.lock();
             (store.silences(now)?, store.retry_asked()?)
@@ -227,7 +227,7 @@ impl Pipeline {
         else {
             return Ok(());
         };
-        let (max_per_hour, now) = (mail_writer.max_per_hour, self.clock.now());
+        let (max_per_hour, now) = (mail_writer.max_per_hour, self.now);
         let (held, last) = {
             let store = self.published.store.lock();
             let mails = store.mails_since(now - rate_limit::WINDOW)?;
@@ -318,7 +318,7 @@ impl Pipeline {
             return false;
         }
         let known: Vec<Incident> = self.engine.incidents().values().cloned().collect();
-        let now = self.clock.now();
+        let now = self.now;
         let mut store = self.published.store.lock();
         if store.is_in_memory()
             || store.fall_back(&known, self.engine.muted(), self.engine.is_started(), now).is_err()

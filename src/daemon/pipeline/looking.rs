@@ -94,32 +94,34 @@ impl Looking {
 }
 
 impl Pipeline {
-    /// Before anything else is done: may what is known be out of date?
+    /// Before anything else is done: what time is it, and may what is known be out of date? All that follows is of that time:
+    /// a machine may fall asleep between two readings of a clock.
     pub(super) fn notice_sleep(&mut self) {
-        // A wall clock that was set is doubted from here on, and no longer than is looked.
-        self.clock.now();
-        let now = Instant::now();
-        if self.looking.slept(self.clock.wall(), now) {
+        // The time first: what it shows by then is what is looked at.
+        self.now = self.clock.now();
+        let steady = Instant::now();
+        if self.looking.slept(self.clock.wall(), steady) {
             tracing::info!("the machine slept or its clock was set: everything is looked at again");
-            self.looking.since = Some(now);
+            // A wall clock that was set is doubted from here on, and no longer than is looked.
+            self.now = self.clock.now();
+            self.looking.since = Some(Instant::now());
             self.wake();
             self.for_all_accounts(|known| known.look_again());
             self.clock.look_again();
         }
-        if self.looking.since.is_some_and(|since| now.saturating_duration_since(since) >= LOOKING_FOR) {
+        if self.looking.since.is_some_and(|since| steady.saturating_duration_since(since) >= LOOKING_FOR) {
             // By now a clock that was set is followed.
             self.wake();
-            let now = self.clock.now();
             for update in std::mem::take(&mut self.looking.of_no_time).into_values() {
-                self.take_in(Update { at: now, ..update });
+                self.take_in(Update { at: self.now, ..update });
             }
             self.for_all_accounts(|known| known.stop_looking());
             self.have_looked();
         }
         if !self.looking.sure && self.clock.is_sure() {
             self.looking.sure = true;
-            self.engine.watches_since(self.clock.now());
-            let noted = self.note_watching(self.clock.now());
+            self.engine.watches_since(self.now);
+            let noted = self.note_watching(self.now);
             self.note_store_result(noted);
         }
     }
@@ -131,7 +133,7 @@ impl Pipeline {
 
     fn wake(&mut self) {
         if self.looking.asleep {
-            self.engine.wakes(self.clock.now());
+            self.engine.wakes(self.now);
         }
     }
 
@@ -201,7 +203,7 @@ impl Pipeline {
             let message = format!("not read for {} min: its polls do not run", quiet.as_secs() / 60);
             let failure = Some(Failure::new(FailureKind::Other, message));
             let end = Some(PollEnd { duration: Duration::ZERO, failure, complete: false });
-            let at = self.clock.now();
+            let at = self.now;
             self.update(Update {
                 account,
                 collector,

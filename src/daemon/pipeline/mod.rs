@@ -47,6 +47,13 @@ pub(super) enum Message {
     Accounts(Box<Accounts>),
 }
 
+/// What the pipeline does next.
+enum Turn {
+    Tick,
+    Check,
+    Message(Message),
+}
+
 /// Everything the pipeline owns.
 pub(super) struct Pipeline {
     pub(super) known: BTreeMap<AccountName, KnownAccount>,
@@ -64,6 +71,8 @@ pub(super) struct Pipeline {
     pub(super) sender_signal: Arc<SenderSignal>,
     pub(super) last_run: LastRun,
     pub(super) clock: Clock,
+    /// The time, as it was at the beginning of this turn.
+    pub(super) now: DateTime<Utc>,
     /// The clock that runs beside `clock` and is never set.
     pub(super) clocks: Clocks,
     pub(super) looking: Looking,
@@ -113,28 +122,32 @@ impl Pipeline {
         check.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             self.last_run.now();
-            tokio::select! {
+            let turn = tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
                 // Before the messages: in a storm these never end, and the ladder must go on.
-                _ = tick.tick() => self.tick(),
-                _ = check.tick() => {
-                    self.notice_sleep();
+                _ = tick.tick() => Turn::Tick,
+                _ = check.tick() => Turn::Check,
+                message = messages.recv() => match message {
+                    Some(message) => Turn::Message(message),
+                    None => return,
+                },
+            };
+            self.notice_sleep();
+            match turn {
+                Turn::Tick => self.tick(),
+                Turn::Check => {
                     self.say_difference();
                     self.check_freshness();
                     self.check();
                 }
-                message = messages.recv() => match message {
-                    Some(Message::Update(update)) => self.update(update),
-                    Some(Message::Accounts(accounts)) => self.accounts(*accounts),
-                    None => return,
-                },
+                Turn::Message(Message::Update(update)) => self.update(update),
+                Turn::Message(Message::Accounts(accounts)) => self.accounts(*accounts),
             }
         }
     }
 
     fn update(&mut self, update: Update) {
-        self.notice_sleep();
         if let Some(update) = self.keep_for_later(update) {
             self.take_in(update);
         }
@@ -248,9 +261,8 @@ impl Pipeline {
     }
 
     fn tick(&mut self) {
-        self.notice_sleep();
         self.miss_late_collectors();
-        let now = self.clock.now();
+        let now = self.now;
         self.look_at_time();
         // What was over for long is shown no more.
         self.published.show_incidents(&self.engine, now);
@@ -260,7 +272,7 @@ impl Pipeline {
 
     /// Encodes what goes stale as soon as it does, and all that does where the clock was set back.
     fn check_freshness(&mut self) {
-        let now = self.clock.now();
+        let now = self.now;
         let set_back = self.clocks.step(now, Instant::now()) == Step::Back;
         let passed = self.fresh_until.is_some_and(|until| until < now);
         if set_back || (passed && self.stale_encoded.is_due()) {
@@ -307,7 +319,7 @@ impl Pipeline {
             self.known.insert(name, known);
         }
         self.snapshot.set(snapshot);
-        self.encode_all(self.clock.now());
+        self.encode_all(self.now);
         // Also where an account went.
         self.publish(true);
         self.engine.set_watchers(watchers);
@@ -316,7 +328,7 @@ impl Pipeline {
         self.digest = digest;
         // What is no longer watched ends now.
         self.look_at_time();
-        self.published.show_incidents(&self.engine, self.clock.now());
+        self.published.show_incidents(&self.engine, self.now);
         self.sender_signal.new_mail();
     }
 }
