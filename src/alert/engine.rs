@@ -11,6 +11,7 @@ use super::escalation;
 use super::incident::{Incident, Phase};
 use super::key::Key;
 use super::kind::{Event, Kind};
+use super::ladder::Ladder;
 use super::missed::Missed;
 use super::notice::{self, Item, Notice};
 use super::reason::{Cause, Reason};
@@ -22,7 +23,7 @@ use super::turns::{Turned, Turns};
 use super::watched::{self, Back};
 use crate::model::forecast::Disconnect;
 use crate::model::freshness::{all_looked, attempted, has_looked};
-use crate::model::{AccountName, AccountState, Collector, Observed, Snapshot};
+use crate::model::{AccountName, AccountState, Collector, Observed, Snapshot, Told};
 
 /// What the engine is told.
 #[derive(Clone, Debug)]
@@ -127,11 +128,12 @@ impl Engine {
         self.remembered.of_account(account).filter(move |_| is_watched)
     }
 
-    /// The cut-off that people were mailed of, until reports prove that it is over.
-    pub(crate) fn told_cut_off(&self, account: &AccountName) -> Option<Disconnect> {
-        let incident = self.incidents().get(&Key::account_wide(account, Kind::Disconnect))?;
-        let ladder = incident.ladder.as_ref().filter(|_| incident.phase.is_open())?;
-        Some(ladder.disconnect()).filter(|&cut_off| cut_off != Disconnect::Unknown)
+    /// What people were mailed of an account's cut-off, until it is over.
+    pub(crate) fn told_of_cut_off(&self, account: &AccountName) -> Told {
+        let incident = self.incidents().get(&Key::account_wide(account, Kind::Disconnect));
+        let ladder = incident.filter(|one| one.phase.is_open()).and_then(|one| one.ladder.as_ref());
+        let cut_off = ladder.map(Ladder::disconnect).filter(|&known| known != Disconnect::Unknown);
+        Told { cut_off, bare_since: ladder.and_then(|ladder| ladder.bare_since) }
     }
 
     /// Does anything look at this incident, whose beginning was decided on within the hour?

@@ -314,7 +314,7 @@ impl fmt::Display for Typed {
             cause.fmt(f)?;
         }
         if let Some(AsOf { at, zone }) = &self.as_of {
-            write!(f, " (as of {}; no newer report could be read)", when::kept_moment(*at, *zone))?;
+            write!(f, " (as of {}; no newer report confirms it)", when::kept_moment(*at, *zone))?;
         }
         match &self.withheld {
             Some(why) if self.cause.is_some() => write!(f, "; {why}"),
@@ -346,7 +346,7 @@ mod tests {
             (Cause::SeenWrong.into(), "first seen in this poll", r#"{"cause":"seen_wrong"}"#),
             (
                 Typed::from(Cause::Rung { days: 7.into() }).resting_on(Some(AsOf { at, zone })).into(),
-                "less than 7 days left (as of Fri 4 Oct 03:00 MSK; no newer report could be read)",
+                "less than 7 days left (as of Fri 4 Oct 03:00 MSK; no newer report confirms it)",
                 r#"{"cause":{"rung":{"days":7}},"as_of":{"at":"2024-10-04T00:00:00Z","zone":"Europe/Moscow"}}"#,
             ),
             (

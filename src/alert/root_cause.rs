@@ -100,12 +100,14 @@ fn told_as_another(draft: &StepDraft<'_>, incident: &Incident) -> Option<Key> {
     told.map(|other| other.key.clone())
 }
 
-/// The disconnect incident, once people were told that nothing is left.
+/// The disconnect incident, once people were told that nothing is left, and while that is so: a silence keeps the mail about a
+/// payment back.
 fn overdue(draft: &StepDraft<'_>, state: &AccountState) -> Option<Key> {
     let key = Key::account_wide(&state.profile.name, Kind::Disconnect);
     let incident = draft.get(&key).filter(|incident| incident.phase.is_open() && incident.announced)?;
     let ladder = incident.ladder.as_ref()?;
-    (ladder.rung == Some(0) || (ladder.used_up && ladder.used_up_told)).then_some(key)
+    let is_told = ladder.rung == Some(0) && ladder.is_overdue(draft.now);
+    (is_told || (ladder.used_up && ladder.used_up_told)).then_some(key)
 }
 
 /// Does the open incident of a container explain what is wrong with a site of it? Where only stopped sites show that the

@@ -40,6 +40,9 @@ pub(super) async fn run(args: cli::Forecast) -> Result<Answer> {
         let shown = |forecast: AccountForecast| {
             forecast.knowing(known, profile, now).deleted_after(account.alert.deletion_days, now)
         };
+        // As for mails and page: what takes a known cut-off back and proves nothing is not shown.
+        let doubt = report.as_ref().ok().and_then(|report| last.as_ref()?.doubts(report));
+        let report = doubt.map_or(report, |doubt| Err(doubt.to_string()));
         match (report, last) {
             (Err(error), Some(last)) => {
                 forecasts.push(shown(AccountForecast::as_of(profile, last, error, top, now)));

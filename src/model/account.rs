@@ -7,14 +7,13 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 
 use super::billing::Order;
-use super::forecast::Disconnect;
 use super::freshness::is_fresh;
 use super::ids::{ContainerId, SiteId};
 use super::last_report::LastReport;
 use super::resources::{Container, Resource, Site, Vm};
 use super::snapshot::{
     AccountState, Charges, Collector, CollectorStatus, Listing, PollEnd, Profile, Read, Reports, RowCount,
-    Rows,
+    Rows, Told,
 };
 use super::states::VmState;
 
@@ -71,8 +70,7 @@ impl Shown {
 pub(crate) struct KnownAccount {
     /// The one that was published last, until it changes.
     state: Arc<AccountState>,
-    /// The cut-off that people were mailed of, until that is over.
-    told: Option<Disconnect>,
+    told: Told,
 }
 
 impl KnownAccount {
@@ -93,7 +91,7 @@ impl KnownAccount {
             collectors,
             homes: Arc::default(),
         };
-        Self { state: Arc::new(state), told: None }
+        Self { state: Arc::new(state), told: Told::default() }
     }
 
     fn state_mut(&mut self) -> &mut AccountState {
@@ -146,9 +144,9 @@ impl KnownAccount {
         Arc::clone(&self.state)
     }
 
-    /// Reports that follow are judged by the cut-off that people were mailed of.
-    pub(crate) fn heed_told(&mut self, cut_off: Option<Disconnect>) {
-        self.told = cut_off;
+    /// Reports that follow are judged by what people were told.
+    pub(crate) fn heed(&mut self, told: Told) {
+        self.told = told;
     }
 
     /// Takes in one listing.

@@ -192,16 +192,17 @@ pub(crate) fn disconnect_after(
     if seen == Disconnect::Now && is_doubtful && known.is_some() { Disconnect::Unknown } else { seen }
 }
 
-/// Does a report take a cut-off back that is known, without a proof? One without a charge is none while it is new.
-pub(super) fn proves_nothing(report: &Report, known: Disconnect, is_new_bare: bool) -> bool {
+/// Why a report that takes a known cut-off back does so without a proof. One without a charge is none while it is new.
+pub(crate) fn proves_nothing(report: &Report, known: Disconnect, is_new_bare: bool) -> Option<Doubt> {
     let date = match known {
         Disconnect::At { at, .. } => Some(at),
         Disconnect::Now => None,
-        Disconnect::NotExpected | Disconnect::Unknown => return false,
+        Disconnect::NotExpected | Disconnect::Unknown => return None,
     };
     let seen = disconnect_after(report, date, is_new_bare);
     let takes_back = matches!(seen, Disconnect::NotExpected | Disconnect::Unknown);
-    takes_back && (is_new_bare || all_clear(report, date).is_err())
+    let proof = if is_new_bare { Err(Doubt::NoCharges) } else { all_clear(report, date) };
+    proof.err().filter(|_| takes_back)
 }
 
 /// The next charge after `from`, with all that falls on the same moment.

@@ -34,7 +34,7 @@ pub(crate) use resources::{Container, Counted, Ip, Resource, Site, Vm, VmIp};
 pub(crate) use self_hosted::{OwnVm, lives_on};
 pub(crate) use snapshot::{
     AccountState, Collector, CollectorStatus, Failure, FailureKind, Group, Guide, Listing, PollEnd, Profile,
-    Read, RowCount, Rows, Snapshot,
+    Read, RowCount, Rows, Snapshot, Told,
 };
 pub(crate) use states::{ContainerState, OrderState, SiteState, VmState};
 

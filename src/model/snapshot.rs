@@ -214,13 +214,23 @@ pub(crate) struct Reports {
     bare_since: Option<DateTime<Utc>>,
 }
 
+/// What people were mailed of an account's cut-off, until it is over: one good report does not end it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Told {
+    pub cut_off: Option<Disconnect>,
+    /// Since when reports have been without a single charge, also from before the start.
+    pub bare_since: Option<DateTime<Utc>>,
+}
+
 impl Reports {
-    /// Takes in a report that was read at `at`. `told`: the cut-off that people know of, which one good report does not end.
-    pub(super) fn take(&mut self, report: Arc<Report>, told: Option<Disconnect>, at: DateTime<Utc>) {
-        self.bare_since = forecast::is_bare(&report).then(|| self.bare_since.unwrap_or(at));
+    /// Takes in a report that was read at `at`.
+    pub(super) fn take(&mut self, report: Arc<Report>, told: Told, at: DateTime<Utc>) {
+        let bare_since = told.bare_since.or(self.bare_since);
+        self.bare_since = forecast::is_bare(&report).then(|| bare_since.unwrap_or(at));
         let is_new_bare = self.bare_since.is_some_and(|since| at - since < forecast::BARE);
-        let known = self.last_known().map(|(kept, _)| told.unwrap_or_else(|| forecast::disconnect(kept)));
-        if known.is_some_and(|known| forecast::proves_nothing(&report, known, is_new_bare)) {
+        let known =
+            self.last_known().map(|(kept, _)| told.cut_off.unwrap_or_else(|| forecast::disconnect(kept)));
+        if known.is_some_and(|known| forecast::proves_nothing(&report, known, is_new_bare).is_some()) {
             if self.report.is_none() {
                 (self.report, self.read_at) = self.remembered.take().unzip();
             }

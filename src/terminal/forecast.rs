@@ -76,7 +76,7 @@ impl AccountForecast {
     fn as_of_line(&self, layout: &mut Layout, now: DateTime<Utc>) {
         let Ok(Outlook { as_of: Some(at), not_read: Some(error), .. }) = &self.billing else { return };
         let at = words::sentence_moment(*at, self.zone, now);
-        let line = format!("{}: as of {at}; {}", self.account, cannot_be_read(error));
+        let line = format!("{}: as of {at}; {}", self.account, is_not_known(error));
         layout.item(2, "!", Emphasis::Warn, &line);
     }
 
@@ -93,7 +93,7 @@ impl AccountForecast {
                         layout.heading(format!("Forecast of {}, as of {read}", self.account));
                         let line = format!(
                             "{}; this is what the daemon read last, what to pay is counted from now",
-                            cannot_be_read(error)
+                            is_not_known(error)
                         );
                         layout.item(2, "!", Emphasis::Warn, &line);
                     }
@@ -229,8 +229,8 @@ impl AccountForecast {
     }
 }
 
-fn cannot_be_read(error: &str) -> String {
-    format!("cannot read the balance now: {error}")
+fn is_not_known(error: &str) -> String {
+    format!("the balance now is not known: {error}")
 }
 
 impl Outlook {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::chart::Chart;
 use super::incidents::{self, IncidentRow};
-use crate::model::forecast::{self, Disconnect, SPANS_DAYS};
+use crate::model::forecast::{self, Disconnect, Doubt, SPANS_DAYS};
 use crate::model::{AccountState, LastReport, Money, Order, OrderId, PayBy, Report, sanitize};
 
 /// The orders that are listed.
@@ -144,6 +144,14 @@ impl Billing {
 }
 
 impl LastReading {
+    /// Why a report that the provider gives now says nothing against this one.
+    pub(crate) fn doubts(&self, report: &Report) -> Option<Doubt> {
+        let last = self.report.report();
+        let known = self.cut_off.map_or_else(|| forecast::disconnect(&last), |known| known.0);
+        let is_new_bare = forecast::is_bare(report) && !forecast::is_bare(&last);
+        forecast::proves_nothing(report, known, is_new_bare)
+    }
+
     /// `None` where none was ever read.
     pub(crate) fn of<'a>(
         state: &AccountState,

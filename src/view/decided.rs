@@ -3,12 +3,18 @@
 use chrono::{DateTime, Utc};
 
 use super::records::SilenceRecord;
+use super::troubles::STORE_FAILS;
 use super::words::{count, sentence_moment};
 use crate::alert::{Incident, Key, Kind};
 use crate::model::sanitize::one_line;
 
 const NO_MAILS: &str =
     "nobody is mailed, as there is no [email] and no webhook, and it is forgotten when the daemon restarts";
+
+/// What was done, where the daemon's store cannot be written.
+pub(crate) fn in_memory(done: &str) -> String {
+    format!("{done}\n{STORE_FAILS}")
+}
 
 pub(crate) fn acknowledged(incident: &Incident, now: DateTime<Utc>) -> String {
     let is_overdue = incident.ladder.as_ref().is_some_and(|ladder| ladder.is_overdue(now));

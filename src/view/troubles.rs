@@ -8,6 +8,9 @@ use super::said::{Said, Topic};
 use super::words;
 use crate::model::sanitize;
 
+pub(super) const STORE_FAILS: &str =
+    "Store cannot be written: what happens is kept in memory only, a restart loses it";
+
 /// A mail that waits for longer than this is not being delivered.
 const MAIL_WAITS_AT_MOST: Duration = Duration::minutes(30);
 /// One that was given up and of which nobody can be told is shown for so long.
@@ -17,8 +20,7 @@ const GIVEN_UP_COUNTS: Duration = Duration::days(7);
 pub(super) fn of(alerting: &Alerting, mails: &Mails, now: DateTime<Utc>) -> Vec<Said> {
     let mut said = of_mails(mails, now);
     if alerting.store_fails {
-        let text = "Store cannot be written: what happens is kept in memory only, a restart loses it";
-        said.push(own(text, "", Topic::Store));
+        said.push(own(STORE_FAILS, "", Topic::Store));
     }
     said
 }

@@ -159,6 +159,26 @@ fn what_outlives_the_payment_is_told_at_once() {
     assert!(!world.pairs().iter().any(|pair| pair.contains("vm_blocked/10002")), "{:?}", world.pairs());
 }
 
+/// Point 12: also where a silence keeps the mail about the payment back.
+#[test]
+fn what_outlives_a_payment_that_nobody_hears_of_is_told_at_once() {
+    let mut world = overdue();
+    world.provider.set_vm(10001, "blocked");
+    world.provider.all_polled(2);
+    assert_eq!(world.daemon.command(&["silence", "main/disconnect/*", "--for", "6d"]).0, 0);
+    let silenced = || world.daemon.request("GET", "/api/v1/status").1.contains("\"silenced_until\":\"");
+    until("the silence", silenced);
+    world.mark();
+    // For a month: the next cut-off is ahead, and the incident goes on.
+    let page = world.daemon.page();
+    let required =
+        page.lines().find_map(|line| line.split("days=\"30\"} ").nth(1).filter(|_| line.contains("top_up")));
+    world.provider.say(&format!(r#"{{"amount": "{}"}}"#, required.unwrap()), "pay");
+    world.told("main/vm_blocked/10001 opened");
+    assert!(world.is_open("main/disconnect/account"));
+    assert_eq!(world.pairs(), ["main/vm_blocked/10001 opened"]);
+}
+
 /// Points 12 and 15: credentials that are taken out end the overdue incident, which covers nothing any more.
 #[test]
 fn a_cause_that_nothing_looks_at_any_more_explains_nothing() {

@@ -255,10 +255,25 @@ fn what_proves_nothing_closes_nothing() {
     // The date known before stands.
     world.billing.says(bare(world.start, 500));
     world.go(world.start + Duration::hours(17));
-    world.next(1, "rung:1");
-    // After a day of nothing else it is good news.
+    let mail = world.next(1, "rung:1").text;
+    assert!(mail.contains("no newer report confirms it") && !mail.contains("could be read"), "{mail}");
+    let (_, text, _) = world.daemon.command(&["forecast"]);
+    assert!(
+        text.contains("not known: a report without a single charge") && text.contains("Balance then"),
+        "{text}"
+    );
+    // After a day of nothing else it is good news, a restart in between or not, as far as the last report reaches.
+    let mut last = bare(world.start, 500);
+    let end = world.start + Duration::days(110);
+    last["date"] = json!(moment(end));
+    world.billing.says(last);
+    world.daemon.stop();
+    world.daemon.run();
     world.go(world.start + Duration::hours(37));
-    world.next(2, "resolved");
+    let resolved = world.next(2, "resolved").subject;
+    let end = day(end, world.clock.now());
+    let end = end.split_once(' ').unwrap().1;
+    assert!(resolved.contains(&format!("No cut-off before {end} ")), "{resolved}");
 }
 
 #[test]
@@ -424,7 +439,7 @@ fn what_to_pay_is_known_after_a_restart_while_nothing_can_be_read() {
     // `forecast` cannot ask the provider either.
     let (code, text, error) = world.daemon.command(&["forecast"]);
     assert!(code == 1 && text.contains("Forecast of main, as of "), "{code} {text} {error}");
-    assert!(text.contains("cannot read the balance now: ") && text.contains("Balance then"), "{text}");
+    assert!(text.contains("the balance now is not known: ") && text.contains("Balance then"), "{text}");
     let (_, json, _) = world.daemon.command(&["forecast", "--json"]);
     let json: Value = serde_json::from_str(&json).unwrap();
     let account = &json["accounts"][0];

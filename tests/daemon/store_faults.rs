@@ -140,6 +140,8 @@ fn a_stop_while_the_store_is_in_memory_writes_it_back() {
     provider.set_vm(10001, "error");
     wait_for(&smtp, &opened(10001));
     daemon.shows("hostwatch_store_usable 0");
+    let (code, out, error) = daemon.command(&["ack", "main/vm_error/10001"]);
+    assert!(code == 0 && out.contains("a restart loses it"), "{code} {out} {error}");
     full_disk(&daemon, false);
     assert_eq!(daemon.stop(), 0);
     daemon.run();

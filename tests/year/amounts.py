@@ -50,6 +50,9 @@ class Words:
         text = f"{date:%a} {date.day} {date:%b}"
         return text if date.year == self.now.year else f"{text} {date.year}"
 
+    def short_day(self, date):
+        return self.day(date).split(" ", 1)[1]
+
     def moment(self, moment):
         local = self.local(moment)
         return f"{self.day(local.date())} {local:%H:%M %Z}"
@@ -93,6 +96,14 @@ def check(mail, event, account, ladder, forecasts):
     return min(found, key=len, default=["no report had arrived"])
 
 
+def check_end(mail, account, forecasts):
+    """"No cut-off before 21 Feb 2027": as far as the report reaches that proves it, one of this step."""
+    words = Words(account, mail.date)
+    ends = {words.short_day(words.local(one.until).date()) for one in forecasts if one is not None}
+    said = any(f"o cut-off before {end} (" in mail.subject for end in ends)
+    return [] if said else [f"subject: {mail.subject!r} lacks 'No cut-off before {' or '.join(sorted(ends))}'"]
+
+
 def of_one(mail, event, account, ladder, forecast):
     now = mail.date
     words = Words(account, now)
@@ -123,13 +134,32 @@ def of_one(mail, event, account, ladder, forecast):
     if known and known[0] > 0:
         if f": pay {words.subject_sum(known[0])} {by} (" not in mail.subject:
             wrong.append(f"subject: {mail.subject!r} lacks 'pay {words.subject_sum(known[0])} {by}'")
+    # "`lead_days` + 1 is always one of them …, critical from there, warning above"; "only the tightest newly crossed rung is
+    # mailed, once, with that rung's severity".
+    name, _, rung = event.partition(":")
+    if name in ("rung", "overdue", "deletion", "balance-used-up"):
+        severity = "WARNING" if name == "rung" and int(rung) > account.lead + 1 else "CRITICAL"
+        wants("severity", f"[{severity}] ", mail.subject)
     lead = mail.text.split("\r\n\r\n")[0].replace("\r\n", " ").replace("\n", " ")
+    # "Line 1 when, how much, by which day"; "the first line of the mail also names the least, for 7". That of a mail about the
+    # deletion has the day of that.
     if date is not None:
-        wants("first line", words.moment(date), mail.text)
+        wants("first line", words.moment(date), mail.text if event.startswith("deletion:") else lead)
+    span = next((days for days in (30, 7) if sums[days] is not None), None)
+    if span and sums[span] > 0:
+        wants("first line", f": pay {words.sum(sums[span])} {by} for {span} days", lead)
+        if span > 7 and sums[7] > 0:
+            wants("first line", f", at least {words.sum(sums[7])} for 7", lead)
+    if date is not None:
         if event.startswith("rung") or event.startswith("overdue"):
             what = f"OVERDUE since {words.day(words.local(date).date())}" if overdue else \
                 f"Cut-off {words.day(words.local(date).date())}"
             wants("subject", what, mail.subject)
+    # "Cut-off now Tue 24 Mar, was 4 Mar": was as people know it, by the last mail. Of one day there is nothing to say.
+    if name in ("paid", "extended") and ladder.told is not None and date is not None:
+        new, was = words.local(date).date(), words.local(ladder.told).date()
+        if new != was:
+            wants("subject", f"Cut-off now {words.day(new)}, was {words.short_day(was)}", mail.subject)
     if event.startswith("deletion:"):
         days = words.deleted(date + account.deletion * DAY, now)
         if not any(f"Data {text}: " in mail.subject for text in days):

@@ -186,12 +186,18 @@ class Judge:
         if acts.silences(at):
             due, may = [], {event for choice in due for event in choice
                             if event.split(":")[0] in ("paid", "extended")}
+        paid = False
         for choice in due:
             if must or choice & events:
-                ladder.took(at, self.decide(step, choice, found, ladder))
+                told = self.decide(step, choice, found, ladder)
+                ladder.took(at, told)
+                paid = paid or told.startswith("paid")
+        if paid:
+            # That stood alone: what is due beside it, such as that the balance is used up by now, may come in the same step.
+            self.speak(step, at, ladder, acts, found, False)
         for event in sorted(may & events):
             self.expected.add(event)
-            self.check(found, event, ladder)
+            self.check(step, found, event, ladder)
             ladder.took(at, event)
 
     def decide(self, step, choice, found, ladder):
@@ -200,7 +206,7 @@ class Judge:
         self.expected |= came
         told = min(came or choice)
         self.decided.append((step, told, choice, found))
-        self.check(found, told, ladder)
+        self.check(step, found, told, ladder)
         return told
 
     def told_anew(self, step, ladder, found):
@@ -236,7 +242,7 @@ class Judge:
             news = any(first < later < step for later, *_ in self.decided)
             if not news and all(self.is_hindered(mail.to, one) for mail in mails for one in range(first, step)):
                 self.expected.add(event)
-                self.check(found, event, ladder)
+                self.check(step, found, event, ladder)
                 waited.extend((mail, event) for mail in mails)
 
     def acts(self, key):
@@ -269,11 +275,12 @@ class Judge:
                 here = sorted({event for _, event in found})
                 self.wrong("not told", self.steps[step], f"{' or '.join(sorted(choice))} to {missing}; told was {here}")
 
-    def check(self, found, event, ladder):
-        if event in ("resolved", "was-down"):
-            return
+    def check(self, step, found, event, ladder):
         for mail, told in found:
-            if told == event:
+            if told == event and event in ("resolved", "was-down"):
+                for one in amounts.check_end(mail, self.account, [read.content for read in self.reads.get(step, [])]):
+                    self.wrong("sums and days", mail.date, f"{event}: {one}")
+            elif told == event:
                 self.verdict.count("mails whose sums and days were counted again")
                 for one in amounts.check(mail, event, self.account, ladder, self.had_then(mail, ladder)):
                     self.wrong("sums and days", mail.date, f"{event}: {one}")

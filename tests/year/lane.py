@@ -175,9 +175,11 @@ class Lane:
             chance = self.draw.random()
             if chance < 0.03:
                 await self.act("ack", mail, key)
-            elif chance < 0.04 and "/disconnect/" in key:
+            elif chance < 0.05 and "/disconnect/" in key:
                 days = self.draw.randint(1, 6)
-                await self.act("silence", mail, key.rsplit("/", 1)[0] + "/*", days * DAY, "--for", f"{days}d")
+                # The second is of all that concerns the account: it names no cut-off, and silences none.
+                pattern = key.rsplit("/", 1)[0] + "/*" if chance < 0.04 else key.split("/")[0] + "/*/account"
+                await self.act("silence", mail, pattern, days * DAY, "--for", f"{days}d")
 
     async def act(self, what, mail, pattern, lasts=0, *more):
         status, _ = await self.daemon.command(what, pattern, *more)

@@ -2,7 +2,8 @@
 non-payment explains is told with the cut-off; what it does not explain is told by itself."""
 import re
 
-from world import DAY, MINUTE
+import amounts
+from world import DAY, HOUR, MINUTE
 
 REMINDERS = 3
 WAS = {"error": "in error", "blocked": "blocked"}
@@ -16,15 +17,21 @@ def judge(of):
                   for step, answers in listings.items()}
         Line(of, f"{of.account.name}/vm_error/{vm}", states, "error", "active").walk()
         covered(of, f"{of.account.name}/vm_blocked/{vm}", states, "blocked")
+        followed_up(of, vm, states)
+        if not of.account.has_hosting:
+            # Else its container, told by itself, covers it as well.
+            left_over(of, f"{of.account.name}/vm_blocked/{vm}", states, "blocked")
     if of.account.has_hosting:
         hosting = {step: [answer.content for answer in answers if answer.trouble is None]
                    for step, answers in of.answers("hosting").items()}
-        covered(of, f"{of.account.name}/container_disabled/7",
-                {step: [container for container, _ in seen] for step, seen in hosting.items()}, "DISABLED_BY_SERVICE")
+        containers = {step: [container for container, _ in seen] for step, seen in hosting.items()}
+        covered(of, f"{of.account.name}/container_disabled/7", containers, "DISABLED_BY_SERVICE")
+        left_over(of, f"{of.account.name}/container_disabled/7", containers, "DISABLED_BY_SERVICE")
         for site in sorted(of.account.sites):
             covered(of, f"{of.account.name}/site_blocked/{site}",
                     {step: [sites[site] for _, sites in seen] for step, seen in hosting.items()}, "StoppedByService")
     failures(of, listings)
+    drops(of)
     nothing_else(of)
 
 
@@ -169,6 +176,47 @@ def covered(of, key, states, bad):
         before = seen[-1] if seen else before
 
 
+def followed_up(of, vm, states):
+    """"What folds after that mail left is told in one follow-up ("also offline now: …"), at most one an hour": within the next
+    step, unless that day's mail has it. Looked at where nothing hindered either."""
+    key = f"{of.account.name}/disconnect/account"
+    silences, was = of.acts(key).silences, None
+    for step in range(1, len(of.steps) - 1):
+        seen, later = states.get(step, []), states.get(step + 1, [])
+        known = all(of.overdue[one][0] for one in (step - 1, step, step + 1))
+        both = (step, step + 1)
+        if was == "active" and set(seen) == set(later) == {"blocked"} and known \
+                and of.steps[step + 1] - of.steps[step] > HOUR and not any(silences(of.steps[one]) for one in both):
+            of.verdict.count("blocked after the mail about its cause")
+            for to in of.account.to:
+                told = [mail for one in both for mail, _ in of.by_step.get((key, one), []) if mail.to == to]
+                if not any(of.is_hindered(to, one) for one in both) and not any(f"web-{vm}" in mail.text for mail in told):
+                    of.wrong("not told", of.steps[step], f"web-{vm} to {to}: blocked since the mail about the cut-off")
+        was = seen[-1] if seen else was
+
+
+def left_over(of, key, states, bad):
+    """"When the cause ends … what is still wrong is told at once": paid, and not switched on again. What is over before a mail
+    can leave "becomes one `was-down` mail"."""
+    is_bad = is_told = False
+    # What people know to be wrong with the same resource as something else.
+    others = [(mail.date, event) for mail, other, event in of.told if other == key.replace("vm_blocked", "vm_error") != key]
+    for step in range(1, len(of.steps)):
+        seen, (unpaid, failed) = states.get(step, []), of.overdue[step]
+        ends = of.overdue[step - 1][0] and not unpaid and not failed
+        events = [event for at, event in others if at <= of.ends[step]]
+        is_known = bool(events) and events[-1].split(":")[0] in ("opened", "reminder")
+        if ends and is_bad and not is_told and not is_known and seen and set(seen) == {bad}:
+            of.verdict.count("told by itself, as its cause ended")
+            for to in of.account.to:
+                free = next((one for one in range(step, len(of.steps)) if not of.is_hindered(to, one)), None)
+                told = free and [mail for one in range(step, free + 2) for mail, _ in of.by_step.get((key, one), [])]
+                if free and not any(mail.to == to for mail in told):
+                    of.wrong("not told", of.steps[step], f"{key} to {to}: what explained it is over, and it is {seen}")
+        is_bad = seen[-1] == bad if seen else is_bad
+        is_told = is_bad and (is_told or bool(of.by_step.get((key, step))))
+
+
 def is_explained(of, step):
     """"Non-payment (overdue, balance ≤ 0 …) explains": known before, and a failed poll ends nothing; or by a report of this
     step, as "the engine looks before it speaks"."""
@@ -208,8 +256,53 @@ def failures(of, listings):
     for step, answers in reports.items():
         if all(answer.trouble in ("error", "missing") for answer in answers) and step + 4 < len(of.steps):
             told = any(("billing_report" in key) for (key, at), _ in of.by_step.items() if step - 8 <= at <= step + 4)
+            told = told or any(all_silenced(of)(of.steps[at]) for at in range(max(0, step - 8), step + 5))
             if not told and not any(of.is_hindered(to, step) for to in of.account.to):
                 of.wrong("not told", of.steps[step], "that the report carries an error")
+
+
+def all_silenced(of):
+    """"A silence holds back beginnings and reminders, of a disconnect only where its pattern names that kind"."""
+    return of.acts(f"{of.account.name}/*/account").silences
+
+
+def drops(of):
+    """`balance_drop`: "below what the previous report foresaw for now by more than 20 % and more than 3 days' cost; where a
+    disconnect mail goes out of the same report, it is that mail's reason instead". Days of cost are those to the report's
+    end; what is within a fiftieth of either measure may come or not."""
+    account, before = of.account, None
+    key, cut_off = f"{account.name}/balance_drop/account", f"{account.name}/disconnect/account"
+    told_at = None
+    for step, moment in enumerate(of.steps):
+        reads = of.reads.get(step, [])
+        found, surely, perhaps = of.by_step.get((key, step), []), False, False
+        for read in reads:
+            if read.trouble is not None:
+                continue
+            if before is not None and read.content.moments():
+                # A charge of the day to come may have come early; one without charges foresees less than anybody knows.
+                soon = amounts.left_then(before.content, read.at, 1)
+                early = soon is not None and read.content.balance >= soon or not before.content.moments()
+                surely, perhaps = surely or fell(before, read, 1.02) and not early, perhaps or fell(before, read, 0.98)
+            before = read
+        if found and not perhaps:
+            of.wrong("told, and not due", found[0][0].date, f"{key}: {found[0][0].subject}")
+        again = told_at is not None and moment - told_at < DAY + MINUTE
+        if surely and not again and not all_silenced(of)(moment) and not of.by_step.get((cut_off, step)):
+            of.verdict.count("balances that dropped")
+            for to in account.to:
+                if not of.is_hindered(to, step) and to not in {mail.to for mail, _ in found}:
+                    of.wrong("not told", moment, f"{key} to {to}")
+        told_at = moment if found else told_at
+
+
+def fell(before, read, by):
+    foreseen = amounts.left_then(before.content, read.at, 0)
+    if foreseen is None or foreseen <= 0:
+        return False
+    missing, days = foreseen - read.content.balance, (before.content.until - before.at) / DAY
+    cost = sum(price for _, price, _ in before.content.moments()) / days
+    return missing > by * foreseen / 5 and missing > by * 3 * cost
 
 
 def nothing_else(of):

@@ -49,8 +49,9 @@ pub(crate) fn answer(
     request: Request,
     now: DateTime<Utc>,
 ) -> Result<Reply, String> {
+    let in_memory = store.is_in_memory();
     let desk = Desk { store, watching, now };
-    match request {
+    let reply = match request {
         Request::Health | Request::Poll { .. } => Err("that takes a running daemon".to_owned()),
         Request::Incidents => desk.incidents(),
         Request::Outbox => desk.outbox(),
@@ -62,7 +63,11 @@ pub(crate) fn answer(
         Request::EndSilence { id } => desk.end_silence(id),
         Request::Retry { mails } => desk.each(mails, Store::retry, decided::tried_again),
         Request::Drop { mails } => desk.each(mails, Store::drop_mails, decided::dropped),
-    }
+    };
+    reply.map(|reply| match reply {
+        Reply::Done(done) if in_memory => Reply::Done(decided::in_memory(&done)),
+        reply => reply,
+    })
 }
 
 /// The store, the configuration, the time.

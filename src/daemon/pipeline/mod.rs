@@ -163,7 +163,7 @@ impl Pipeline {
         let span = span(&account, collector).entered();
         self.note_reports(&account, &reads);
         let Some(known) = self.known.get_mut(&account) else { return };
-        known.heed_told(self.engine.told_cut_off(&account));
+        known.heed(self.engine.told_of_cut_off(&account));
         let observed = reads.into_iter().flat_map(|read| known.apply(read, at)).collect();
         let changes = changes_at(&known.state().profile, collector, at, at);
         self.fresh_until = self.fresh_until.into_iter().chain(changes).min();

@@ -200,14 +200,14 @@ fn a_report_that_takes_a_cut_off_back_and_proves_nothing_takes_no_place() {
 #[test]
 fn one_good_report_does_not_end_what_people_were_told() {
     use crate::model::forecast::tests::report;
-    use crate::model::{Edd, forecast::Disconnect};
+    use crate::model::{Edd, Told, forecast::Disconnect};
     let good = report("100", "10", 5, Edd::Null);
     let mut bare = good.clone();
     bare.moments.edit(Vec::clear);
     let past = Disconnect::At { at: at() - chrono::Duration::days(1), computed: false };
     for (told, kept) in [(Some(past), &good), (Some(Disconnect::Now), &good), (None, &bare)] {
         let mut known = known();
-        known.heed_told(told);
+        known.heed(Told { cut_off: told, bare_since: None });
         known.apply(Read::ExpectedBalance(good.clone()), at());
         known.apply(Read::ExpectedBalance(bare.clone()), at() + chrono::Duration::hours(1));
         assert_eq!(known.state().billing.last_known().unwrap().0, kept, "{told:?}");

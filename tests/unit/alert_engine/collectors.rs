@@ -127,7 +127,7 @@ fn what_a_failing_collector_saw_waits_and_disconnects_never_do() {
     assert!(events.contains(&"main/disconnect/account rung:7".to_owned()), "{events:?}");
     assert!(!events.iter().any(|event| event.contains("vm_error")), "{events:?}");
     let reason = world.incident(Kind::Disconnect, "account").reason.to_string();
-    let want = "less than 7 days left (as of Mon 2 Mar 12:02 UTC; no newer report could be read)";
+    let want = "less than 7 days left (as of Mon 2 Mar 12:02 UTC; no newer report confirms it)";
     assert_eq!(reason, want);
 }
 
