@@ -63,6 +63,10 @@ impl StepDraft<'_> {
                 let moved_on = rules::state_in(&detail).map(str::to_owned);
                 let is_new = incident.detail != detail || incident.moved_on != moved_on;
                 if incident.phase.is_open() && is_new {
+                    // Good polls count in a row, and whoever was told is reminded.
+                    if moved_on.is_some() && incident.phase == Phase::Recovering && !incident.flapping {
+                        (incident.phase, incident.streak) = (Phase::Firing, 0);
+                    }
                     incident.moved_on = moved_on;
                     incident.detail.clone_from(&detail);
                     self.note(incident, Cause::NoRecovery { detail });

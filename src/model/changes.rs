@@ -60,6 +60,10 @@ fn balance(previous: &Report, report: &Report, at: DateTime<Utc>) -> Option<Chan
 }
 
 fn orders(previous: &Report, report: &Report, at: DateTime<Utc>) -> Vec<Change> {
+    if previous.orders.is_empty() && !forecast::is_bare(previous) {
+        // From before the start; kept without its orders.
+        return Vec::new();
+    }
     let (before, after) = (per_day(previous, at), per_day(report, at));
     let new = after.iter().filter(|(order, _)| !before.contains_key(order));
     let new = new.map(|(&order, &per_day)| (per_day, Change::New { order, per_day }));

@@ -199,7 +199,7 @@ pub(crate) struct RowCount {
     pub read_at: DateTime<Utc>,
 }
 
-/// The last good report that says what is ahead, and the one before it.
+/// The last good report that says what is ahead, and the one before it, which an earlier life of the daemon may have read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reports {
     pub report: Option<Arc<Report>>,
@@ -236,7 +236,8 @@ impl Reports {
             }
             self.doubted = Some((report, at));
         } else {
-            self.previous = self.report.replace(report);
+            let remembered = self.remembered.take().map(|(report, _)| report);
+            self.previous = self.report.replace(report).or(remembered);
             (self.read_at, self.doubted) = (Some(at), None);
         }
         self.remembered = None;

@@ -204,6 +204,20 @@ fn a_used_up_balance_is_news_of_its_own_and_the_rungs_belong_to_the_date() {
 }
 
 #[test]
+fn a_balance_that_dropped_while_nobody_watched_is_told() {
+    let mut world = World::new("", |start| report(start, 2000, None));
+    world.billing.polled();
+    world.daemon.stop();
+    world.clock.pass(Duration::hours(30));
+    *world.billing.report.lock().unwrap() = Some(report(world.start, 1200, None));
+    world.daemon.run();
+    until("the drop", || world.told("balance_drop") == ["opened"]);
+    let mails = received(&world.smtp);
+    let drop = mails.iter().find(|mail| mail.subject.contains("dropped")).unwrap();
+    assert!(drop.subject.starts_with("[WARNING] Balance dropped 7"), "{}", drop.subject);
+}
+
+#[test]
 fn a_later_last_safe_day_is_told_past_its_rung() {
     let extra = "[billing]\nlead_days = 1\n";
     let world = World::new(extra, |start| report(start, 60, Some(start + Duration::hours(5 * 24 + 12))));

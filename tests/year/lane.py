@@ -68,7 +68,8 @@ class Lane:
         """When it is looked: about twice a day, now and then soon again."""
         moment = self.begin
         while moment < self.end:
-            yield on_grid(moment) + PAST
+            # What has to hold for a day to the second nobody could say either.
+            yield on_grid(moment) + PAST + self.draw.randrange(50)
             # What has to hold for an hour has, or has not: to the second nobody could say.
             ahead = self.draw.choices([12 * HOUR, 8 * HOUR, HOUR + GRID, GRID], [90, 6, 2, 2])[0]
             moment += ahead if ahead < 2 * HOUR else ahead + self.draw.uniform(-HOUR, HOUR)

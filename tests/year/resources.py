@@ -120,6 +120,9 @@ class Line:
             if self.right >= 2:
                 self.open, self.right = False, 0
                 return {"resolved", "was-down", "flapping"}
+        elif state is not None:
+            # "recover_polls": "good polls in a row".
+            self.right = 0
         return None
 
 
@@ -270,7 +273,7 @@ def drops(of):
     """`balance_drop`: "below what the previous report foresaw for now by more than 20 % and more than 3 days' cost; where a
     disconnect mail goes out of the same report, it is that mail's reason instead". Days of cost are those to the report's
     end; what is within a fiftieth of either measure may come or not."""
-    account, before = of.account, None
+    account, before = of.account, []
     key, cut_off = f"{account.name}/balance_drop/account", f"{account.name}/disconnect/account"
     told_at = None
     for step, moment in enumerate(of.steps):
@@ -279,12 +282,15 @@ def drops(of):
         for read in reads:
             if read.trouble is not None:
                 continue
-            if before is not None and read.content.moments():
-                # A charge of the day to come may have come early; one without charges foresees less than anybody knows.
-                soon = amounts.left_then(before.content, read.at, 1)
-                early = soon is not None and read.content.balance >= soon or not before.content.moments()
-                surely, perhaps = surely or fell(before, read, 1.02) and not early, perhaps or fell(before, read, 0.98)
-            before = read
+            # Which report is the one before, where some without a charge came in between, is not looked at.
+            certain = len(before) == 1 and bool(before[0].content.moments()) and bool(read.content.moments())
+            for one in before:
+                # A charge of the day to come may have come early.
+                soon = amounts.left_then(one.content, read.at, 1)
+                early = soon is not None and read.content.balance >= soon
+                surely = surely or certain and fell(one, read, 1.02) and not early
+                perhaps = perhaps or fell(one, read, 0.98)
+            before = [read] if read.content.moments() else [*before, read]
         if found and not perhaps:
             of.wrong("told, and not due", found[0][0].date, f"{key}: {found[0][0].subject}")
         again = told_at is not None and moment - told_at < DAY + MINUTE

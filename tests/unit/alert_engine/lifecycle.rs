@@ -64,6 +64,18 @@ fn a_state_that_is_not_right_is_no_recovery() {
     }
 }
 
+/// Good polls count in a row, and whoever was told is reminded.
+#[test]
+fn a_good_look_before_another_wrong_state_counts_for_nothing() {
+    let mut world = World::healthy();
+    for state in ["error", "active", "building", "active", "building"] {
+        world.vms(&[(1, state), (2, "active")]);
+    }
+    assert_eq!(world.take_events(), ["main/vm_error/1 opened"]);
+    world.pass(Duration::days(1));
+    assert_eq!(world.take_events(), ["main/vm_error/1 reminder:1"]);
+}
+
 #[test]
 fn a_resource_that_is_gone_is_told_as_removed() {
     let mut world = World::healthy();
