@@ -145,7 +145,7 @@ class Judge:
         key = f"{self.account.name}/disconnect/account"
         self.reads = reads = self.answers("report")
         ladder = Ladder(self.account)
-        self.decided, acts = [], self.acts(key)
+        self.decided, acts, self.coming = [], self.acts(key), None
         for step, moment in enumerate(self.steps):
             found = self.by_step.get((key, step), [])
             self.expected, last = set(), moment
@@ -153,11 +153,12 @@ class Judge:
                 if self.is_asked_again(answer):
                     continue
                 if last <= moment + LOOKS < answer.came:
-                    # It may have spoken of what it knew before. A mail's date has no fractions: one of that second came before
-                    # only where it also arrived before.
-                    before = [(mail, event) for mail, event in found if moment + LOOKS - 1 <= mail.date
-                              and (mail.date + 1 <= answer.came or mail.at < answer.came)]
+                    # It may have spoken of what it knew before, and a report takes a moment to be read.
+                    before = [(mail, event) for mail, event in found
+                              if moment + LOOKS - 1 <= mail.date < answer.came + DATED]
+                    self.coming = answer
                     self.speak(step, moment + LOOKS, ladder, acts, before, False)
+                    self.coming = None
                 last = answer.came
                 over = ladder.read(answer.at, answer.trouble, answer.content)
                 self.day_asked_for(answer)
@@ -291,6 +292,9 @@ class Judge:
         A report takes a moment to be read."""
         step = self.step_of(mail.date)
         reads = self.reads.get(step, [])
+        # A mail's date has no fractions.
+        if self.coming and self.coming.content and self.coming.came < mail.date + 1:
+            return [ladder.last, self.coming.content]
         last = next((read for read in reads if read.content is ladder.last), None)
         if last is None or last.came <= mail.date - 1:
             return [ladder.last]
