@@ -51,7 +51,7 @@ pub(crate) fn answer(
 ) -> Result<Reply, String> {
     let in_memory = store.is_in_memory();
     let desk = Desk { store, watching, now };
-    let reply = match request {
+    let mut reply = match request {
         Request::Health | Request::Poll { .. } => Err("that takes a running daemon".to_owned()),
         Request::Incidents => desk.incidents(),
         Request::Outbox => desk.outbox(),
@@ -64,10 +64,12 @@ pub(crate) fn answer(
         Request::Retry { mails } => desk.each(mails, Store::retry, decided::tried_again),
         Request::Drop { mails } => desk.each(mails, Store::drop_mails, decided::dropped),
     };
-    reply.map(|reply| match reply {
-        Reply::Done(done) if in_memory => Reply::Done(decided::in_memory(&done)),
-        reply => reply,
-    })
+    if let Ok(Reply::Done(done)) = &mut reply
+        && in_memory
+    {
+        *done = decided::in_memory(done);
+    }
+    reply
 }
 
 /// The store, the configuration, the time.
